@@ -1,0 +1,107 @@
+"""How anyone reaches the API: one client contract, in process or over the wire, and informers on top of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from zope.interface import Attribute, Interface
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRef:
+    """A resource in one version: ``ResourceRef("apps", "v1", "deployments")``."""
+
+    group: str
+    version: str
+    plural: str
+
+
+#: An object as plain JSON data. Shared: never edit one that a client or informer handed out.
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent:
+    """`type` is ADDED, MODIFIED, DELETED or BOOKMARK. Errors are raised as ApiError instead."""
+
+    type: str
+    object: Object
+
+
+class IWatchStream(Interface):
+    """An open watch."""
+
+    async def next() -> WatchEvent | None:
+        """The next event; None when the server ended the stream in good order. Raises ApiError (410: list again)."""
+
+    def close() -> None:
+        """End the watch. Idempotent."""
+
+
+class IClient(Interface):
+    """Typed by data: every method takes a ResourceRef. `namespace` is "" for cluster-scoped resources and for lists
+    over all namespaces. Every method raises ApiError with the server's Status. Cancelling a read stops it; a write
+    that has been sent is not undone."""
+
+    async def get(ref: ResourceRef, namespace: str, name: str, *, subresource: str = "", resource_version: str = "") -> Object:
+        """One object."""
+
+    async def list(
+        ref: ResourceRef, namespace: str = "", *, label_selector: str = "", field_selector: str = "",
+        resource_version: str = "", limit: int = 0, continue_: str = "",
+    ) -> Object:
+        """A list object."""
+
+    async def create(ref: ResourceRef, namespace: str, obj: Object, *, name: str = "", subresource: str = "", dry_run: bool = False) -> Object:
+        """Create; with `name` and `subresource`, post to a subresource."""
+
+    async def update(ref: ResourceRef, namespace: str, name: str, obj: Object, *, subresource: str = "", dry_run: bool = False) -> Object:
+        """Replace; guarded by metadata.resourceVersion where the object carries one."""
+
+    async def patch(
+        ref: ResourceRef, namespace: str, name: str, patch: Any, *, content_type: str, subresource: str = "",
+        field_manager: str = "", force: bool = False, dry_run: bool = False,
+    ) -> Object:
+        """Patch with one of the API's patch media types."""
+
+    async def delete(ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None) -> Object:
+        """Delete; `options` is a DeleteOptions object."""
+
+    async def watch(
+        ref: ResourceRef, namespace: str = "", *, resource_version: str = "", label_selector: str = "",
+        field_selector: str = "", bookmarks: bool = True,
+    ) -> IWatchStream:
+        """Open a watch."""
+
+
+class IInformer(Interface):
+    """A local, continually updated copy of one resource, kept by list and watch."""
+
+    synced: bool = Attribute("True once the first list has been applied.")
+
+    async def wait_synced() -> None:
+        """Wait for the first list."""
+
+    def get(namespace: str, name: str) -> Object | None:
+        """One object of the copy."""
+
+    def list(namespace: str = "") -> Iterable[Object]:
+        """All objects (of one namespace)."""
+
+    def by_index(index: str, value: str) -> Iterable[Object]:
+        """Objects for which the function registered as `index` gave `value`. KeyError for an unknown index."""
+
+    def add_index(index: str, function: Callable[[Object], Iterable[str]]) -> None:
+        """Register an index; before or after the first list."""
+
+    def add_listener(listener: Callable[[str, Object | None, Object | None], None]) -> None:
+        """`listener(type, old, new)` on every change: ADDED, MODIFIED, DELETED. Must not raise."""
+
+
+class IInformers(Interface):
+    """Shared informers: one per resource, started when first asked for, stopped with their owner."""
+
+    def informer(ref: ResourceRef) -> IInformer:
+        """The informer of a resource over all namespaces."""

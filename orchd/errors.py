@@ -1,0 +1,247 @@
+"""`ApiError`: the one error that becomes an answer, with a constructor for every reason. Plain data, no HTTP.
+
+The shape is the API's Status object (specification, "Response Status Kind"). Raise it anywhere below the pipeline;
+`orchd.server.pipeline` renders it in one place. Messages name the resource as the API does: ``pods "a" not found``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One reason among several. `reason` is a FieldValue... word; `field` a path such as ``spec.containers[0].name``."""
+
+    reason: str
+    message: str
+    field: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        out = {"reason": self.reason, "message": self.message, "field": self.field}
+        return {k: v for k, v in out.items() if v}
+
+
+class ApiError(Exception):
+    """A request that is answered with a Status of status "Failure".
+
+    `code` is the HTTP status, `reason` the machine-readable word ("" where the API sends none), `details` the JSON
+    of `StatusDetails` or None, `headers` extra response headers.
+    """
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        *,
+        details: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = None if details is None else dict(details)
+        self.headers: dict[str, str] = dict(headers or {})
+
+    def __repr__(self) -> str:
+        return f"<ApiError {self.code} {self.reason}: {self.message}>"
+
+    def status(self) -> dict[str, Any]:
+        """The Status object, as JSON data."""
+        out: dict[str, Any] = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+        }
+        if self.reason:
+            out["reason"] = self.reason
+        if self.details is not None:
+            out["details"] = self.details
+        out["code"] = self.code
+        return out
+
+
+def _details(group: str, kind: str, name: str = "", causes: Iterable[Cause] = (), **more: Any) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    if name:
+        out["name"] = name
+    if group:
+        out["group"] = group
+    if kind:
+        out["kind"] = kind
+    listed = [c.as_json() for c in causes]
+    if listed:
+        out["causes"] = listed
+    out.update(more)
+    return out
+
+
+def qualified(group: str, resource: str) -> str:
+    """A resource as messages name it: ``pods``, ``deployments.apps``."""
+    return f"{resource}.{group}" if group else resource
+
+
+def not_found(group: str, resource: str, name: str) -> ApiError:
+    return ApiError(
+        404, "NotFound", f'{qualified(group, resource)} "{name}" not found', details=_details(group, resource, name)
+    )
+
+
+def page_not_found() -> ApiError:
+    """A path below an API root that names no served resource."""
+    return ApiError(404, "NotFound", "the server could not find the requested resource", details={})
+
+
+def already_exists(group: str, resource: str, name: str) -> ApiError:
+    return ApiError(
+        409,
+        "AlreadyExists",
+        f'{qualified(group, resource)} "{name}" already exists',
+        details=_details(group, resource, name),
+    )
+
+
+def generated_name_conflict(group: str, resource: str, name: str, *, retry_after: int = 1) -> ApiError:
+    """A generated name that was taken: the client may simply try again."""
+    return ApiError(
+        409,
+        "AlreadyExists",
+        f'{qualified(group, resource)} "{name}" already exists, the server was not able to generate a unique name for the object',
+        details=_details(group, resource, name, retryAfterSeconds=retry_after),
+        headers={"Retry-After": str(retry_after)},
+    )
+
+
+def conflict(group: str, resource: str, name: str, why: str, causes: Iterable[Cause] = ()) -> ApiError:
+    return ApiError(
+        409,
+        "Conflict",
+        f'Operation cannot be fulfilled on {qualified(group, resource)} "{name}": {why}',
+        details=_details(group, resource, name, causes),
+    )
+
+
+MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+def invalid(group: str, kind: str, name: str, causes: Iterable[Cause]) -> ApiError:
+    """422 with every cause; the message lists them as the reference does, bracketed when there are several."""
+    listed = list(causes)
+    seen: dict[str, None] = {}
+    for cause in listed:
+        seen.setdefault(f"{cause.field}: {cause.message}" if cause.field else cause.message)
+    lines = list(seen)
+    text = lines[0] if len(lines) == 1 else "[" + ", ".join(lines) + "]"
+    title = f"{kind}.{group}" if group else kind
+    return ApiError(422, "Invalid", f'{title} "{name}" is invalid: {text}', details=_details(group, kind, name, listed))
+
+
+def bad_request(message: str) -> ApiError:
+    return ApiError(400, "BadRequest", message)
+
+
+def unauthorized(message: str = "Unauthorized") -> ApiError:
+    return ApiError(401, "Unauthorized", message)
+
+
+def forbidden(group: str, resource: str, name: str, why: str) -> ApiError:
+    """403 by admission or authorization: `why` follows ``... is forbidden: ``."""
+    named = f'{qualified(group, resource)} "{name}"' if name else qualified(group, resource)
+    head = f"{named} is forbidden: " if resource else "forbidden: "
+    return ApiError(403, "Forbidden", head + why, details=_details(group, resource, name))
+
+
+def method_not_supported(group: str, resource: str, verb: str) -> ApiError:
+    return ApiError(
+        405,
+        "MethodNotAllowed",
+        f'{verb} is not supported on resources of kind "{qualified(group, resource)}"',
+        details=_details(group, resource),
+    )
+
+
+def method_not_allowed() -> ApiError:
+    """An HTTP method that the path does not take at all."""
+    return ApiError(
+        405, "MethodNotAllowed", "the server does not allow this method on the requested resource", details={}
+    )
+
+
+def not_acceptable(accepted: Iterable[str]) -> ApiError:
+    return ApiError(
+        406,
+        "NotAcceptable",
+        "only the following media types are accepted: " + ", ".join(accepted),
+    )
+
+
+def unsupported_media_type(accepted: Iterable[str]) -> ApiError:
+    return ApiError(
+        415,
+        "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted),
+    )
+
+
+def gone(message: str) -> ApiError:
+    return ApiError(410, "Gone", message)
+
+
+def expired(message: str) -> ApiError:
+    """A resource version or continue token that is too old to be served."""
+    return ApiError(410, "Expired", message)
+
+
+def too_large(limit: int) -> ApiError:
+    return ApiError(
+        413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}"
+    )
+
+
+def too_many_requests(message: str, *, retry_after: int = 1) -> ApiError:
+    return ApiError(
+        429,
+        "TooManyRequests",
+        message,
+        details={"retryAfterSeconds": retry_after},
+        headers={"Retry-After": str(retry_after)},
+    )
+
+
+def timeout(message: str, *, retry_after: int = 0) -> ApiError:
+    """504: the server gave up on an operation in time's name."""
+    details: dict[str, Any] = {"retryAfterSeconds": retry_after} if retry_after else {}
+    return ApiError(504, "Timeout", message, details=details)
+
+
+def resource_version_too_large(wanted: int, current: int, *, retry_after: int = 1) -> ApiError:
+    """A read "not older than" a version that the server has not reached (yet)."""
+    cause = Cause("ResourceVersionTooLarge", "Too large resource version")
+    return ApiError(
+        504,
+        "Timeout",
+        f"Timeout: Too large resource version: {wanted}, current: {current}",
+        details={"causes": [cause.as_json()], "retryAfterSeconds": retry_after},
+        headers={"Retry-After": str(retry_after)},
+    )
+
+
+def internal(message: str) -> ApiError:
+    return ApiError(
+        500,
+        "InternalError",
+        f"Internal error occurred: {message}",
+        details={"causes": [Cause("", message).as_json()]},
+    )
+
+
+def unavailable(message: str, *, retry_after: int = 1) -> ApiError:
+    return ApiError(
+        503, "ServiceUnavailable", message, headers={"Retry-After": str(retry_after)}
+    )

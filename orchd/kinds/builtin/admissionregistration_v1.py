@@ -1,0 +1,96 @@
+"""admissionregistration/v1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "admissionregistration.{abbr}.io"
+VERSION: Final = "v1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.api.admissionregistration.v1."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset(("Rule",))
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "plural": "mutatingwebhookconfigurations",
+        "kind": "MutatingWebhookConfiguration",
+        "categories": "api-extensions",
+        "key": "mutatingwebhookconfigurations",
+    },
+    {
+        "plural": "validatingwebhookconfigurations",
+        "kind": "ValidatingWebhookConfiguration",
+        "categories": "api-extensions",
+        "key": "validatingwebhookconfigurations",
+    },
+)
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "MutatingWebhook": (
+        ("name", 1, "string", "required"),
+        ("clientConfig", 2, "WebhookClientConfig", "required"),
+        ("rules", 3, "[]RuleWithOperations", "omit"),
+        ("failurePolicy", 4, "string", "omit ptr"),
+        ("namespaceSelector", 5, "meta/v1.LabelSelector", "omit ptr"),
+        ("sideEffects", 6, "string", "required ptr"),
+        ("timeoutSeconds", 7, "int32", "omit ptr"),
+        ("admissionReviewVersions", 8, "[]string", "required"),
+        ("matchPolicy", 9, "string", "omit ptr"),
+        ("reinvocationPolicy", 10, "string", "omit ptr"),
+        ("objectSelector", 11, "meta/v1.LabelSelector", "omit ptr"),
+    ),
+    "MutatingWebhookConfiguration": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("webhooks", 2, "[]MutatingWebhook", "omit merge=name"),
+    ),
+    "MutatingWebhookConfigurationList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]MutatingWebhookConfiguration", "required"),
+    ),
+    "Rule": (
+        ("apiGroups", 1, "[]string", "omit"),
+        ("apiVersions", 2, "[]string", "omit"),
+        ("resources", 3, "[]string", "omit"),
+        ("scope", 4, "string", "omit ptr"),
+    ),
+    "RuleWithOperations": (
+        ("operations", 1, "[]string", "omit"),
+        ("", 2, "Rule", "inline"),
+    ),
+    "ServiceReference": (
+        ("namespace", 1, "string", "required"),
+        ("name", 2, "string", "required"),
+        ("path", 3, "string", "omit ptr"),
+        ("port", 4, "int32", "omit ptr"),
+    ),
+    "ValidatingWebhook": (
+        ("name", 1, "string", "required"),
+        ("clientConfig", 2, "WebhookClientConfig", "required"),
+        ("rules", 3, "[]RuleWithOperations", "omit"),
+        ("failurePolicy", 4, "string", "omit ptr"),
+        ("namespaceSelector", 5, "meta/v1.LabelSelector", "omit ptr"),
+        ("sideEffects", 6, "string", "required ptr"),
+        ("timeoutSeconds", 7, "int32", "omit ptr"),
+        ("admissionReviewVersions", 8, "[]string", "required"),
+        ("matchPolicy", 9, "string", "omit ptr"),
+        ("objectSelector", 10, "meta/v1.LabelSelector", "omit ptr"),
+    ),
+    "ValidatingWebhookConfiguration": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("webhooks", 2, "[]ValidatingWebhook", "omit merge=name"),
+    ),
+    "ValidatingWebhookConfigurationList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]ValidatingWebhookConfiguration", "required"),
+    ),
+    "WebhookClientConfig": (
+        ("service", 1, "ServiceReference", "omit ptr"),
+        ("caBundle", 2, "bytes", "omit"),
+        ("url", 3, "string", "omit ptr"),
+    ),
+}

@@ -1,0 +1,64 @@
+"""apiregistration/v1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "apiregistration.{abbr}.io"
+VERSION: Final = "v1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.{short}-aggregator.pkg.apis.apiregistration.v1."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset()
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "plural": "apiservices",
+        "kind": "APIService",
+        "categories": "api-extensions",
+        "key": "apiregistration.{abbr}.io/apiservices",
+        "subresources": (
+            ("status", "APIService", "get patch update", ""),
+        ),
+    },
+)
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "APIService": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "APIServiceSpec", "omit"),
+        ("status", 3, "APIServiceStatus", "omit"),
+    ),
+    "APIServiceCondition": (
+        ("type", 1, "string", "required"),
+        ("status", 2, "string", "required"),
+        ("lastTransitionTime", 3, "time", "omit"),
+        ("reason", 4, "string", "omit"),
+        ("message", 5, "string", "omit"),
+    ),
+    "APIServiceList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]APIService", "required"),
+    ),
+    "APIServiceSpec": (
+        ("service", 1, "ServiceReference", "omit ptr"),
+        ("group", 2, "string", "omit"),
+        ("version", 3, "string", "omit"),
+        ("insecureSkipTLSVerify", 4, "bool", "omit"),
+        ("caBundle", 5, "bytes", "omit list=atomic"),
+        ("groupPriorityMinimum", 7, "int32", "required"),
+        ("versionPriority", 8, "int32", "required"),
+    ),
+    "APIServiceStatus": (
+        ("conditions", 1, "[]APIServiceCondition", "omit merge=type keys=type"),
+    ),
+    "ServiceReference": (
+        ("namespace", 1, "string", "omit"),
+        ("name", 2, "string", "omit"),
+        ("port", 3, "int32", "omit ptr"),
+    ),
+}

@@ -1,0 +1,253 @@
+"""apps/v1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "apps"
+VERSION: Final = "v1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.api.apps.v1."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset()
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "plural": "controllerrevisions",
+        "kind": "ControllerRevision",
+        "namespaced": True,
+        "key": "controllerrevisions",
+    },
+    {
+        "plural": "daemonsets",
+        "kind": "DaemonSet",
+        "namespaced": True,
+        "short_names": "ds",
+        "categories": "all",
+        "key": "daemonsets",
+        "subresources": (
+            ("status", "DaemonSet", "get patch update", ""),
+        ),
+    },
+    {
+        "plural": "deployments",
+        "kind": "Deployment",
+        "namespaced": True,
+        "short_names": "deploy",
+        "categories": "all",
+        "key": "deployments",
+        "subresources": (
+            ("scale", "Scale", "get patch update", "autoscaling/v1"),
+            ("status", "Deployment", "get patch update", ""),
+        ),
+    },
+    {
+        "plural": "replicasets",
+        "kind": "ReplicaSet",
+        "namespaced": True,
+        "short_names": "rs",
+        "categories": "all",
+        "key": "replicasets",
+        "subresources": (
+            ("scale", "Scale", "get patch update", "autoscaling/v1"),
+            ("status", "ReplicaSet", "get patch update", ""),
+        ),
+    },
+    {
+        "plural": "statefulsets",
+        "kind": "StatefulSet",
+        "namespaced": True,
+        "short_names": "sts",
+        "categories": "all",
+        "key": "statefulsets",
+        "subresources": (
+            ("scale", "Scale", "get patch update", "autoscaling/v1"),
+            ("status", "StatefulSet", "get patch update", ""),
+        ),
+    },
+)
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "ControllerRevision": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("data", 2, "raw", "omit"),
+        ("revision", 3, "int64", "required"),
+    ),
+    "ControllerRevisionList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]ControllerRevision", "required"),
+    ),
+    "DaemonSet": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "DaemonSetSpec", "omit"),
+        ("status", 3, "DaemonSetStatus", "omit"),
+    ),
+    "DaemonSetCondition": (
+        ("type", 1, "string", "required"),
+        ("status", 2, "string", "required"),
+        ("lastTransitionTime", 3, "time", "omit"),
+        ("reason", 4, "string", "omit"),
+        ("message", 5, "string", "omit"),
+    ),
+    "DaemonSetList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]DaemonSet", "required"),
+    ),
+    "DaemonSetSpec": (
+        ("selector", 1, "meta/v1.LabelSelector", "required ptr"),
+        ("template", 2, "core/v1.PodTemplateSpec", "required"),
+        ("updateStrategy", 3, "DaemonSetUpdateStrategy", "omit"),
+        ("minReadySeconds", 4, "int32", "omit"),
+        ("revisionHistoryLimit", 6, "int32", "omit ptr"),
+    ),
+    "DaemonSetStatus": (
+        ("currentNumberScheduled", 1, "int32", "required"),
+        ("numberMisscheduled", 2, "int32", "required"),
+        ("desiredNumberScheduled", 3, "int32", "required"),
+        ("numberReady", 4, "int32", "required"),
+        ("observedGeneration", 5, "int64", "omit"),
+        ("updatedNumberScheduled", 6, "int32", "omit"),
+        ("numberAvailable", 7, "int32", "omit"),
+        ("numberUnavailable", 8, "int32", "omit"),
+        ("collisionCount", 9, "int32", "omit ptr"),
+        ("conditions", 10, "[]DaemonSetCondition", "omit merge=type"),
+    ),
+    "DaemonSetUpdateStrategy": (
+        ("type", 1, "string", "omit enum=OnDelete|RollingUpdate"),
+        ("rollingUpdate", 2, "RollingUpdateDaemonSet", "omit ptr"),
+    ),
+    "Deployment": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "DeploymentSpec", "omit"),
+        ("status", 3, "DeploymentStatus", "omit"),
+    ),
+    "DeploymentCondition": (
+        ("type", 1, "string", "required"),
+        ("status", 2, "string", "required"),
+        ("reason", 4, "string", "omit"),
+        ("message", 5, "string", "omit"),
+        ("lastUpdateTime", 6, "time", "omit"),
+        ("lastTransitionTime", 7, "time", "omit"),
+    ),
+    "DeploymentList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]Deployment", "required"),
+    ),
+    "DeploymentSpec": (
+        ("replicas", 1, "int32", "omit ptr"),
+        ("selector", 2, "meta/v1.LabelSelector", "required ptr"),
+        ("template", 3, "core/v1.PodTemplateSpec", "required"),
+        ("strategy", 4, "DeploymentStrategy", "omit retainKeys"),
+        ("minReadySeconds", 5, "int32", "omit"),
+        ("revisionHistoryLimit", 6, "int32", "omit ptr"),
+        ("paused", 7, "bool", "omit"),
+        ("progressDeadlineSeconds", 9, "int32", "omit ptr"),
+    ),
+    "DeploymentStatus": (
+        ("observedGeneration", 1, "int64", "omit"),
+        ("replicas", 2, "int32", "omit"),
+        ("updatedReplicas", 3, "int32", "omit"),
+        ("availableReplicas", 4, "int32", "omit"),
+        ("unavailableReplicas", 5, "int32", "omit"),
+        ("conditions", 6, "[]DeploymentCondition", "omit merge=type"),
+        ("readyReplicas", 7, "int32", "omit"),
+        ("collisionCount", 8, "int32", "omit ptr"),
+    ),
+    "DeploymentStrategy": (
+        ("type", 1, "string", "omit enum=Recreate|RollingUpdate"),
+        ("rollingUpdate", 2, "RollingUpdateDeployment", "omit ptr"),
+    ),
+    "ReplicaSet": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "ReplicaSetSpec", "omit"),
+        ("status", 3, "ReplicaSetStatus", "omit"),
+    ),
+    "ReplicaSetCondition": (
+        ("type", 1, "string", "required"),
+        ("status", 2, "string", "required"),
+        ("lastTransitionTime", 3, "time", "omit"),
+        ("reason", 4, "string", "omit"),
+        ("message", 5, "string", "omit"),
+    ),
+    "ReplicaSetList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]ReplicaSet", "required"),
+    ),
+    "ReplicaSetSpec": (
+        ("replicas", 1, "int32", "omit ptr"),
+        ("selector", 2, "meta/v1.LabelSelector", "required ptr"),
+        ("template", 3, "core/v1.PodTemplateSpec", "omit"),
+        ("minReadySeconds", 4, "int32", "omit"),
+    ),
+    "ReplicaSetStatus": (
+        ("replicas", 1, "int32", "required"),
+        ("fullyLabeledReplicas", 2, "int32", "omit"),
+        ("observedGeneration", 3, "int64", "omit"),
+        ("readyReplicas", 4, "int32", "omit"),
+        ("availableReplicas", 5, "int32", "omit"),
+        ("conditions", 6, "[]ReplicaSetCondition", "omit merge=type"),
+    ),
+    "RollingUpdateDaemonSet": (
+        ("maxUnavailable", 1, "int-or-string", "omit ptr"),
+        ("maxSurge", 2, "int-or-string", "omit ptr"),
+    ),
+    "RollingUpdateDeployment": (
+        ("maxUnavailable", 1, "int-or-string", "omit ptr"),
+        ("maxSurge", 2, "int-or-string", "omit ptr"),
+    ),
+    "RollingUpdateStatefulSetStrategy": (
+        ("partition", 1, "int32", "omit ptr"),
+    ),
+    "StatefulSet": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "StatefulSetSpec", "omit"),
+        ("status", 3, "StatefulSetStatus", "omit"),
+    ),
+    "StatefulSetCondition": (
+        ("type", 1, "string", "required"),
+        ("status", 2, "string", "required"),
+        ("lastTransitionTime", 3, "time", "omit"),
+        ("reason", 4, "string", "omit"),
+        ("message", 5, "string", "omit"),
+    ),
+    "StatefulSetList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]StatefulSet", "required"),
+    ),
+    "StatefulSetPersistentVolumeClaimRetentionPolicy": (
+        ("whenDeleted", 1, "string", "omit"),
+        ("whenScaled", 2, "string", "omit"),
+    ),
+    "StatefulSetSpec": (
+        ("replicas", 1, "int32", "omit ptr"),
+        ("selector", 2, "meta/v1.LabelSelector", "required ptr"),
+        ("template", 3, "core/v1.PodTemplateSpec", "required"),
+        ("volumeClaimTemplates", 4, "[]core/v1.PersistentVolumeClaim", "omit"),
+        ("serviceName", 5, "string", "required"),
+        ("podManagementPolicy", 6, "string", "omit enum=OrderedReady|Parallel"),
+        ("updateStrategy", 7, "StatefulSetUpdateStrategy", "omit"),
+        ("revisionHistoryLimit", 8, "int32", "omit ptr"),
+        ("minReadySeconds", 9, "int32", "omit"),
+        ("persistentVolumeClaimRetentionPolicy", 10, "StatefulSetPersistentVolumeClaimRetentionPolicy", "omit ptr"),
+    ),
+    "StatefulSetStatus": (
+        ("observedGeneration", 1, "int64", "omit"),
+        ("replicas", 2, "int32", "required"),
+        ("readyReplicas", 3, "int32", "omit"),
+        ("currentReplicas", 4, "int32", "omit"),
+        ("updatedReplicas", 5, "int32", "omit"),
+        ("currentRevision", 6, "string", "omit"),
+        ("updateRevision", 7, "string", "omit"),
+        ("collisionCount", 9, "int32", "omit ptr"),
+        ("conditions", 10, "[]StatefulSetCondition", "omit merge=type"),
+        ("availableReplicas", 11, "int32", "required"),
+    ),
+    "StatefulSetUpdateStrategy": (
+        ("type", 1, "string", "omit enum=OnDelete|RollingUpdate"),
+        ("rollingUpdate", 2, "RollingUpdateStatefulSetStrategy", "omit ptr"),
+    ),
+}

@@ -1,0 +1,69 @@
+"""authentication/v1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "authentication.{abbr}.io"
+VERSION: Final = "v1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.api.authentication.v1."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset()
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "plural": "tokenreviews",
+        "kind": "TokenReview",
+        "verbs": "create",
+        "stored": False,
+    },
+)
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "BoundObjectReference": (
+        ("kind", 1, "string", "omit"),
+        ("apiVersion", 2, "string", "omit"),
+        ("name", 3, "string", "omit"),
+        ("uid", 4, "string", "omit"),
+    ),
+    "TokenRequest": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "TokenRequestSpec", "required"),
+        ("status", 3, "TokenRequestStatus", "omit"),
+    ),
+    "TokenRequestSpec": (
+        ("audiences", 1, "[]string", "required"),
+        ("boundObjectRef", 3, "BoundObjectReference", "ptr"),
+        ("expirationSeconds", 4, "int64", "ptr"),
+    ),
+    "TokenRequestStatus": (
+        ("token", 1, "string", "required"),
+        ("expirationTimestamp", 2, "time", "required"),
+    ),
+    "TokenReview": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "TokenReviewSpec", "required"),
+        ("status", 3, "TokenReviewStatus", "omit"),
+    ),
+    "TokenReviewSpec": (
+        ("token", 1, "string", "omit"),
+        ("audiences", 2, "[]string", "omit"),
+    ),
+    "TokenReviewStatus": (
+        ("authenticated", 1, "bool", "omit"),
+        ("user", 2, "UserInfo", "omit"),
+        ("error", 3, "string", "omit"),
+        ("audiences", 4, "[]string", "omit"),
+    ),
+    "UserInfo": (
+        ("username", 1, "string", "omit"),
+        ("uid", 2, "string", "omit"),
+        ("groups", 3, "[]string", "omit"),
+        ("extra", 4, "{}[]string", "omit pb=map<string,authentication/v1.ExtraValue>"),
+    ),
+}

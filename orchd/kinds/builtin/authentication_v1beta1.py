@@ -1,0 +1,42 @@
+"""authentication/v1beta1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "authentication.{abbr}.io"
+VERSION: Final = "v1beta1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = ""
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset()
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = ()
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "TokenReview": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "TokenReviewSpec", "required"),
+        ("status", 3, "TokenReviewStatus", "omit"),
+    ),
+    "TokenReviewSpec": (
+        ("token", 1, "string", "omit"),
+        ("audiences", 2, "[]string", "omit"),
+    ),
+    "TokenReviewStatus": (
+        ("authenticated", 1, "bool", "omit"),
+        ("user", 2, "UserInfo", "omit"),
+        ("error", 3, "string", "omit"),
+        ("audiences", 4, "[]string", "omit"),
+    ),
+    "UserInfo": (
+        ("username", 1, "string", "omit"),
+        ("uid", 2, "string", "omit"),
+        ("groups", 3, "[]string", "omit"),
+        ("extra", 4, "{}[]string", "omit pb=map<string,authentication/v1beta1.ExtraValue>"),
+    ),
+}

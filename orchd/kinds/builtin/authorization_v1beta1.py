@@ -1,0 +1,91 @@
+"""authorization/v1beta1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "authorization.{abbr}.io"
+VERSION: Final = "v1beta1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = ""
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset()
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = ()
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "LocalSubjectAccessReview": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "SubjectAccessReviewSpec", "required"),
+        ("status", 3, "SubjectAccessReviewStatus", "omit"),
+    ),
+    "NonResourceAttributes": (
+        ("path", 1, "string", "omit"),
+        ("verb", 2, "string", "omit"),
+    ),
+    "NonResourceRule": (
+        ("verbs", 1, "[]string", "required"),
+        ("nonResourceURLs", 2, "[]string", "omit"),
+    ),
+    "ResourceAttributes": (
+        ("namespace", 1, "string", "omit"),
+        ("verb", 2, "string", "omit"),
+        ("group", 3, "string", "omit"),
+        ("version", 4, "string", "omit"),
+        ("resource", 5, "string", "omit"),
+        ("subresource", 6, "string", "omit"),
+        ("name", 7, "string", "omit"),
+    ),
+    "ResourceRule": (
+        ("verbs", 1, "[]string", "required"),
+        ("apiGroups", 2, "[]string", "omit"),
+        ("resources", 3, "[]string", "omit"),
+        ("resourceNames", 4, "[]string", "omit"),
+    ),
+    "SelfSubjectAccessReview": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "SelfSubjectAccessReviewSpec", "required"),
+        ("status", 3, "SubjectAccessReviewStatus", "omit"),
+    ),
+    "SelfSubjectAccessReviewSpec": (
+        ("resourceAttributes", 1, "ResourceAttributes", "omit ptr"),
+        ("nonResourceAttributes", 2, "NonResourceAttributes", "omit ptr"),
+    ),
+    "SelfSubjectRulesReview": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "SelfSubjectRulesReviewSpec", "required"),
+        ("status", 3, "SubjectRulesReviewStatus", "omit"),
+    ),
+    "SelfSubjectRulesReviewSpec": (
+        ("namespace", 1, "string", "omit"),
+    ),
+    "SubjectAccessReview": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "SubjectAccessReviewSpec", "required"),
+        ("status", 3, "SubjectAccessReviewStatus", "omit"),
+    ),
+    "SubjectAccessReviewSpec": (
+        ("resourceAttributes", 1, "ResourceAttributes", "omit ptr"),
+        ("nonResourceAttributes", 2, "NonResourceAttributes", "omit ptr"),
+        ("user", 3, "string", "omit"),
+        ("group", 4, "[]string", "omit"),
+        ("extra", 5, "{}[]string", "omit pb=map<string,authorization/v1beta1.ExtraValue>"),
+        ("uid", 6, "string", "omit"),
+    ),
+    "SubjectAccessReviewStatus": (
+        ("allowed", 1, "bool", "required"),
+        ("reason", 2, "string", "omit"),
+        ("evaluationError", 3, "string", "omit"),
+        ("denied", 4, "bool", "omit"),
+    ),
+    "SubjectRulesReviewStatus": (
+        ("resourceRules", 1, "[]ResourceRule", "required"),
+        ("nonResourceRules", 2, "[]NonResourceRule", "required"),
+        ("incomplete", 3, "bool", "required"),
+        ("evaluationError", 4, "string", "omit"),
+    ),
+}

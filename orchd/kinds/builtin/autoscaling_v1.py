@@ -1,0 +1,167 @@
+"""autoscaling/v1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "autoscaling"
+VERSION: Final = "v1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.api.autoscaling.v1."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset((
+    "ContainerResourceMetricSource",
+    "ContainerResourceMetricStatus",
+    "ExternalMetricSource",
+    "ExternalMetricStatus",
+    "HorizontalPodAutoscalerCondition",
+    "MetricSpec",
+    "MetricStatus",
+    "ObjectMetricSource",
+    "ObjectMetricStatus",
+    "PodsMetricSource",
+    "PodsMetricStatus",
+    "ResourceMetricSource",
+    "ResourceMetricStatus",
+))
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset(("CrossVersionObjectReference",))
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "plural": "horizontalpodautoscalers",
+        "kind": "HorizontalPodAutoscaler",
+        "namespaced": True,
+        "short_names": "hpa",
+        "categories": "all",
+        "key": "horizontalpodautoscalers",
+        "subresources": (
+            ("status", "HorizontalPodAutoscaler", "get patch update", ""),
+        ),
+    },
+)
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "ContainerResourceMetricSource": (
+        ("name", 1, "string", "required"),
+        ("targetAverageUtilization", 2, "int32", "omit ptr"),
+        ("targetAverageValue", 3, "quantity", "omit ptr"),
+        ("container", 5, "string", "required"),
+    ),
+    "ContainerResourceMetricStatus": (
+        ("name", 1, "string", "required"),
+        ("currentAverageUtilization", 2, "int32", "omit ptr"),
+        ("currentAverageValue", 3, "quantity", "required"),
+        ("container", 4, "string", "required"),
+    ),
+    "CrossVersionObjectReference": (
+        ("kind", 1, "string", "required"),
+        ("name", 2, "string", "required"),
+        ("apiVersion", 3, "string", "omit"),
+    ),
+    "ExternalMetricSource": (
+        ("metricName", 1, "string", "required"),
+        ("metricSelector", 2, "meta/v1.LabelSelector", "omit ptr"),
+        ("targetValue", 3, "quantity", "omit ptr"),
+        ("targetAverageValue", 4, "quantity", "omit ptr"),
+    ),
+    "ExternalMetricStatus": (
+        ("metricName", 1, "string", "required"),
+        ("metricSelector", 2, "meta/v1.LabelSelector", "omit ptr"),
+        ("currentValue", 3, "quantity", "required"),
+        ("currentAverageValue", 4, "quantity", "omit ptr"),
+    ),
+    "HorizontalPodAutoscaler": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "HorizontalPodAutoscalerSpec", "omit"),
+        ("status", 3, "HorizontalPodAutoscalerStatus", "omit"),
+    ),
+    "HorizontalPodAutoscalerCondition": (
+        ("type", 1, "string", "required"),
+        ("status", 2, "string", "required"),
+        ("lastTransitionTime", 3, "time", "omit"),
+        ("reason", 4, "string", "omit"),
+        ("message", 5, "string", "omit"),
+    ),
+    "HorizontalPodAutoscalerList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]HorizontalPodAutoscaler", "required"),
+    ),
+    "HorizontalPodAutoscalerSpec": (
+        ("scaleTargetRef", 1, "CrossVersionObjectReference", "required"),
+        ("minReplicas", 2, "int32", "omit ptr"),
+        ("maxReplicas", 3, "int32", "required"),
+        ("targetCPUUtilizationPercentage", 4, "int32", "omit ptr"),
+    ),
+    "HorizontalPodAutoscalerStatus": (
+        ("observedGeneration", 1, "int64", "omit ptr"),
+        ("lastScaleTime", 2, "time", "omit ptr"),
+        ("currentReplicas", 3, "int32", "required"),
+        ("desiredReplicas", 4, "int32", "required"),
+        ("currentCPUUtilizationPercentage", 5, "int32", "omit ptr"),
+    ),
+    "MetricSpec": (
+        ("type", 1, "string", "required"),
+        ("object", 2, "ObjectMetricSource", "omit ptr"),
+        ("pods", 3, "PodsMetricSource", "omit ptr"),
+        ("resource", 4, "ResourceMetricSource", "omit ptr"),
+        ("external", 5, "ExternalMetricSource", "omit ptr"),
+        ("containerResource", 7, "ContainerResourceMetricSource", "omit ptr"),
+    ),
+    "MetricStatus": (
+        ("type", 1, "string", "required"),
+        ("object", 2, "ObjectMetricStatus", "omit ptr"),
+        ("pods", 3, "PodsMetricStatus", "omit ptr"),
+        ("resource", 4, "ResourceMetricStatus", "omit ptr"),
+        ("external", 5, "ExternalMetricStatus", "omit ptr"),
+        ("containerResource", 7, "ContainerResourceMetricStatus", "omit ptr"),
+    ),
+    "ObjectMetricSource": (
+        ("target", 1, "CrossVersionObjectReference", "required"),
+        ("metricName", 2, "string", "required"),
+        ("targetValue", 3, "quantity", "required"),
+        ("selector", 4, "meta/v1.LabelSelector", "omit ptr"),
+        ("averageValue", 5, "quantity", "omit ptr"),
+    ),
+    "ObjectMetricStatus": (
+        ("target", 1, "CrossVersionObjectReference", "required"),
+        ("metricName", 2, "string", "required"),
+        ("currentValue", 3, "quantity", "required"),
+        ("selector", 4, "meta/v1.LabelSelector", "omit ptr"),
+        ("averageValue", 5, "quantity", "omit ptr"),
+    ),
+    "PodsMetricSource": (
+        ("metricName", 1, "string", "required"),
+        ("targetAverageValue", 2, "quantity", "required"),
+        ("selector", 3, "meta/v1.LabelSelector", "omit ptr"),
+    ),
+    "PodsMetricStatus": (
+        ("metricName", 1, "string", "required"),
+        ("currentAverageValue", 2, "quantity", "required"),
+        ("selector", 3, "meta/v1.LabelSelector", "omit ptr"),
+    ),
+    "ResourceMetricSource": (
+        ("name", 1, "string", "required"),
+        ("targetAverageUtilization", 2, "int32", "omit ptr"),
+        ("targetAverageValue", 3, "quantity", "omit ptr"),
+    ),
+    "ResourceMetricStatus": (
+        ("name", 1, "string", "required"),
+        ("currentAverageUtilization", 2, "int32", "omit ptr"),
+        ("currentAverageValue", 3, "quantity", "required"),
+    ),
+    "Scale": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "ScaleSpec", "omit"),
+        ("status", 3, "ScaleStatus", "omit"),
+    ),
+    "ScaleSpec": (
+        ("replicas", 1, "int32", "omit"),
+    ),
+    "ScaleStatus": (
+        ("replicas", 1, "int32", "required"),
+        ("selector", 2, "string", "omit"),
+    ),
+}

@@ -1,0 +1,160 @@
+"""autoscaling/v2beta2: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "autoscaling"
+VERSION: Final = "v2beta2"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.api.autoscaling.v2beta2."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset()
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "plural": "horizontalpodautoscalers",
+        "kind": "HorizontalPodAutoscaler",
+        "namespaced": True,
+        "short_names": "hpa",
+        "categories": "all",
+        "storage_version": "autoscaling/v1",
+        "key": "horizontalpodautoscalers",
+        "deprecated": ("v1.23", "v1.26", "autoscaling/v2"),
+        "subresources": (
+            ("status", "HorizontalPodAutoscaler", "get patch update", ""),
+        ),
+    },
+)
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "ContainerResourceMetricSource": (
+        ("name", 1, "string", "required"),
+        ("target", 2, "MetricTarget", "required"),
+        ("container", 3, "string", "required"),
+    ),
+    "ContainerResourceMetricStatus": (
+        ("name", 1, "string", "required"),
+        ("current", 2, "MetricValueStatus", "required"),
+        ("container", 3, "string", "required"),
+    ),
+    "CrossVersionObjectReference": (
+        ("kind", 1, "string", "required"),
+        ("name", 2, "string", "required"),
+        ("apiVersion", 3, "string", "omit"),
+    ),
+    "ExternalMetricSource": (
+        ("metric", 1, "MetricIdentifier", "required"),
+        ("target", 2, "MetricTarget", "required"),
+    ),
+    "ExternalMetricStatus": (
+        ("metric", 1, "MetricIdentifier", "required"),
+        ("current", 2, "MetricValueStatus", "required"),
+    ),
+    "HPAScalingPolicy": (
+        ("type", 1, "string", "required"),
+        ("value", 2, "int32", "required"),
+        ("periodSeconds", 3, "int32", "required"),
+    ),
+    "HPAScalingRules": (
+        ("selectPolicy", 1, "string", "omit ptr"),
+        ("policies", 2, "[]HPAScalingPolicy", "omit"),
+        ("stabilizationWindowSeconds", 3, "int32", "omit ptr"),
+    ),
+    "HorizontalPodAutoscaler": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "HorizontalPodAutoscalerSpec", "omit"),
+        ("status", 3, "HorizontalPodAutoscalerStatus", "omit"),
+    ),
+    "HorizontalPodAutoscalerBehavior": (
+        ("scaleUp", 1, "HPAScalingRules", "omit ptr"),
+        ("scaleDown", 2, "HPAScalingRules", "omit ptr"),
+    ),
+    "HorizontalPodAutoscalerCondition": (
+        ("type", 1, "string", "required"),
+        ("status", 2, "string", "required"),
+        ("lastTransitionTime", 3, "time", "omit"),
+        ("reason", 4, "string", "omit"),
+        ("message", 5, "string", "omit"),
+    ),
+    "HorizontalPodAutoscalerList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]HorizontalPodAutoscaler", "required"),
+    ),
+    "HorizontalPodAutoscalerSpec": (
+        ("scaleTargetRef", 1, "CrossVersionObjectReference", "required"),
+        ("minReplicas", 2, "int32", "omit ptr"),
+        ("maxReplicas", 3, "int32", "required"),
+        ("metrics", 4, "[]MetricSpec", "omit"),
+        ("behavior", 5, "HorizontalPodAutoscalerBehavior", "omit ptr"),
+    ),
+    "HorizontalPodAutoscalerStatus": (
+        ("observedGeneration", 1, "int64", "omit ptr"),
+        ("lastScaleTime", 2, "time", "omit ptr"),
+        ("currentReplicas", 3, "int32", "required"),
+        ("desiredReplicas", 4, "int32", "required"),
+        ("currentMetrics", 5, "[]MetricStatus", ""),
+        ("conditions", 6, "[]HorizontalPodAutoscalerCondition", ""),
+    ),
+    "MetricIdentifier": (
+        ("name", 1, "string", "required"),
+        ("selector", 2, "meta/v1.LabelSelector", "omit ptr"),
+    ),
+    "MetricSpec": (
+        ("type", 1, "string", "required"),
+        ("object", 2, "ObjectMetricSource", "omit ptr"),
+        ("pods", 3, "PodsMetricSource", "omit ptr"),
+        ("resource", 4, "ResourceMetricSource", "omit ptr"),
+        ("external", 5, "ExternalMetricSource", "omit ptr"),
+        ("containerResource", 7, "ContainerResourceMetricSource", "omit ptr"),
+    ),
+    "MetricStatus": (
+        ("type", 1, "string", "required"),
+        ("object", 2, "ObjectMetricStatus", "omit ptr"),
+        ("pods", 3, "PodsMetricStatus", "omit ptr"),
+        ("resource", 4, "ResourceMetricStatus", "omit ptr"),
+        ("external", 5, "ExternalMetricStatus", "omit ptr"),
+        ("containerResource", 7, "ContainerResourceMetricStatus", "omit ptr"),
+    ),
+    "MetricTarget": (
+        ("type", 1, "string", "required"),
+        ("value", 2, "quantity", "omit ptr"),
+        ("averageValue", 3, "quantity", "omit ptr"),
+        ("averageUtilization", 4, "int32", "omit ptr"),
+    ),
+    "MetricValueStatus": (
+        ("value", 1, "quantity", "omit ptr"),
+        ("averageValue", 2, "quantity", "omit ptr"),
+        ("averageUtilization", 3, "int32", "omit ptr"),
+    ),
+    "ObjectMetricSource": (
+        ("describedObject", 1, "CrossVersionObjectReference", "required"),
+        ("target", 2, "MetricTarget", "required"),
+        ("metric", 3, "MetricIdentifier", "required"),
+    ),
+    "ObjectMetricStatus": (
+        ("metric", 1, "MetricIdentifier", "required"),
+        ("current", 2, "MetricValueStatus", "required"),
+        ("describedObject", 3, "CrossVersionObjectReference", "required"),
+    ),
+    "PodsMetricSource": (
+        ("metric", 1, "MetricIdentifier", "required"),
+        ("target", 2, "MetricTarget", "required"),
+    ),
+    "PodsMetricStatus": (
+        ("metric", 1, "MetricIdentifier", "required"),
+        ("current", 2, "MetricValueStatus", "required"),
+    ),
+    "ResourceMetricSource": (
+        ("name", 1, "string", "required"),
+        ("target", 2, "MetricTarget", "required"),
+    ),
+    "ResourceMetricStatus": (
+        ("name", 1, "string", "required"),
+        ("current", 2, "MetricValueStatus", "required"),
+    ),
+}

@@ -1,0 +1,114 @@
+"""batch/v1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "batch"
+VERSION: Final = "v1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.api.batch.v1."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset()
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "plural": "cronjobs",
+        "kind": "CronJob",
+        "namespaced": True,
+        "short_names": "cj",
+        "categories": "all",
+        "key": "cronjobs",
+        "subresources": (
+            ("status", "CronJob", "get patch update", ""),
+        ),
+    },
+    {
+        "plural": "jobs",
+        "kind": "Job",
+        "namespaced": True,
+        "categories": "all",
+        "key": "jobs",
+        "subresources": (
+            ("status", "Job", "get patch update", ""),
+        ),
+    },
+)
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "CronJob": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "CronJobSpec", "omit"),
+        ("status", 3, "CronJobStatus", "omit"),
+    ),
+    "CronJobList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]CronJob", "required"),
+    ),
+    "CronJobSpec": (
+        ("schedule", 1, "string", "required"),
+        ("startingDeadlineSeconds", 2, "int64", "omit ptr"),
+        ("concurrencyPolicy", 3, "string", "omit enum=Allow|Forbid|Replace"),
+        ("suspend", 4, "bool", "omit ptr"),
+        ("jobTemplate", 5, "JobTemplateSpec", "required"),
+        ("successfulJobsHistoryLimit", 6, "int32", "omit ptr"),
+        ("failedJobsHistoryLimit", 7, "int32", "omit ptr"),
+    ),
+    "CronJobStatus": (
+        ("active", 1, "[]core/v1.ObjectReference", "omit list=atomic"),
+        ("lastScheduleTime", 4, "time", "omit ptr"),
+        ("lastSuccessfulTime", 5, "time", "omit ptr"),
+    ),
+    "Job": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "JobSpec", "omit"),
+        ("status", 3, "JobStatus", "omit"),
+    ),
+    "JobCondition": (
+        ("type", 1, "string", "required enum=Complete|Failed|Suspended"),
+        ("status", 2, "string", "required"),
+        ("lastProbeTime", 3, "time", "omit"),
+        ("lastTransitionTime", 4, "time", "omit"),
+        ("reason", 5, "string", "omit"),
+        ("message", 6, "string", "omit"),
+    ),
+    "JobList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]Job", "required"),
+    ),
+    "JobSpec": (
+        ("parallelism", 1, "int32", "omit ptr"),
+        ("completions", 2, "int32", "omit ptr"),
+        ("activeDeadlineSeconds", 3, "int64", "omit ptr"),
+        ("selector", 4, "meta/v1.LabelSelector", "omit ptr"),
+        ("manualSelector", 5, "bool", "omit ptr"),
+        ("template", 6, "core/v1.PodTemplateSpec", "required"),
+        ("backoffLimit", 7, "int32", "omit ptr"),
+        ("ttlSecondsAfterFinished", 8, "int32", "omit ptr"),
+        ("completionMode", 9, "string", "omit ptr"),
+        ("suspend", 10, "bool", "omit ptr"),
+    ),
+    "JobStatus": (
+        ("conditions", 1, "[]JobCondition", "omit merge=type list=atomic"),
+        ("startTime", 2, "time", "omit ptr"),
+        ("completionTime", 3, "time", "omit ptr"),
+        ("active", 4, "int32", "omit"),
+        ("succeeded", 5, "int32", "omit"),
+        ("failed", 6, "int32", "omit"),
+        ("completedIndexes", 7, "string", "omit"),
+        ("uncountedTerminatedPods", 8, "UncountedTerminatedPods", "omit ptr"),
+        ("ready", 9, "int32", "omit ptr"),
+    ),
+    "JobTemplateSpec": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "JobSpec", "omit"),
+    ),
+    "UncountedTerminatedPods": (
+        ("succeeded", 1, "[]string", "omit set"),
+        ("failed", 2, "[]string", "omit set"),
+    ),
+}

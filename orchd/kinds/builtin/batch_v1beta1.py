@@ -1,0 +1,66 @@
+"""batch/v1beta1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "batch"
+VERSION: Final = "v1beta1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.api.batch.v1beta1."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset(("JobTemplate",))
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "plural": "cronjobs",
+        "kind": "CronJob",
+        "namespaced": True,
+        "short_names": "cj",
+        "categories": "all",
+        "storage_version": "batch/v1",
+        "key": "cronjobs",
+        "deprecated": ("v1.21", "v1.25", "batch/v1"),
+        "subresources": (
+            ("status", "CronJob", "get patch update", ""),
+        ),
+    },
+)
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "CronJob": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "CronJobSpec", "omit"),
+        ("status", 3, "CronJobStatus", "omit"),
+    ),
+    "CronJobList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]CronJob", "required"),
+    ),
+    "CronJobSpec": (
+        ("schedule", 1, "string", "required"),
+        ("startingDeadlineSeconds", 2, "int64", "omit ptr"),
+        ("concurrencyPolicy", 3, "string", "omit"),
+        ("suspend", 4, "bool", "omit ptr"),
+        ("jobTemplate", 5, "JobTemplateSpec", "required"),
+        ("successfulJobsHistoryLimit", 6, "int32", "omit ptr"),
+        ("failedJobsHistoryLimit", 7, "int32", "omit ptr"),
+    ),
+    "CronJobStatus": (
+        ("active", 1, "[]core/v1.ObjectReference", "omit list=atomic"),
+        ("lastScheduleTime", 4, "time", "omit ptr"),
+        ("lastSuccessfulTime", 5, "time", "omit ptr"),
+    ),
+    "JobTemplate": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("template", 2, "JobTemplateSpec", "omit"),
+    ),
+    "JobTemplateSpec": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "batch/v1.JobSpec", "omit"),
+    ),
+}

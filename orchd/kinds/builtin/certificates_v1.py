@@ -1,0 +1,63 @@
+"""certificates/v1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "certificates.{abbr}.io"
+VERSION: Final = "v1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.api.certificates.v1."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset()
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "plural": "certificatesigningrequests",
+        "kind": "CertificateSigningRequest",
+        "short_names": "csr",
+        "key": "certificatesigningrequests",
+        "subresources": (
+            ("approval", "CertificateSigningRequest", "get patch update", ""),
+            ("status", "CertificateSigningRequest", "get patch update", ""),
+        ),
+    },
+)
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "CertificateSigningRequest": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "CertificateSigningRequestSpec", "required"),
+        ("status", 3, "CertificateSigningRequestStatus", "omit"),
+    ),
+    "CertificateSigningRequestCondition": (
+        ("type", 1, "string", "required enum=Approved|Denied|Failed"),
+        ("reason", 2, "string", "omit"),
+        ("message", 3, "string", "omit"),
+        ("lastUpdateTime", 4, "time", "omit"),
+        ("lastTransitionTime", 5, "time", "omit"),
+        ("status", 6, "string", "required"),
+    ),
+    "CertificateSigningRequestList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]CertificateSigningRequest", "required"),
+    ),
+    "CertificateSigningRequestSpec": (
+        ("request", 1, "bytes", "required list=atomic"),
+        ("username", 2, "string", "omit"),
+        ("uid", 3, "string", "omit"),
+        ("groups", 4, "[]string", "omit list=atomic"),
+        ("usages", 5, "[]string", "omit list=atomic"),
+        ("extra", 6, "{}[]string", "omit pb=map<string,certificates/v1.ExtraValue>"),
+        ("signerName", 7, "string", "required"),
+        ("expirationSeconds", 8, "int32", "omit ptr"),
+    ),
+    "CertificateSigningRequestStatus": (
+        ("conditions", 1, "[]CertificateSigningRequestCondition", "omit keys=type"),
+        ("certificate", 2, "bytes", "omit list=atomic"),
+    ),
+}

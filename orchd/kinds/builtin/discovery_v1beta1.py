@@ -1,0 +1,65 @@
+"""discovery/v1beta1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "discovery.{abbr}.io"
+VERSION: Final = "v1beta1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.api.discovery.v1beta1."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset()
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "plural": "endpointslices",
+        "kind": "EndpointSlice",
+        "namespaced": True,
+        "key": "endpointslices",
+        "deprecated": ("v1.21", "v1.25", "discovery.{abbr}.io/v1"),
+    },
+)
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "Endpoint": (
+        ("addresses", 1, "[]string", "required set"),
+        ("conditions", 2, "EndpointConditions", "omit"),
+        ("hostname", 3, "string", "omit ptr"),
+        ("targetRef", 4, "core/v1.ObjectReference", "omit ptr"),
+        ("topology", 5, "{}string", "omit"),
+        ("nodeName", 6, "string", "omit ptr"),
+        ("hints", 7, "EndpointHints", "omit ptr"),
+    ),
+    "EndpointConditions": (
+        ("ready", 1, "bool", "omit ptr"),
+        ("serving", 2, "bool", "omit ptr"),
+        ("terminating", 3, "bool", "omit ptr"),
+    ),
+    "EndpointHints": (
+        ("forZones", 1, "[]ForZone", "omit list=atomic"),
+    ),
+    "EndpointPort": (
+        ("name", 1, "string", "omit ptr"),
+        ("protocol", 2, "string", "omit ptr"),
+        ("port", 3, "int32", "omit ptr"),
+        ("appProtocol", 4, "string", "omit ptr"),
+    ),
+    "EndpointSlice": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("endpoints", 2, "[]Endpoint", "required list=atomic"),
+        ("ports", 3, "[]EndpointPort", "list=atomic"),
+        ("addressType", 4, "string", "required"),
+    ),
+    "EndpointSliceList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]EndpointSlice", "required"),
+    ),
+    "ForZone": (
+        ("name", 1, "string", "required"),
+    ),
+}

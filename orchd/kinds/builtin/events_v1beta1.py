@@ -1,0 +1,56 @@
+"""events/v1beta1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "events.{abbr}.io"
+VERSION: Final = "v1beta1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.api.events.v1beta1."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset()
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "plural": "events",
+        "kind": "Event",
+        "namespaced": True,
+        "short_names": "ev",
+        "storage_version": "v1",
+        "key": "events",
+        "deprecated": ("v1.22", "v1.25", ""),
+    },
+)
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "Event": (
+        ("metadata", 1, "meta/v1.ObjectMeta", ""),
+        ("eventTime", 2, "microtime", "required"),
+        ("series", 3, "EventSeries", "omit ptr"),
+        ("reportingController", 4, "string", "omit"),
+        ("reportingInstance", 5, "string", "omit"),
+        ("action", 6, "string", "omit"),
+        ("reason", 7, "string", "omit"),
+        ("regarding", 8, "core/v1.ObjectReference", "omit"),
+        ("related", 9, "core/v1.ObjectReference", "omit ptr"),
+        ("note", 10, "string", "omit"),
+        ("type", 11, "string", "omit"),
+        ("deprecatedSource", 12, "core/v1.EventSource", "omit"),
+        ("deprecatedFirstTimestamp", 13, "time", "omit"),
+        ("deprecatedLastTimestamp", 14, "time", "omit"),
+        ("deprecatedCount", 15, "int32", "omit"),
+    ),
+    "EventList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]Event", "required"),
+    ),
+    "EventSeries": (
+        ("count", 1, "int32", "required"),
+        ("lastObservedTime", 2, "microtime", "required"),
+    ),
+}

@@ -1,0 +1,39 @@
+"""imagepolicy/v1alpha1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "imagepolicy.{abbr}.io"
+VERSION: Final = "v1alpha1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = ""
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset()
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = ()
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "ImageReview": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "ImageReviewSpec", "required"),
+        ("status", 3, "ImageReviewStatus", "omit"),
+    ),
+    "ImageReviewContainerSpec": (
+        ("image", 1, "string", "omit"),
+    ),
+    "ImageReviewSpec": (
+        ("containers", 1, "[]ImageReviewContainerSpec", "omit"),
+        ("annotations", 2, "{}string", "omit"),
+        ("namespace", 3, "string", "omit"),
+    ),
+    "ImageReviewStatus": (
+        ("allowed", 1, "bool", "required"),
+        ("reason", 2, "string", "omit"),
+        ("auditAnnotations", 3, "{}string", "omit"),
+    ),
+}

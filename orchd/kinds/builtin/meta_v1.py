@@ -1,0 +1,276 @@
+"""meta/v1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "meta.{abbr}.io"
+VERSION: Final = "v1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.apimachinery.pkg.apis.meta.v1."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset((
+    "ApplyOptions",
+    "CreateOptions",
+    "GetOptions",
+    "GroupKind",
+    "GroupResource",
+    "GroupVersion",
+    "GroupVersionKind",
+    "GroupVersionResource",
+    "List",
+    "ListOptions",
+    "PartialObjectMetadata",
+    "PartialObjectMetadataList",
+    "PatchOptions",
+    "RootPaths",
+    "Table",
+    "TableColumnDefinition",
+    "TableOptions",
+    "TableRow",
+    "TableRowCondition",
+    "TypeMeta",
+    "UpdateOptions",
+))
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset(("LabelSelector", "OwnerReference"))
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = ()
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "APIGroup": (
+        ("name", 1, "string", "required"),
+        ("versions", 2, "[]GroupVersionForDiscovery", "required"),
+        ("preferredVersion", 3, "GroupVersionForDiscovery", "omit"),
+        ("serverAddressByClientCIDRs", 4, "[]ServerAddressByClientCIDR", "omit"),
+    ),
+    "APIGroupList": (
+        ("groups", 1, "[]APIGroup", "required"),
+    ),
+    "APIResource": (
+        ("name", 1, "string", "required"),
+        ("namespaced", 2, "bool", "required"),
+        ("kind", 3, "string", "required"),
+        ("verbs", 4, "[]string", "required pb=meta/v1.Verbs"),
+        ("shortNames", 5, "[]string", "omit"),
+        ("singularName", 6, "string", "required"),
+        ("categories", 7, "[]string", "omit"),
+        ("group", 8, "string", "omit"),
+        ("version", 9, "string", "omit"),
+        ("storageVersionHash", 10, "string", "omit"),
+    ),
+    "APIResourceList": (
+        ("groupVersion", 1, "string", "required"),
+        ("resources", 2, "[]APIResource", "required"),
+    ),
+    "APIVersions": (
+        ("versions", 1, "[]string", "required"),
+        ("serverAddressByClientCIDRs", 2, "[]ServerAddressByClientCIDR", "required"),
+    ),
+    "ApplyOptions": (
+        ("dryRun", 1, "[]string", "omit"),
+        ("force", 2, "bool", "required"),
+        ("fieldManager", 3, "string", "required"),
+    ),
+    "Condition": (
+        ("type", 1, "string", "required"),
+        ("status", 2, "string", "required"),
+        ("observedGeneration", 3, "int64", "omit"),
+        ("lastTransitionTime", 4, "time", "required"),
+        ("reason", 5, "string", "required"),
+        ("message", 6, "string", "required"),
+    ),
+    "CreateOptions": (
+        ("dryRun", 1, "[]string", "omit"),
+        ("fieldManager", 3, "string", "omit"),
+        ("fieldValidation", 4, "string", "omit"),
+    ),
+    "DeleteOptions": (
+        ("gracePeriodSeconds", 1, "int64", "omit ptr"),
+        ("preconditions", 2, "Preconditions", "omit ptr"),
+        ("orphanDependents", 3, "bool", "omit ptr"),
+        ("propagationPolicy", 4, "string", "omit ptr"),
+        ("dryRun", 5, "[]string", "omit"),
+    ),
+    "GetOptions": (
+        ("resourceVersion", 1, "string", "omit"),
+    ),
+    "GroupKind": (
+        ("group", 1, "string", "required"),
+        ("kind", 2, "string", "required"),
+    ),
+    "GroupResource": (
+        ("group", 1, "string", "required"),
+        ("resource", 2, "string", "required"),
+    ),
+    "GroupVersion": (
+        ("group", 1, "string", "required"),
+        ("version", 2, "string", "required"),
+    ),
+    "GroupVersionForDiscovery": (
+        ("groupVersion", 1, "string", "required"),
+        ("version", 2, "string", "required"),
+    ),
+    "GroupVersionKind": (
+        ("group", 1, "string", "required"),
+        ("version", 2, "string", "required"),
+        ("kind", 3, "string", "required"),
+    ),
+    "GroupVersionResource": (
+        ("group", 1, "string", "required"),
+        ("version", 2, "string", "required"),
+        ("resource", 3, "string", "required"),
+    ),
+    "LabelSelector": (
+        ("matchLabels", 1, "{}string", "omit"),
+        ("matchExpressions", 2, "[]LabelSelectorRequirement", "omit"),
+    ),
+    "LabelSelectorRequirement": (
+        ("key", 1, "string", "required merge=key"),
+        ("operator", 2, "string", "required"),
+        ("values", 3, "[]string", "omit"),
+    ),
+    "List": (
+        ("metadata", 1, "ListMeta", "omit"),
+        ("items", 2, "[]raw", "required"),
+    ),
+    "ListMeta": (
+        ("selfLink", 1, "string", "omit"),
+        ("resourceVersion", 2, "string", "omit"),
+        ("continue", 3, "string", "omit"),
+        ("remainingItemCount", 4, "int64", "omit ptr"),
+    ),
+    "ListOptions": (
+        ("labelSelector", 1, "string", "omit"),
+        ("fieldSelector", 2, "string", "omit"),
+        ("watch", 3, "bool", "omit"),
+        ("resourceVersion", 4, "string", "omit"),
+        ("timeoutSeconds", 5, "int64", "omit ptr"),
+        ("limit", 7, "int64", "omit"),
+        ("continue", 8, "string", "omit"),
+        ("allowWatchBookmarks", 9, "bool", "omit"),
+        ("resourceVersionMatch", 10, "string", "omit"),
+    ),
+    "ManagedFieldsEntry": (
+        ("manager", 1, "string", "omit"),
+        ("operation", 2, "string", "omit"),
+        ("apiVersion", 3, "string", "omit"),
+        ("time", 4, "time", "omit ptr"),
+        ("fieldsType", 6, "string", "omit"),
+        ("fieldsV1", 7, "fieldsv1", "omit ptr"),
+        ("subresource", 8, "string", "omit"),
+    ),
+    "ObjectMeta": (
+        ("name", 1, "string", "omit"),
+        ("generateName", 2, "string", "omit"),
+        ("namespace", 3, "string", "omit"),
+        ("selfLink", 4, "string", "omit"),
+        ("uid", 5, "string", "omit"),
+        ("resourceVersion", 6, "string", "omit"),
+        ("generation", 7, "int64", "omit"),
+        ("creationTimestamp", 8, "time", "omit"),
+        ("deletionTimestamp", 9, "time", "omit ptr"),
+        ("deletionGracePeriodSeconds", 10, "int64", "omit ptr"),
+        ("labels", 11, "{}string", "omit"),
+        ("annotations", 12, "{}string", "omit"),
+        ("ownerReferences", 13, "[]OwnerReference", "omit merge=uid"),
+        ("finalizers", 14, "[]string", "omit merge"),
+        ("clusterName", 15, "string", "omit"),
+        ("managedFields", 17, "[]ManagedFieldsEntry", "omit"),
+    ),
+    "OwnerReference": (
+        ("kind", 1, "string", "required"),
+        ("name", 3, "string", "required"),
+        ("uid", 4, "string", "required"),
+        ("apiVersion", 5, "string", "required"),
+        ("controller", 6, "bool", "omit ptr"),
+        ("blockOwnerDeletion", 7, "bool", "omit ptr"),
+    ),
+    "PartialObjectMetadata": (
+        ("metadata", 1, "ObjectMeta", "omit"),
+    ),
+    "PartialObjectMetadataList": (
+        ("metadata", 1, "ListMeta", "omit"),
+        ("items", 2, "[]PartialObjectMetadata", "required"),
+    ),
+    "Patch": (),
+    "PatchOptions": (
+        ("dryRun", 1, "[]string", "omit"),
+        ("force", 2, "bool", "omit ptr"),
+        ("fieldManager", 3, "string", "omit"),
+        ("fieldValidation", 4, "string", "omit"),
+    ),
+    "Preconditions": (
+        ("uid", 1, "string", "omit ptr"),
+        ("resourceVersion", 2, "string", "omit ptr"),
+    ),
+    "RootPaths": (
+        ("paths", 1, "[]string", "required"),
+    ),
+    "ServerAddressByClientCIDR": (
+        ("clientCIDR", 1, "string", "required"),
+        ("serverAddress", 2, "string", "required"),
+    ),
+    "Status": (
+        ("metadata", 1, "ListMeta", "omit"),
+        ("status", 2, "string", "omit"),
+        ("message", 3, "string", "omit"),
+        ("reason", 4, "string", "omit"),
+        ("details", 5, "StatusDetails", "omit ptr"),
+        ("code", 6, "int32", "omit"),
+    ),
+    "StatusCause": (
+        ("reason", 1, "string", "omit"),
+        ("message", 2, "string", "omit"),
+        ("field", 3, "string", "omit"),
+    ),
+    "StatusDetails": (
+        ("name", 1, "string", "omit"),
+        ("group", 2, "string", "omit"),
+        ("kind", 3, "string", "omit"),
+        ("causes", 4, "[]StatusCause", "omit"),
+        ("retryAfterSeconds", 5, "int32", "omit"),
+        ("uid", 6, "string", "omit"),
+    ),
+    "Table": (
+        ("metadata", 0, "ListMeta", "omit"),
+        ("columnDefinitions", 0, "[]TableColumnDefinition", "required"),
+        ("rows", 0, "[]TableRow", "required"),
+    ),
+    "TableColumnDefinition": (
+        ("name", 0, "string", "required"),
+        ("type", 0, "string", "required"),
+        ("format", 0, "string", "required"),
+        ("description", 0, "string", "required"),
+        ("priority", 0, "int32", "required"),
+    ),
+    "TableOptions": (
+        ("includeObject", 1, "string", "omit"),
+    ),
+    "TableRow": (
+        ("cells", 0, "[]any", "required"),
+        ("conditions", 0, "[]TableRowCondition", "omit"),
+        ("object", 0, "raw", "omit"),
+    ),
+    "TableRowCondition": (
+        ("type", 0, "string", "required"),
+        ("status", 0, "string", "required"),
+        ("reason", 0, "string", "omit"),
+        ("message", 0, "string", "omit"),
+    ),
+    "TypeMeta": (
+        ("kind", 1, "string", "omit"),
+        ("apiVersion", 2, "string", "omit"),
+    ),
+    "UpdateOptions": (
+        ("dryRun", 1, "[]string", "omit"),
+        ("fieldManager", 2, "string", "omit"),
+        ("fieldValidation", 3, "string", "omit"),
+    ),
+    "WatchEvent": (
+        ("type", 1, "string", "required"),
+        ("object", 2, "raw", "required"),
+    ),
+}

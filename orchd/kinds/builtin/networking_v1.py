@@ -1,0 +1,148 @@
+"""networking/v1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "networking.{abbr}.io"
+VERSION: Final = "v1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.api.networking.v1."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset(("IngressRuleValue",))
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "plural": "ingressclasses",
+        "kind": "IngressClass",
+        "key": "ingressclasses",
+    },
+    {
+        "plural": "ingresses",
+        "kind": "Ingress",
+        "namespaced": True,
+        "short_names": "ing",
+        "key": "ingress",
+        "subresources": (
+            ("status", "Ingress", "get patch update", ""),
+        ),
+    },
+    {
+        "plural": "networkpolicies",
+        "kind": "NetworkPolicy",
+        "namespaced": True,
+        "short_names": "netpol",
+        "key": "networkpolicies",
+    },
+)
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "HTTPIngressPath": (
+        ("path", 1, "string", "omit"),
+        ("backend", 2, "IngressBackend", "required"),
+        ("pathType", 3, "string", "required ptr"),
+    ),
+    "HTTPIngressRuleValue": (
+        ("paths", 1, "[]HTTPIngressPath", "required list=atomic"),
+    ),
+    "IPBlock": (
+        ("cidr", 1, "string", "required"),
+        ("except", 2, "[]string", "omit"),
+    ),
+    "Ingress": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "IngressSpec", "omit"),
+        ("status", 3, "IngressStatus", "omit"),
+    ),
+    "IngressBackend": (
+        ("resource", 3, "core/v1.TypedLocalObjectReference", "omit ptr"),
+        ("service", 4, "IngressServiceBackend", "omit ptr"),
+    ),
+    "IngressClass": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "IngressClassSpec", "omit"),
+    ),
+    "IngressClassList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]IngressClass", "required"),
+    ),
+    "IngressClassParametersReference": (
+        ("apiGroup", 1, "string", "omit ptr"),
+        ("kind", 2, "string", "required"),
+        ("name", 3, "string", "required"),
+        ("scope", 4, "string", "ptr"),
+        ("namespace", 5, "string", "omit ptr"),
+    ),
+    "IngressClassSpec": (
+        ("controller", 1, "string", "omit"),
+        ("parameters", 2, "IngressClassParametersReference", "omit ptr"),
+    ),
+    "IngressList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]Ingress", "required"),
+    ),
+    "IngressRule": (
+        ("host", 1, "string", "omit"),
+        ("", 2, "IngressRuleValue", "inline"),
+    ),
+    "IngressRuleValue": (
+        ("http", 1, "HTTPIngressRuleValue", "omit ptr"),
+    ),
+    "IngressServiceBackend": (
+        ("name", 1, "string", "required"),
+        ("port", 2, "ServiceBackendPort", "omit"),
+    ),
+    "IngressSpec": (
+        ("defaultBackend", 1, "IngressBackend", "omit ptr"),
+        ("tls", 2, "[]IngressTLS", "omit list=atomic"),
+        ("rules", 3, "[]IngressRule", "omit list=atomic"),
+        ("ingressClassName", 4, "string", "omit ptr"),
+    ),
+    "IngressStatus": (
+        ("loadBalancer", 1, "core/v1.LoadBalancerStatus", "omit"),
+    ),
+    "IngressTLS": (
+        ("hosts", 1, "[]string", "omit list=atomic"),
+        ("secretName", 2, "string", "omit"),
+    ),
+    "NetworkPolicy": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "NetworkPolicySpec", "omit"),
+    ),
+    "NetworkPolicyEgressRule": (
+        ("ports", 1, "[]NetworkPolicyPort", "omit"),
+        ("to", 2, "[]NetworkPolicyPeer", "omit"),
+    ),
+    "NetworkPolicyIngressRule": (
+        ("ports", 1, "[]NetworkPolicyPort", "omit"),
+        ("from", 2, "[]NetworkPolicyPeer", "omit"),
+    ),
+    "NetworkPolicyList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]NetworkPolicy", "required"),
+    ),
+    "NetworkPolicyPeer": (
+        ("podSelector", 1, "meta/v1.LabelSelector", "omit ptr"),
+        ("namespaceSelector", 2, "meta/v1.LabelSelector", "omit ptr"),
+        ("ipBlock", 3, "IPBlock", "omit ptr"),
+    ),
+    "NetworkPolicyPort": (
+        ("protocol", 1, "string", "omit ptr"),
+        ("port", 2, "int-or-string", "omit ptr"),
+        ("endPort", 3, "int32", "omit ptr"),
+    ),
+    "NetworkPolicySpec": (
+        ("podSelector", 1, "meta/v1.LabelSelector", "required"),
+        ("ingress", 2, "[]NetworkPolicyIngressRule", "omit"),
+        ("egress", 3, "[]NetworkPolicyEgressRule", "omit"),
+        ("policyTypes", 4, "[]string", "omit"),
+    ),
+    "ServiceBackendPort": (
+        ("name", 1, "string", "omit"),
+        ("number", 2, "int32", "omit"),
+    ),
+}

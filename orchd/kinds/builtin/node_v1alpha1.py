@@ -1,0 +1,49 @@
+"""node/v1alpha1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "node.{abbr}.io"
+VERSION: Final = "v1alpha1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.api.node.v1alpha1."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset()
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "plural": "runtimeclasses",
+        "kind": "RuntimeClass",
+        "enabled": False,
+        "storage_version": "node.{abbr}.io/v1",
+        "key": "runtimeclasses",
+    },
+)
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "Overhead": (
+        ("podFixed", 1, "{}quantity", "omit"),
+    ),
+    "RuntimeClass": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "RuntimeClassSpec", "required"),
+    ),
+    "RuntimeClassList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]RuntimeClass", "required"),
+    ),
+    "RuntimeClassSpec": (
+        ("runtimeHandler", 1, "string", "required"),
+        ("overhead", 2, "Overhead", "omit ptr"),
+        ("scheduling", 3, "Scheduling", "omit ptr"),
+    ),
+    "Scheduling": (
+        ("nodeSelector", 1, "{}string", "omit atomic"),
+        ("tolerations", 2, "[]core/v1.Toleration", "omit list=atomic"),
+    ),
+}

@@ -1,0 +1,60 @@
+"""policy/v1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "policy"
+VERSION: Final = "v1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.api.policy.v1."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset()
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "plural": "poddisruptionbudgets",
+        "kind": "PodDisruptionBudget",
+        "namespaced": True,
+        "short_names": "pdb",
+        "storage_version": "policy/v1beta1",
+        "key": "poddisruptionbudgets",
+        "subresources": (
+            ("status", "PodDisruptionBudget", "get patch update", ""),
+        ),
+    },
+)
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "Eviction": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("deleteOptions", 2, "meta/v1.DeleteOptions", "omit ptr"),
+    ),
+    "PodDisruptionBudget": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "PodDisruptionBudgetSpec", "omit"),
+        ("status", 3, "PodDisruptionBudgetStatus", "omit"),
+    ),
+    "PodDisruptionBudgetList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]PodDisruptionBudget", "required"),
+    ),
+    "PodDisruptionBudgetSpec": (
+        ("minAvailable", 1, "int-or-string", "omit ptr"),
+        ("selector", 2, "meta/v1.LabelSelector", "omit ptr replace"),
+        ("maxUnavailable", 3, "int-or-string", "omit ptr"),
+    ),
+    "PodDisruptionBudgetStatus": (
+        ("observedGeneration", 1, "int64", "omit"),
+        ("disruptedPods", 2, "{}time", "omit"),
+        ("disruptionsAllowed", 3, "int32", "required"),
+        ("currentHealthy", 4, "int32", "required"),
+        ("desiredHealthy", 5, "int32", "required"),
+        ("expectedPods", 6, "int32", "required"),
+        ("conditions", 7, "[]meta/v1.Condition", "omit merge=type keys=type"),
+    ),
+}

@@ -1,0 +1,143 @@
+"""policy/v1beta1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "policy"
+VERSION: Final = "v1beta1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.api.policy.v1beta1."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset(("Eviction",))
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "plural": "poddisruptionbudgets",
+        "kind": "PodDisruptionBudget",
+        "namespaced": True,
+        "short_names": "pdb",
+        "key": "poddisruptionbudgets",
+        "deprecated": ("v1.21", "v1.25", "policy/v1"),
+        "subresources": (
+            ("status", "PodDisruptionBudget", "get patch update", ""),
+        ),
+    },
+    {
+        "plural": "podsecuritypolicies",
+        "kind": "PodSecurityPolicy",
+        "short_names": "psp",
+        "key": "podsecuritypolicy",
+        "deprecated": ("v1.21", "v1.25", ""),
+    },
+)
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "AllowedCSIDriver": (
+        ("name", 1, "string", "required"),
+    ),
+    "AllowedFlexVolume": (
+        ("driver", 1, "string", "required"),
+    ),
+    "AllowedHostPath": (
+        ("pathPrefix", 1, "string", "omit"),
+        ("readOnly", 2, "bool", "omit"),
+    ),
+    "Eviction": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("deleteOptions", 2, "meta/v1.DeleteOptions", "omit ptr"),
+    ),
+    "FSGroupStrategyOptions": (
+        ("rule", 1, "string", "omit"),
+        ("ranges", 2, "[]IDRange", "omit"),
+    ),
+    "HostPortRange": (
+        ("min", 1, "int32", "required"),
+        ("max", 2, "int32", "required"),
+    ),
+    "IDRange": (
+        ("min", 1, "int64", "required"),
+        ("max", 2, "int64", "required"),
+    ),
+    "PodDisruptionBudget": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "PodDisruptionBudgetSpec", "omit"),
+        ("status", 3, "PodDisruptionBudgetStatus", "omit"),
+    ),
+    "PodDisruptionBudgetList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]PodDisruptionBudget", "required"),
+    ),
+    "PodDisruptionBudgetSpec": (
+        ("minAvailable", 1, "int-or-string", "omit ptr"),
+        ("selector", 2, "meta/v1.LabelSelector", "omit ptr replace"),
+        ("maxUnavailable", 3, "int-or-string", "omit ptr"),
+    ),
+    "PodDisruptionBudgetStatus": (
+        ("observedGeneration", 1, "int64", "omit"),
+        ("disruptedPods", 2, "{}time", "omit"),
+        ("disruptionsAllowed", 3, "int32", "required"),
+        ("currentHealthy", 4, "int32", "required"),
+        ("desiredHealthy", 5, "int32", "required"),
+        ("expectedPods", 6, "int32", "required"),
+        ("conditions", 7, "[]meta/v1.Condition", "omit merge=type keys=type"),
+    ),
+    "PodSecurityPolicy": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "PodSecurityPolicySpec", "omit"),
+    ),
+    "PodSecurityPolicyList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]PodSecurityPolicy", "required"),
+    ),
+    "PodSecurityPolicySpec": (
+        ("privileged", 1, "bool", "omit"),
+        ("defaultAddCapabilities", 2, "[]string", "omit"),
+        ("requiredDropCapabilities", 3, "[]string", "omit"),
+        ("allowedCapabilities", 4, "[]string", "omit"),
+        ("volumes", 5, "[]string", "omit"),
+        ("hostNetwork", 6, "bool", "omit"),
+        ("hostPorts", 7, "[]HostPortRange", "omit"),
+        ("hostPID", 8, "bool", "omit"),
+        ("hostIPC", 9, "bool", "omit"),
+        ("seLinux", 10, "SELinuxStrategyOptions", "required"),
+        ("runAsUser", 11, "RunAsUserStrategyOptions", "required"),
+        ("supplementalGroups", 12, "SupplementalGroupsStrategyOptions", "required"),
+        ("fsGroup", 13, "FSGroupStrategyOptions", "required"),
+        ("readOnlyRootFilesystem", 14, "bool", "omit"),
+        ("defaultAllowPrivilegeEscalation", 15, "bool", "omit ptr"),
+        ("allowPrivilegeEscalation", 16, "bool", "omit ptr"),
+        ("allowedHostPaths", 17, "[]AllowedHostPath", "omit"),
+        ("allowedFlexVolumes", 18, "[]AllowedFlexVolume", "omit"),
+        ("allowedUnsafeSysctls", 19, "[]string", "omit"),
+        ("forbiddenSysctls", 20, "[]string", "omit"),
+        ("allowedProcMountTypes", 21, "[]string", "omit"),
+        ("runAsGroup", 22, "RunAsGroupStrategyOptions", "omit ptr"),
+        ("allowedCSIDrivers", 23, "[]AllowedCSIDriver", "omit"),
+        ("runtimeClass", 24, "RuntimeClassStrategyOptions", "omit ptr"),
+    ),
+    "RunAsGroupStrategyOptions": (
+        ("rule", 1, "string", "required"),
+        ("ranges", 2, "[]IDRange", "omit"),
+    ),
+    "RunAsUserStrategyOptions": (
+        ("rule", 1, "string", "required"),
+        ("ranges", 2, "[]IDRange", "omit"),
+    ),
+    "RuntimeClassStrategyOptions": (
+        ("allowedRuntimeClassNames", 1, "[]string", "required"),
+        ("defaultRuntimeClassName", 2, "string", "omit ptr"),
+    ),
+    "SELinuxStrategyOptions": (
+        ("rule", 1, "string", "required"),
+        ("seLinuxOptions", 2, "core/v1.SELinuxOptions", "omit ptr"),
+    ),
+    "SupplementalGroupsStrategyOptions": (
+        ("rule", 1, "string", "omit"),
+        ("ranges", 2, "[]IDRange", "omit"),
+    ),
+}

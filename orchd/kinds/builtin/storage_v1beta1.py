@@ -1,0 +1,140 @@
+"""storage/v1beta1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "storage.{abbr}.io"
+VERSION: Final = "v1beta1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.api.storage.v1beta1."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset((
+    "CSIDriver",
+    "CSIDriverList",
+    "CSIDriverSpec",
+    "CSINode",
+    "CSINodeDriver",
+    "CSINodeList",
+    "CSINodeSpec",
+    "StorageClass",
+    "StorageClassList",
+    "TokenRequest",
+    "VolumeAttachment",
+    "VolumeAttachmentList",
+    "VolumeAttachmentSource",
+    "VolumeAttachmentSpec",
+    "VolumeAttachmentStatus",
+    "VolumeError",
+    "VolumeNodeResources",
+))
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "plural": "csistoragecapacities",
+        "kind": "CSIStorageCapacity",
+        "namespaced": True,
+        "key": "csistoragecapacities",
+    },
+)
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "CSIDriver": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "CSIDriverSpec", "required"),
+    ),
+    "CSIDriverList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]CSIDriver", "required"),
+    ),
+    "CSIDriverSpec": (
+        ("attachRequired", 1, "bool", "omit ptr"),
+        ("podInfoOnMount", 2, "bool", "omit ptr"),
+        ("volumeLifecycleModes", 3, "[]string", "omit"),
+        ("storageCapacity", 4, "bool", "omit ptr"),
+        ("fsGroupPolicy", 5, "string", "omit ptr"),
+        ("tokenRequests", 6, "[]TokenRequest", "omit list=atomic"),
+        ("requiresRepublish", 7, "bool", "omit ptr"),
+    ),
+    "CSINode": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "CSINodeSpec", "required"),
+    ),
+    "CSINodeDriver": (
+        ("name", 1, "string", "required"),
+        ("nodeID", 2, "string", "required"),
+        ("topologyKeys", 3, "[]string", ""),
+        ("allocatable", 4, "VolumeNodeResources", "omit ptr"),
+    ),
+    "CSINodeList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]CSINode", "required"),
+    ),
+    "CSINodeSpec": (
+        ("drivers", 1, "[]CSINodeDriver", "required merge=name"),
+    ),
+    "CSIStorageCapacity": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("nodeTopology", 2, "meta/v1.LabelSelector", "omit ptr"),
+        ("storageClassName", 3, "string", "required"),
+        ("capacity", 4, "quantity", "omit ptr"),
+        ("maximumVolumeSize", 5, "quantity", "omit ptr"),
+    ),
+    "CSIStorageCapacityList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]CSIStorageCapacity", "required keys=name"),
+    ),
+    "StorageClass": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("provisioner", 2, "string", "required"),
+        ("parameters", 3, "{}string", "omit"),
+        ("reclaimPolicy", 4, "string", "omit ptr"),
+        ("mountOptions", 5, "[]string", "omit"),
+        ("allowVolumeExpansion", 6, "bool", "omit ptr"),
+        ("volumeBindingMode", 7, "string", "omit ptr"),
+        ("allowedTopologies", 8, "[]core/v1.TopologySelectorTerm", "omit list=atomic"),
+    ),
+    "StorageClassList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]StorageClass", "required"),
+    ),
+    "TokenRequest": (
+        ("audience", 1, "string", "required"),
+        ("expirationSeconds", 2, "int64", "omit ptr"),
+    ),
+    "VolumeAttachment": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "VolumeAttachmentSpec", "required"),
+        ("status", 3, "VolumeAttachmentStatus", "omit"),
+    ),
+    "VolumeAttachmentList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]VolumeAttachment", "required"),
+    ),
+    "VolumeAttachmentSource": (
+        ("persistentVolumeName", 1, "string", "omit ptr"),
+        ("inlineVolumeSpec", 2, "core/v1.PersistentVolumeSpec", "omit ptr"),
+    ),
+    "VolumeAttachmentSpec": (
+        ("attacher", 1, "string", "required"),
+        ("source", 2, "VolumeAttachmentSource", "required"),
+        ("nodeName", 3, "string", "required"),
+    ),
+    "VolumeAttachmentStatus": (
+        ("attached", 1, "bool", "required"),
+        ("attachmentMetadata", 2, "{}string", "omit"),
+        ("attachError", 3, "VolumeError", "omit ptr"),
+        ("detachError", 4, "VolumeError", "omit ptr"),
+    ),
+    "VolumeError": (
+        ("time", 1, "time", "omit"),
+        ("message", 2, "string", "omit"),
+    ),
+    "VolumeNodeResources": (
+        ("count", 1, "int32", "omit ptr"),
+    ),
+}

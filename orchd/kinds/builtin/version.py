@@ -1,0 +1,32 @@
+"""version: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = ""
+VERSION: Final = ""
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.apimachinery.pkg.version."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset()
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = ()
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "Info": (
+        ("major", 0, "string", "required"),
+        ("minor", 0, "string", "required"),
+        ("gitVersion", 0, "string", "required"),
+        ("gitCommit", 0, "string", "required"),
+        ("gitTreeState", 0, "string", "required"),
+        ("buildDate", 0, "string", "required"),
+        ("goVersion", 0, "string", "required"),
+        ("compiler", 0, "string", "required"),
+        ("platform", 0, "string", "required"),
+    ),
+}

@@ -1,0 +1,46 @@
+"""Who makes a request: the value that authentication yields and everything after it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+ANONYMOUS = "system:anonymous"
+UNAUTHENTICATED_GROUP = "system:unauthenticated"
+AUTHENTICATED_GROUP = "system:authenticated"
+MASTERS_GROUP = "system:masters"
+NODES_GROUP = "system:nodes"
+NODE_PREFIX = "system:node:"
+SERVICE_ACCOUNTS_GROUP = "system:serviceaccounts"
+SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """A name with groups and extra attributes (the API's UserInfo). `uid` may be ""."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """The UserInfo object; empty members are left out."""
+        out: dict[str, Any] = {"username": self.name}
+        if self.uid:
+            out["uid"] = self.uid
+        if self.groups:
+            out["groups"] = list(self.groups)
+        if self.extra:
+            out["extra"] = {k: list(v) for k, v in self.extra.items()}
+        return out
+
+
+def service_account(namespace: str, name: str, uid: str = "") -> User:
+    """The user that a service account is."""
+    return User(
+        name=f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}",
+        uid=uid,
+        groups=(SERVICE_ACCOUNTS_GROUP, f"{SERVICE_ACCOUNTS_GROUP}:{namespace}", AUTHENTICATED_GROUP),
+    )

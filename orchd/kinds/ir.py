@@ -1,0 +1,264 @@
+"""The schema representation: what every algorithm over objects recurses on, as (value, type).
+
+A `Type` is inert: it knows names, shapes and rules and does nothing. Built-in kinds get theirs from the tables in
+`builtin/` (by `TypeTable`, lazily), custom kinds from their definition (`crd.py`). `kind` is one of
+
+    string bool bytes int32 int64 uint32 uint64 number     scalars (number: JSON number, protobuf double)
+    quantity int-or-string time microtime duration int64ns  scalars with their own JSON form
+    struct   fields by JSON name                            list    `element`
+    map      string keys, values of type `element`          any     any JSON value ("raw": any object; "fieldsv1")
+
+A field line of a table is ``(name, number, type, flags)``. The type is a scalar, ``Name`` of the same module,
+``package/version.Name``, ``[]T`` or ``{}T``. Flags, separated by spaces: ``required``, ``omit`` (left out of output when
+empty), ``ptr`` (an explicit zero is kept), ``inline`` (flattened in JSON, a message of its own in protobuf),
+``default=X`` (JSON), ``enum=A|B``, ``merge=key`` or ``merge`` (strategic merge), ``replace``, ``retainKeys``,
+``set``, ``list=atomic``, ``keys=a,b`` (list of type map), ``atomic`` (map or struct as one), ``pb=X`` (protobuf type where it does not follow).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from orchd.dialect import Dialect
+
+SCALARS: Final = frozenset(
+    ["string", "bool", "bytes", "int32", "int64", "uint32", "uint64", "number", "quantity", "int-or-string", "time", "microtime", "duration", "int64ns"]
+)
+OPAQUE: Final = frozenset(("any", "raw", "fieldsv1"))
+
+#: One line of a table: JSON name, protobuf number (0: none), type, flags.
+Line = tuple[str, int, str, str]
+
+
+class Field:
+    """A member of a struct. `name` is "" for an inlined struct (its own fields are in the parent's `fields`)."""
+
+    __slots__ = ("default", "inline", "name", "number", "omit", "ptr", "required", "type", "wire")
+
+    def __init__(
+        self,
+        name: str,
+        type: Type,
+        *,
+        number: int = 0,
+        required: bool = False,
+        omit: bool = False,
+        ptr: bool = False,
+        inline: bool = False,
+        default: Any = None,
+        wire: str = "",
+    ) -> None:
+        self.name = name
+        self.type = type
+        self.number = number
+        self.required = required
+        self.omit = omit
+        self.ptr = ptr
+        self.inline = inline
+        self.default = default
+        self.wire = wire
+
+    def __repr__(self) -> str:
+        return f"<Field {self.name or '(inline)'}: {self.type!r}>"
+
+
+class Type:
+    """A node of a schema.
+
+    `name` is ``package/version.Name`` for named structs, else "". `members` are the fields in table order with inlined
+    structs unexpanded; `fields` maps every JSON name, inlined ones flattened. `list_type` is "", "atomic", "set" or
+    "map" (with `list_keys`); `atomic` says that a map or struct is owned as one. `merge_strategies` (of "merge",
+    "replace", "retainKeys") and `merge_key` are those of strategic merge patch and belong to the field's type.
+    `enum` holds known values. `constraints` holds the remaining JSON-schema keywords of a custom kind's node by their
+    JSON name; `nullable`, `preserve_unknown` and `embedded_resource` are likewise set only there.
+    `definition` is the name under which OpenAPI publishes the struct, "" where it is not published.
+    """
+
+    __slots__ = (
+        "_resolve",
+        "atomic",
+        "constraints",
+        "definition",
+        "element_",
+        "embedded_resource",
+        "enum",
+        "fields_",
+        "kind",
+        "list_keys",
+        "list_type",
+        "members_",
+        "memo",
+        "merge_key",
+        "merge_strategies",
+        "name",
+        "nullable",
+        "preserve_unknown",
+    )
+
+    def __init__(
+        self,
+        kind: str,
+        *,
+        name: str = "",
+        element: Type | None = None,
+        members: Iterable[Field] | None = None,
+        resolve: Callable[[], tuple[Field, ...]] | None = None,
+        list_type: str = "",
+        list_keys: tuple[str, ...] = (),
+        atomic: bool = False,
+        merge_strategies: frozenset[str] = frozenset(),
+        merge_key: str = "",
+        enum: tuple[Any, ...] = (),
+        constraints: Mapping[str, Any] | None = None,
+        nullable: bool = False,
+        preserve_unknown: bool = False,
+        embedded_resource: bool = False,
+        definition: str = "",
+    ) -> None:
+        self.kind = kind
+        self.name = name
+        self.element_ = element
+        self.members_: tuple[Field, ...] | None = None if members is None else tuple(members)
+        self.fields_: dict[str, Field] | None = None
+        self._resolve = resolve
+        self.list_type = list_type
+        self.list_keys = list_keys
+        self.atomic = atomic
+        self.merge_strategies = merge_strategies
+        self.merge_key = merge_key
+        self.enum = enum
+        self.constraints = constraints
+        self.nullable = nullable
+        self.preserve_unknown = preserve_unknown
+        self.embedded_resource = embedded_resource
+        self.definition = definition
+        #: What an algorithm compiled from this node, by the algorithm's name; derived, never part of the schema.
+        self.memo: dict[str, Any] = {}
+
+    @property
+    def element(self) -> Type:
+        """Type of the items of a list or the values of a map."""
+        assert self.element_ is not None, self
+        return self.element_
+
+    @property
+    def members(self) -> tuple[Field, ...]:
+        """Fields of a struct in table order, inlined structs as one member."""
+        if self.members_ is None:
+            self.members_ = () if self._resolve is None else self._resolve()
+        return self.members_
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        """Fields of a struct by JSON name, inlined structs flattened. Not to be changed."""
+        if self.fields_ is None:
+            flat: dict[str, Field] = {}
+            for member in self.members:
+                if member.inline:
+                    flat.update(member.type.fields)
+                else:
+                    flat[member.name] = member
+            self.fields_ = flat
+        return self.fields_
+
+    def with_semantics(self, **changes: Any) -> Type:
+        """The same shape with other merge or list semantics (a field may override its type's)."""
+        keep: dict[str, Any] = {
+            "name": self.name, "element": self.element_, "list_type": self.list_type, "list_keys": self.list_keys,
+            "atomic": self.atomic, "merge_strategies": self.merge_strategies, "merge_key": self.merge_key,
+            "enum": self.enum, "constraints": self.constraints, "nullable": self.nullable,
+            "preserve_unknown": self.preserve_unknown, "embedded_resource": self.embedded_resource,
+            "definition": self.definition,
+        }
+        keep.update(changes)
+        return Type(self.kind, resolve=lambda: self.members, **keep)
+
+    def __repr__(self) -> str:
+        if self.kind in ("list", "map"):
+            return f"<Type {self.kind} of {self.element_!r}>"
+        return f"<Type {self.name or self.kind}>"
+
+
+class TypeTable:
+    """The named types of all built-in modules in one dialect, built when first asked for."""
+
+    def __init__(self, dialect: Dialect, modules: Mapping[str, Any]) -> None:
+        """`modules` maps ``package/version`` to a builtin module or to a function that imports it."""
+        self._dialect = dialect
+        self._modules = dict(modules)
+        self._types: dict[str, Type] = {}
+        self._scalars = {k: Type(k) for k in (*SCALARS, *OPAQUE)}
+
+    def module(self, package: str) -> Any:
+        """The builtin module of ``package/version``; KeyError when there is none."""
+        found = self._modules[package]
+        if callable(found):
+            found = self._modules[package] = found()
+        return found
+
+    def get(self, name: str) -> Type:
+        """The struct called ``package/version.Name``; KeyError when no table has it."""
+        found = self._types.get(name)
+        if found is None:
+            found = self._types[name] = self._struct(name)
+        return found
+
+    def _struct(self, name: str) -> Type:
+        package, _, short = name.rpartition(".")
+        module = self.module(package)
+        lines: tuple[Line, ...] = module.TYPES[short]
+        prefix: str = module.DEFINITIONS
+        published = bool(prefix) and short not in module.UNPUBLISHED
+        return Type(
+            "struct",
+            name=name,
+            resolve=lambda: tuple(self._field(package, line) for line in lines),
+            atomic=short in module.ATOMIC,
+            definition=self._dialect(prefix) + short if published else "",
+        )
+
+    def _field(self, package: str, line: Line) -> Field:
+        name, number, spelled, flags = line
+        words = dict(word.partition("=")[::2] for word in flags.split())
+        changes: dict[str, Any] = {}
+        if "enum" in words:
+            changes["enum"] = tuple(self._dialect(words["enum"]).split("|"))
+        if "set" in words:
+            changes["list_type"] = "set"
+        if "list" in words:
+            changes["list_type"] = words["list"]
+        if "keys" in words:
+            changes["list_type"] = "map"
+            changes["list_keys"] = tuple(words["keys"].split(","))
+        if "atomic" in words:
+            changes["atomic"] = True
+        strategies = words.keys() & {"merge", "replace", "retainKeys"}
+        if strategies:
+            changes["merge_strategies"] = frozenset(strategies)
+            changes["merge_key"] = words.get("merge", "")
+        type_ = self._spelled(package, spelled)
+        if changes:
+            type_ = type_.with_semantics(**changes)
+        return Field(
+            self._dialect(name),
+            type_,
+            number=number,
+            required="required" in words,
+            omit="omit" in words,
+            ptr="ptr" in words,
+            inline="inline" in words,
+            default=json.loads(words["default"]) if "default" in words else None,
+            wire=words.get("pb", ""),
+        )
+
+    def _spelled(self, package: str, spelled: str) -> Type:
+        if spelled.startswith("[]"):
+            return Type("list", element=self._spelled(package, spelled[2:]))
+        if spelled.startswith("{}"):
+            return Type("map", element=self._spelled(package, spelled[2:]))
+        scalar = self._scalars.get(spelled)
+        if scalar is not None:
+            return scalar
+        return self.get(spelled if "." in spelled else f"{package}.{spelled}")

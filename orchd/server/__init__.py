@@ -1,0 +1,4 @@
+"""Who may do what, in the order in which a request meets it.
+
+Owns http, pipeline, authn, authz, admission, registry and the in-process client. Must not start anything. May import what each package says.
+"""

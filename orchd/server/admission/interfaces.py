@@ -1,0 +1,91 @@
+"""Admission: what the cluster's policies make of a write. A mutating chain in series, then a validating one (DESIGN 3, 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from zope.interface import Attribute, Interface
+
+from orchd.client.interfaces import IClient, IInformers
+from orchd.dialect import Dialect
+from orchd.kinds.catalog import Resource
+from orchd.kinds.identity import User
+
+CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
+
+
+@dataclass(slots=True, kw_only=True)
+class Review:
+    """One write under review.
+
+    `object` is what would be stored (None for DELETE; the options or body for CONNECT and for subresources of another
+    kind), `old_object` what is stored now (None for CREATE). A mutating plugin changes the write by assigning a new
+    tree to `object`; objects are shared, so it builds new ones and never edits. Everything else is read-only.
+    `kind` is the (group, version, kind) of `object` where it is not the resource's own (Scale, Eviction, Binding).
+    """
+
+    operation: str
+    resource: Resource
+    namespace: str
+    name: str
+    user: User
+    object: dict[str, Any] | None
+    old_object: dict[str, Any] | None = None
+    subresource: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    dry_run: bool = False
+    kind: tuple[str, str, str] | None = None
+    #: Adds a Warning header to the answer.
+    warn: Callable[[str], None] = lambda text: None
+    #: Adds an audit annotation.
+    annotate: Callable[[str, str], None] = lambda key, value: None
+    #: Set by the mutating chain when a later plugin changed the object after this plugin ran (reinvocation).
+    reinvocation: bool = False
+
+
+class IAdmissionPlugin(Interface):
+    """What both chains know of a plugin. Refuse by raising ApiError (usually `errors.forbidden`)."""
+
+    name: str = Attribute("As in --enable-admission-plugins.")
+
+    def handles(operation: str) -> bool:
+        """Asked once per operation at start."""
+
+
+class IMutatingPlugin(IAdmissionPlugin):
+    async def admit(review: Review) -> None:
+        """May replace `review.object`. Runs in chain order before validation, again from the top if the write lost a
+        race. Usually finishes without suspending."""
+
+
+class IValidatingPlugin(IAdmissionPlugin):
+    async def validate(review: Review) -> None:
+        """Sees the final object; must not change it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginContext:
+    """What a plugin may lean on: handed to its factory once."""
+
+    dialect: Dialect
+    client: IClient
+    informers: IInformers
+    #: The authorizer, for plugins that ask whether the user could do something: `async (Action) -> Verdict`.
+    authorize: Callable[..., Any]
+    #: Effective flags by name, and the plugin's own section of --admission-control-config-file (None without one).
+    flags: Mapping[str, Any]
+    configuration: Mapping[str, Any] | None = None
+    #: Seconds since the epoch.
+    clock: Callable[[], float]
+
+
+class IAdmissionPluginFactory(Interface):
+    """A plugin by name: the built-ins' ordered tuple holds these, drop-ins are found by `getPlugins`."""
+
+    name: str = Attribute("Unique name.")
+    help: str = Attribute("One paragraph for the operator.")
+
+    def make(context: PluginContext) -> IAdmissionPlugin:
+        """The plugin. Raises ValueError naming the key of a configuration that is wrong."""

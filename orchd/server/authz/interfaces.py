@@ -1,0 +1,95 @@
+"""Authorization: may this user do this? A union of authorizers in flag order; the first opinion counts (DESIGN 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from zope.interface import Attribute, Interface
+
+from orchd.kinds.identity import User
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """What is asked. For a resource request `path` is "" and the resource members are set; `name`, `namespace` and
+    `subresource` may be "". Otherwise `path` is the URL path and `verb` the lower-case HTTP method."""
+
+    user: User
+    verb: str
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    path: str = ""
+
+    @property
+    def is_resource(self) -> bool:
+        return not self.path
+
+
+class Decision(Enum):
+    ALLOW = "allow"
+    DENY = "deny"
+    NO_OPINION = "no opinion"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A decision and its reason, which the client sees after ``... is forbidden: ...`` when it is not ALLOW."""
+
+    decision: Decision
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceRule:
+    """What a user may do to resources, as SelfSubjectRulesReview shows it."""
+
+    verbs: tuple[str, ...]
+    api_groups: tuple[str, ...]
+    resources: tuple[str, ...]
+    resource_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NonResourceRule:
+    verbs: tuple[str, ...]
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """All rules of a user in a namespace; `incomplete` with `error` when an authorizer cannot list its own."""
+
+    resource: Sequence[ResourceRule] = ()
+    non_resource: Sequence[NonResourceRule] = ()
+    incomplete: bool = False
+    error: str = ""
+
+
+class IAuthorizer(Interface):
+    """One authorizer."""
+
+    name: str = Attribute("The word of --authorization-mode.")
+
+    async def authorize(action: Action) -> Verdict:
+        """Decide. Called after authentication, before the body is read; must not mutate. Must not raise: an authorizer
+        that cannot decide answers NO_OPINION with the reason. Usually finishes without suspending."""
+
+    def rules(user: User, namespace: str) -> Rules:
+        """The rules that apply to `user` in `namespace`."""
+
+
+class IAuthorizerFactory(Interface):
+    """A drop-in authorizer, found by `getPlugins(IAuthorizerFactory, orchd.plugins)`."""
+
+    name: str = Attribute("The word for --authorization-mode.")
+    help: str = Attribute("One paragraph for the operator.")
+
+    def make(configuration: Mapping[str, Any]) -> IAuthorizer:
+        """An authorizer from the effective flags."""

@@ -1,0 +1,4 @@
+"""The stages of a request in running order, and the verbs.
+
+Owns request info, limits, errors, the list of stages. Must not know an implementation of the gates. May import kinds, txkit, and the interfaces of authn, authz, admission and registry.
+"""

@@ -1,0 +1,147 @@
+"""The values between HTTP and the verbs: `Request` in, `Response` out, and the contract of a stage.
+
+`http/` makes a Request from a connection, `orchd.server.local` makes the same from a call: stages cannot tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from zope.interface import Attribute, Interface
+
+from orchd.kinds.identity import User
+from orchd.server.authn.interfaces import Credentials
+
+
+@dataclass(frozen=True, slots=True)
+class RequestInfo:
+    """What a path and method ask for (specification, "Resource URIs").
+
+    For a resource request `verb` is one of get list watch create update patch delete deletecollection (proxy paths keep
+    the HTTP method's verb); `prefix` is "api" or "apis". Otherwise `verb` is the lower-case method and the rest is "".
+    """
+
+    is_resource: bool
+    path: str
+    verb: str
+    prefix: str = ""
+    group: str = ""
+    version: str = ""
+    namespace: str = ""
+    resource: str = ""
+    subresource: str = ""
+    name: str = ""
+    parts: tuple[str, ...] = ()
+
+
+class IBody(Interface):
+    """A request body that has not been read yet."""
+
+    async def read(limit: int) -> bytes:
+        """The whole body. Raises ApiError 413 above `limit` bytes, ApiError 400/500 for a broken transfer coding,
+        CancelledError when the client goes away. Called at most once."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Request:
+    """One request on its way through the stages. Stages fill in what comes to be known; nothing else is mutable.
+
+    `headers` has lower-case names and all values in order; `query` keeps every value of a parameter in order.
+    `path` is decoded, `raw_path` as sent (without the query).
+    """
+
+    method: str
+    path: str
+    raw_path: str
+    query: Mapping[str, list[str]]
+    headers: Mapping[str, tuple[str, ...]]
+    body: Any  # IBody
+    credentials: Credentials
+    received: float
+    info: RequestInfo | None = None
+    user: User | None = None
+    #: The user behind an impersonation, None without one.
+    impersonator: User | None = None
+    warnings: list[str] = field(default_factory=list)
+    annotations: dict[str, str] = field(default_factory=dict)
+    audit_id: str = ""
+    #: For CONNECT-like subresources: takes the raw connection over (None where the transport cannot).
+    hijack: Callable[[], Any] | None = None
+
+    def header(self, name: str) -> str:
+        """First value of a header, "" without one. `name` in lower case."""
+        values = self.headers.get(name)
+        return values[0] if values else ""
+
+    def param(self, name: str) -> str:
+        """First value of a query parameter, "" without one."""
+        values = self.query.get(name)
+        return values[0] if values else ""
+
+
+class StreamEnded(Exception):
+    """The peer of a stream is gone, or reads too slowly to be kept."""
+
+
+class ISink(Interface):
+    """Where a streamed response goes: written by the stream, bounded by the transport's side."""
+
+    buffered: int = Attribute("Bytes accepted and not yet taken by the peer.")
+
+    def write(data: bytes) -> None:
+        """Send one piece now (in this reactor turn as far as the socket takes it). Never blocks."""
+
+    def writable() -> Awaitable[None]:
+        """Fires when `buffered` is below the transport's low mark; for producers that can wait."""
+
+    def finish() -> None:
+        """End the response in good order."""
+
+    def abort() -> None:
+        """Cut the connection: the response cannot be completed."""
+
+
+class IStream(Interface):
+    """The body of a long answer: a watch, a log, a proxied reply."""
+
+    def start(sink: ISink) -> None:
+        """Called once, when the head has been written."""
+
+    def stop() -> None:
+        """The peer has gone or the server stops: release everything. Idempotent, also after `finish`."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Response:
+    """An answer. Either `body` (complete; Content-Length is set from it) or `stream`.
+
+    `headers` are (name, value) pairs in the order in which they are sent. `body` may be a list of pieces, which is
+    sent without being joined."""
+
+    code: int = 200
+    content_type: str = "application/json"
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    body: bytes | list[bytes] = b""
+    stream: Any = None  # IStream
+
+
+#: The rest of the pipeline after a stage.
+Next = Callable[[Request], Awaitable[Response]]
+
+
+class Stage(Protocol):
+    """A step in running order: answers itself, or awaits `then(request)` and may look at the answer.
+
+    ApiError anywhere below becomes a Status in the outermost stage. CancelledError is re-raised by every stage.
+    """
+
+    def __call__(self, request: Request, then: Next) -> Awaitable[Response]: ...
+
+
+class IPipeline(Interface):
+    """The entrance that http/ and local share."""
+
+    async def handle(request: Request) -> Response:
+        """Answer a request. Raises nothing but CancelledError. Usually finishes without suspending for reads."""

@@ -1,0 +1,108 @@
+"""The registry's contract: the one write sequence, and where kinds differ (DESIGN 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from zope.interface import Attribute, Interface
+
+from orchd.cache.interfaces import Entry, Page
+from orchd.errors import Cause
+from orchd.kinds.catalog import Resource
+from orchd.kinds.identity import User
+
+Object = dict[str, Any]
+
+
+@dataclass(slots=True, kw_only=True)
+class Context:
+    """Who writes, and how: handed down the write sequence. `now` is seconds since the epoch."""
+
+    user: User
+    resource: Resource
+    namespace: str
+    now: float
+    subresource: str = ""
+    dry_run: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    #: Who owns the fields written (metadata.managedFields).
+    manager: str = ""
+    warn: Callable[[str], None] = lambda text: None
+    annotate: Callable[[str, str], None] = lambda key, value: None
+
+
+class Admit(Protocol):
+    """Admission as the registry sees it. `mutate` gives back the object to go on with; `validate` only refuses."""
+
+    def __call__(
+        self, context: Context, operation: str, obj: Object | None, old: Object | None
+    ) -> Awaitable[Object | None]: ...
+
+
+#: Makes the new object from the current one (None when it does not exist); called again after a lost race.
+Transform = Callable[[Object | None], Awaitable[Object]]
+
+
+class IStrategy(Interface):
+    """What is special about a kind. Every method is pure and fast but where it says otherwise; objects are shared trees,
+    so prepare gives back new ones. Objects are in the storage version."""
+
+    creates_on_update: bool = Attribute("May PUT and apply create the object?")
+    unconditional_update: bool = Attribute("May PUT leave out metadata.resourceVersion?")
+    grace: bool = Attribute("Is deletion graceful (pods)?")
+
+    def prepare_create(context: Context, obj: Object) -> Object:
+        """Set what clients may not set and what the kind computes (status cleared, generation 1). After defaults."""
+
+    def validate_create(context: Context, obj: Object) -> Sequence[Cause]:
+        """Everything wrong with a new object."""
+
+    def prepare_update(context: Context, obj: Object, old: Object) -> Object:
+        """Carry over what this endpoint may not change (status on the main one, all else on /status), raise generation."""
+
+    def validate_update(context: Context, obj: Object, old: Object) -> Sequence[Cause]:
+        """Everything wrong with a change."""
+
+    def warnings(context: Context, obj: Object) -> Sequence[str]:
+        """Texts for Warning headers on create and update."""
+
+    async def allocate(context: Context, obj: Object, old: Object | None) -> tuple[Object, Callable[[], None]]:
+        """Take what comes from a range (cluster IPs, node ports). Gives back the object and a function that returns what
+        was taken when the write fails. Not called on dry run."""
+
+    def deletion_grace(obj: Object, options: Mapping[str, Any]) -> int:
+        """Seconds of graceful deletion for `obj` under DeleteOptions `options`; 0 is at once. Only where `grace`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deleted:
+    """Outcome of a delete: the final or the still terminating object, and whether it is gone."""
+
+    object: Object
+    revision: int
+    gone: bool
+
+
+class IRegistry(Interface):
+    """Reads and writes of every resource. Objects in and out of writes are in the requested version; entries are
+    in the storage version. Raises ApiError throughout."""
+
+    async def get(resource: Resource, namespace: str, name: str, *, resource_version: str = "") -> Entry:
+        """One entry; `resource_version` "" is consistent, "0" any, N not older than N."""
+
+    async def list(
+        resource: Resource, namespace: str, *, label_selector: str, field_selector: str, resource_version: str,
+        match: str, limit: int, continue_: str, name: str = "",
+    ) -> tuple[Page, str]:
+        """A page and the continue token of the next ("" at the end)."""
+
+    async def create(context: Context, obj: Object) -> Entry:
+        """The write sequence for a new object."""
+
+    async def update(context: Context, name: str, transform: Transform, *, create: bool = False) -> tuple[Entry, bool]:
+        """The write sequence for a change; `create` lets it make the object. Gives back whether it was created."""
+
+    async def delete(context: Context, name: str, *, options: Mapping[str, Any]) -> Deleted:
+        """Preconditions, grace, finalizers, propagation; admission for DELETE."""

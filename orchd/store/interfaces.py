@@ -1,0 +1,159 @@
+"""The store's contract: ordered keys, one global revision, guarded writes, watches from a revision (DESIGN 4).
+
+Keys are text such as ``/pods/default/a`` and are ordered by their UTF-8 bytes; values are bytes that the store never
+reads. A revision is a positive integer that every write raises by exactly one; a fresh store is at revision 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from twisted.internet.defer import Deferred
+from zope.interface import Attribute, Interface
+
+
+class StoreError(Exception):
+    """Base of what a store raises besides programming errors."""
+
+
+class KeyExistsError(StoreError):
+    """`create` found the key."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"key exists: {key}")
+        self.key = key
+
+
+class RevisionConflictError(StoreError):
+    """A guarded write found another revision. `current` is what is there now, None when the key is gone."""
+
+    def __init__(self, key: str, current: KeyValue | None) -> None:
+        super().__init__(f"revision conflict at {key}: " + ("gone" if current is None else str(current.revision)))
+        self.key = key
+        self.current = current
+
+
+class CompactedError(StoreError):
+    """A revision that history no longer covers. `compacted` is the oldest revision that can still be read."""
+
+    def __init__(self, revision: int, compacted: int) -> None:
+        super().__init__(f"revision {revision} is compacted, oldest is {compacted}")
+        self.revision = revision
+        self.compacted = compacted
+
+
+class FutureRevisionError(StoreError):
+    """A revision that the store has not reached."""
+
+    def __init__(self, revision: int, current: int) -> None:
+        super().__init__(f"revision {revision} is ahead of {current}")
+        self.revision = revision
+        self.current = current
+
+
+class UnavailableError(StoreError):
+    """The store cannot take writes or answer now (disk full, read-only, disconnected); the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyValue:
+    """A key's value as of `revision` (the revision of its last write); `created` is that of its creation."""
+
+    key: str
+    value: bytes
+    revision: int
+    created: int
+
+
+class EventType(Enum):
+    PUT = "PUT"
+    DELETE = "DELETE"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One write. `value` is the new value (b"" for a deletion), `previous` what it replaced (None for a creation)."""
+
+    type: EventType
+    key: str
+    value: bytes
+    revision: int
+    created: int
+    previous: KeyValue | None
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Items of a range, the store revision they are consistent with, and how many more the range has."""
+
+    items: tuple[KeyValue, ...]
+    revision: int
+    remaining: int
+
+
+#: Receives events in revision order, each batch as it became durable. Must not raise and must not block.
+OnEvents = Callable[[Sequence[Event]], None]
+#: Called once when a watch ends on its own: CompactedError, or UnavailableError after which the caller starts anew.
+OnEnd = Callable[[StoreError], None]
+
+
+class IWatch(Interface):
+    """A running watch."""
+
+    def cancel() -> None:
+        """Stop; no callback comes after this returns. Idempotent."""
+
+
+class IStore(Interface):
+    """Revisions and bytes. Every method may be called from the reactor's thread only and never blocks it.
+
+    A write's Deferred fires when the write is durable and after every watch on this store has been handed its event,
+    in the same reactor turn. Cancelling a write's Deferred does not undo or stop the write.
+    Coroutine methods may finish without suspending.
+    """
+
+    revision: int = Attribute("Revision of the last durable write that this process knows of.")
+    compacted: int = Attribute("Oldest revision that `range` and `watch` still serve.")
+
+    def start() -> Deferred[None]:
+        """Open. Fires when reads and writes are served; fails with a StoreError that says what to do."""
+
+    def stop() -> Deferred[None]:
+        """Finish the writes under way, end watches, close. Later calls fail with UnavailableError."""
+
+    async def create(key: str, value: bytes, *, ttl: int | None = None) -> int:
+        """Write a key that must not exist; `ttl` seconds until it is deleted by the store. Returns the revision.
+
+        Raises KeyExistsError, UnavailableError."""
+
+    async def update(key: str, value: bytes, *, expected: int, ttl: int | None = None) -> int:
+        """Replace the value of a key that must be at revision `expected`. Returns the new revision.
+
+        Raises RevisionConflictError, UnavailableError."""
+
+    async def delete(key: str, *, expected: int) -> int:
+        """Delete a key that must be at revision `expected`. Returns the revision of the deletion.
+
+        Raises RevisionConflictError, UnavailableError."""
+
+    async def get(key: str, *, revision: int = 0) -> KeyValue | None:
+        """The value as of `revision` (0: the latest durable one)."""
+
+    async def range(prefix: str, *, start: str = "", limit: int = 0, revision: int = 0) -> Range:
+        """Keys that begin with `prefix`, from `start` on (a full key, inclusive), in key order, at one revision.
+
+        `limit` 0 means all. Raises CompactedError, FutureRevisionError."""
+
+    async def current_revision() -> int:
+        """A revision at least as new as every write acknowledged anywhere before the call (a consistent read)."""
+
+    def watch(prefix: str, *, after: int, on_events: OnEvents, on_end: OnEnd) -> IWatch:
+        """Every event with a revision above `after` whose key begins with `prefix`, in order, none twice, none left out.
+
+        Past events may be delivered before the call returns or in later turns.
+        `on_end(CompactedError)` when `after` is older than history."""
+
+    async def compact(revision: int) -> None:
+        """Forget history before `revision`; current values stay. A revision at or below `compacted` does nothing."""
