@@ -46,6 +46,8 @@ class ApiError(Exception):
         self.message = message
         self.details = None if details is None else dict(details)
         self.headers: dict[str, str] = dict(headers or {})
+        #: Members of the Status object's own metadata (a continue token that goes on after 410).
+        self.list_metadata: dict[str, str] = {}
 
     def __repr__(self) -> str:
         return f"<ApiError {self.code} {self.reason}: {self.message}>"
@@ -55,7 +57,7 @@ class ApiError(Exception):
         out: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": self.list_metadata,
             "status": "Failure",
             "message": self.message,
         }

@@ -1,0 +1,82 @@
+"""What a path and method ask for: every path shape of the specification ("Resource URIs")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from orchd.server.pipeline.interfaces import RequestInfo
+
+_VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+#: What may follow a namespace's name and still be about the namespace itself.
+_OF_NAMESPACE = frozenset(("status", "finalize"))
+_SPECIAL = frozenset(("watch", "proxy"))
+_TRUE = frozenset(("", "true", "1", "t", "T", "TRUE", "True"))
+
+
+def flag(query: Mapping[str, list[str]], name: str) -> bool:
+    """A boolean query parameter; present without a value means true."""
+    values = query.get(name)
+    return bool(values) and values[0] in _TRUE
+
+
+def _named_by_selector(query: Mapping[str, list[str]]) -> str:
+    """The name that a field selector ``metadata.name=x`` asks for; authorization looks at it."""
+    for value in query.get("fieldSelector", ()):
+        for part in value.split(","):
+            key, eq, name = part.partition("=")
+            if eq and key == "metadata.name" and not name.startswith("!"):
+                return name.removeprefix("=")
+    return ""
+
+
+def parse(method: str, path: str, query: Mapping[str, list[str]]) -> RequestInfo:
+    """The request info of a decoded path. Never raises: what is not a resource path is a non-resource request."""
+    parts = path.strip("/").split("/")
+    plain = RequestInfo(is_resource=False, path=path, verb=method.lower())
+    prefix = parts[0]
+    if prefix == "api" and len(parts) >= 3:
+        group, version, rest = "", parts[1], parts[2:]
+    elif prefix == "apis" and len(parts) >= 4:
+        group, version, rest = parts[1], parts[2], parts[3:]
+    else:
+        return plain
+    verb = _VERBS.get(method, "")
+    special = ""
+    if rest[0] in _SPECIAL:
+        if len(rest) < 2:
+            return plain
+        special, rest = rest[0], rest[1:]
+    namespace = ""
+    if rest[0] == "namespaces":
+        if len(rest) > 1:
+            namespace = rest[1]
+            if len(rest) > 2 and rest[2] not in _OF_NAMESPACE:
+                rest = rest[2:]
+    resource = rest[0]
+    name = rest[1] if len(rest) > 1 else ""
+    subresource = rest[2] if len(rest) > 2 else ""
+    if special == "watch":
+        verb = "watch" if method in ("GET", "HEAD") else verb
+    elif special == "proxy":
+        verb = "proxy"
+    elif verb == "get" and not name:
+        verb = "watch" if flag(query, "watch") else "list"
+        name = _named_by_selector(query)
+    elif verb == "get" and not subresource and flag(query, "watch"):
+        verb = "watch"
+    elif verb == "delete" and not name:
+        verb = "deletecollection"
+        name = _named_by_selector(query)
+    return RequestInfo(
+        is_resource=True,
+        path=path,
+        verb=verb,
+        prefix=prefix,
+        group=group,
+        version=version,
+        namespace=namespace,
+        resource=resource,
+        subresource=subresource,
+        name=name,
+        parts=tuple(rest),
+    )

@@ -1,0 +1,104 @@
+"""What the server itself writes into metadata, on create and on update."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from orchd import errors
+from orchd.server.registry.interfaces import Context, Object
+
+#: No vowels and no characters that look alike, so that no words come out.
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+#: Longest prefix of a generated name: names may be DNS labels of 63 characters, five of them random.
+_PREFIX = 58
+
+
+def timestamp(seconds: float) -> str:
+    """RFC 3339 in UTC, whole seconds: the form of metav1.Time."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def with_metadata(obj: Object, **changes: Any) -> Object:
+    """A copy of `obj` whose metadata has `changes` (None removes a member)."""
+    metadata = dict(obj.get("metadata") or {})
+    for key, value in changes.items():
+        if value is None:
+            metadata.pop(key, None)
+        else:
+            metadata[key] = value
+    return {**obj, "metadata": metadata}
+
+
+class Naming:
+    """Makes uids and generated names; randomness is an argument."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+
+    def uid(self) -> str:
+        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+
+    def generate(self, prefix: str) -> str:
+        """`prefix` (cut to 58 characters) and five random ones."""
+        choose = self._random.choice
+        return prefix[:_PREFIX] + "".join(choose(_ALPHABET) for _ in range(5))
+
+
+def for_create(context: Context, obj: Object, naming: Naming) -> Object:
+    """Metadata of a new object: uid, creationTimestamp and the generated name are the server's, deletion fields go.
+
+    Raises ApiError 400 when the namespace contradicts the request's.
+    """
+    metadata = dict(obj.get("metadata") or {})
+    _check_namespace(context, metadata)
+    for gone in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "clusterName"):
+        metadata.pop(gone, None)
+    if not metadata.get("name") and metadata.get("generateName"):
+        metadata["name"] = naming.generate(metadata["generateName"])
+    metadata["uid"] = naming.uid()
+    metadata["creationTimestamp"] = timestamp(context.now)
+    return {**obj, "metadata": metadata}
+
+
+def _check_namespace(context: Context, metadata: dict[str, Any]) -> None:
+    if not context.resource.namespaced:
+        metadata.pop("namespace", None)
+        return
+    if metadata.get("namespace", context.namespace) not in (context.namespace, ""):
+        raise errors.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    metadata["namespace"] = context.namespace
+
+
+def for_update(context: Context, obj: Object, old: Object) -> Object:
+    """Metadata of a changed object: what only the server writes is carried over from `old`."""
+    metadata = dict(obj.get("metadata") or {})
+    before = old["metadata"]
+    _check_namespace(context, metadata)
+    metadata.pop("selfLink", None)
+    metadata["creationTimestamp"] = before.get("creationTimestamp")
+    if not metadata.get("uid"):
+        metadata["uid"] = before.get("uid")
+    carried = ["generation"]
+    if before.get("deletionTimestamp"):
+        carried.append("deletionTimestamp")
+        if metadata.get("deletionGracePeriodSeconds") is None:
+            carried.append("deletionGracePeriodSeconds")
+    for key in carried:
+        if before.get(key) is None:
+            metadata.pop(key, None)
+        else:
+            metadata[key] = before[key]
+    if not before.get("deletionTimestamp"):
+        metadata.pop("deletionTimestamp", None)
+        metadata.pop("deletionGracePeriodSeconds", None)
+    return {**obj, "metadata": metadata}
+
+
+#: Gives the current time in seconds since the epoch.
+Clock = Callable[[], float]
