@@ -1,0 +1,421 @@
+"""Scalars with a JSON form of their own: quantities, times, durations, int-or-string. Parse, canonicalise, compare.
+
+Parsers raise `ScalarError`, whose text is what the API answers. The forms follow the specification's "Quantities"
+section, RFC 3339, and the duration syntax ``1h30m0s``; the texts of errors are recorded facts.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any, Final
+
+
+class ScalarError(ValueError):
+    """A scalar that cannot be read; the message is the API's."""
+
+
+# --- quantities ---------------------------------------------------------------------------------
+
+QUANTITY_FORMAT: Final = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
+QUANTITY_SUFFIX: Final = "unable to parse quantity's suffix"
+
+DECIMAL: Final = "DecimalSI"
+BINARY: Final = "BinarySI"
+EXPONENT: Final = "DecimalExponent"
+
+_QUANTITY = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)\Z")
+_DECIMAL_SUFFIXES: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_DECIMAL_NAMES: Final = {v: k for k, v in _DECIMAL_SUFFIXES.items()}
+_BINARY_SUFFIXES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_BINARY_NAMES: Final = {v: k for k, v in _BINARY_SUFFIXES.items()} | {0: ""}
+_NANO: Final = 10**9
+_MAX_BINARY: Final = (2**63 - 1) * _NANO
+#: Exponents beyond this are refused: the exact number would not be worth its memory.
+_MAX_EXPONENT: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """An exact amount in billionths, and the suffix family in which it is written."""
+
+    nano: int
+    format: str = DECIMAL
+
+    @staticmethod
+    def parse(value: str | int | float) -> Quantity:
+        """The quantity that a JSON string or number says. Raises ScalarError."""
+        return _parse_quantity(value if isinstance(value, str) else _number_text(value))
+
+    @staticmethod
+    def of(number: int, format: str = DECIMAL) -> Quantity:
+        """A whole number."""
+        return Quantity(number * _NANO, format)
+
+    def __str__(self) -> str:
+        """The canonical form."""
+        nano = self.nano
+        if nano == 0:
+            return "0"
+        if self.format == BINARY and abs(nano) >= 1024 * _NANO and nano % _NANO == 0:
+            whole, power = nano // _NANO, 0
+            while power < 60 and whole % 1024 == 0:
+                whole //= 1024
+                power += 10
+            return f"{whole}{_BINARY_NAMES[power]}"
+        exponent = -9
+        while nano % 1000 == 0:
+            nano //= 1000
+            exponent += 3
+        if self.format == EXPONENT or exponent not in _DECIMAL_NAMES:
+            # Decimal suffixes end at E: larger amounts are written with an exponent instead of losing it.
+            return f"{nano}e{exponent}" if exponent else str(nano)
+        return f"{nano}{_DECIMAL_NAMES[exponent]}"
+
+    def __add__(self, other: Quantity) -> Quantity:
+        """The sum, written like the left side unless that is zero."""
+        return Quantity(self.nano + other.nano, self.format if self.nano else other.format)
+
+    def __sub__(self, other: Quantity) -> Quantity:
+        return Quantity(self.nano - other.nano, self.format if self.nano else other.format)
+
+    def __neg__(self) -> Quantity:
+        return Quantity(-self.nano, self.format)
+
+    def __lt__(self, other: Quantity) -> bool:
+        return self.nano < other.nano
+
+    def __le__(self, other: Quantity) -> bool:
+        return self.nano <= other.nano
+
+    def __gt__(self, other: Quantity) -> bool:
+        return self.nano > other.nano
+
+    def __ge__(self, other: Quantity) -> bool:
+        return self.nano >= other.nano
+
+    def same(self, other: Quantity) -> bool:
+        """Equal amounts, however written (`==` compares the family too)."""
+        return self.nano == other.nano
+
+    @property
+    def sign(self) -> int:
+        return (self.nano > 0) - (self.nano < 0)
+
+    @property
+    def value(self) -> int:
+        """The amount rounded away from zero to a whole number."""
+        return _round_up(self.nano, _NANO)
+
+    @property
+    def milli(self) -> int:
+        """The amount in thousandths, rounded away from zero."""
+        return _round_up(self.nano, 10**6)
+
+    @property
+    def whole(self) -> bool:
+        """Is it an integer?"""
+        return self.nano % _NANO == 0
+
+
+def _round_up(number: int, unit: int) -> int:
+    return -(-number // unit) if number >= 0 else number // unit
+
+
+def _number_text(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ScalarError(QUANTITY_FORMAT)
+    if isinstance(value, float):
+        if value != value or value in (float("inf"), float("-inf")):
+            raise ScalarError(QUANTITY_FORMAT)
+        return str(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value)
+    return str(value)
+
+
+@lru_cache(maxsize=4096)
+def _parse_quantity(text: str) -> Quantity:
+    match = _QUANTITY.match(text) if text else None
+    if match is None:
+        raise ScalarError(QUANTITY_FORMAT)
+    sign, whole, fraction, suffix = match.group(1), match.group(2), match.group(3) or "", match.group(4)
+    family, power, shift = _suffix(suffix)
+    # A lone sign, point or suffix is zero, as in the reference.
+    number = int((whole + fraction) or "0") << shift
+    power += 9 - len(fraction)
+    if power >= 0:
+        nano = number * 10**power
+    else:
+        # Less than a billionth is rounded up: who asks for a little gets some.
+        nano = -(-number // 10**-power)
+    if family == BINARY:
+        nano = min(nano, _MAX_BINARY)
+        if 0 < nano < _NANO:
+            family = DECIMAL
+    return Quantity(-nano if sign == "-" else nano, family)
+
+
+def _suffix(suffix: str) -> tuple[str, int, int]:
+    """Family, power of ten and power of two of a suffix."""
+    if suffix in _DECIMAL_SUFFIXES:
+        return DECIMAL, _DECIMAL_SUFFIXES[suffix], 0
+    if suffix in _BINARY_SUFFIXES:
+        return BINARY, 0, _BINARY_SUFFIXES[suffix]
+    if suffix[0] in "eE":
+        try:
+            power = int(suffix[1:])
+        except ValueError:
+            raise ScalarError(QUANTITY_SUFFIX) from None
+        if abs(power) <= _MAX_EXPONENT:
+            return EXPONENT, power, 0
+    raise ScalarError(QUANTITY_SUFFIX)
+
+
+def canonical_quantity(value: Any) -> str:
+    """The canonical text of a quantity given as JSON string or number. Raises ScalarError."""
+    if type(value) is str:
+        return _canonical_quantity(value)
+    return _canonical_quantity(_number_text(value))
+
+
+@lru_cache(maxsize=4096)
+def _canonical_quantity(text: str) -> str:
+    return str(_parse_quantity(text.strip(" \t\n\r\v\f")))
+
+
+# --- times --------------------------------------------------------------------------------------
+
+_RFC3339: Final = "2006-01-02T15:04:05Z07:00"
+_RFC3339_MICRO: Final = "2006-01-02T15:04:05.000000Z07:00"
+_PLAIN_TIME = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ\Z", re.ASCII)
+_PLAIN_MICRO = re.compile(
+    r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z\Z", re.ASCII
+)
+_ZERO_TIME: Final = datetime(1, 1, 1, tzinfo=UTC)
+
+
+def canonical_time(text: str) -> str | None:
+    """RFC 3339 in UTC without fraction; None for the zero time, which JSON shows as null. Raises ScalarError."""
+    if _PLAIN_TIME.match(text) and not text.startswith("0001-01-01T00:00:00"):
+        return text
+    return format_time(parse_time(text))
+
+
+def canonical_microtime(text: str) -> str | None:
+    """RFC 3339 in UTC with exactly six digits of fraction; None for the zero time. Raises ScalarError."""
+    if _PLAIN_MICRO.match(text) and not text.startswith("0001-01-01T00:00:00.000000"):
+        return text
+    return format_microtime(parse_time(text, micro=True))
+
+
+def format_time(moment: datetime) -> str | None:
+    """`moment` (aware) as a time of the API, None for the zero time."""
+    utc = moment.astimezone(UTC)
+    if utc == _ZERO_TIME:
+        return None
+    return f"{utc.year:04}-{utc.month:02}-{utc.day:02}T{utc.hour:02}:{utc.minute:02}:{utc.second:02}Z"
+
+
+def format_microtime(moment: datetime) -> str | None:
+    """`moment` (aware) with microseconds, None for the zero time."""
+    text = format_time(moment)
+    if text is None:
+        return None
+    return f"{text[:-1]}.{moment.microsecond:06}Z"
+
+
+def parse_time(text: str, *, micro: bool = False) -> datetime:
+    """The moment that RFC 3339 text names (to the microsecond). `micro` wants exactly six digits of fraction.
+
+    Raises ScalarError with the text that names the first part that does not fit.
+    """
+    return _TimeReader(text, _RFC3339_MICRO if micro else _RFC3339).read(micro)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+class _TimeReader:
+    """Reads the parts of a time in order; `rest` is what has not been read."""
+
+    def __init__(self, text: str, layout: str) -> None:
+        self.text = text
+        self.layout = layout
+        self.rest = text
+
+    def wrong(self, part: str) -> ScalarError:
+        return ScalarError(
+            f"parsing time {_quoted(self.text)} as {_quoted(self.layout)}: "
+            f"cannot parse {_quoted(self.rest)} as {_quoted(part)}"
+        )
+
+    def out_of_range(self, what: str) -> ScalarError:
+        return ScalarError(f"parsing time {_quoted(self.text)}: {what} out of range")
+
+    def literal(self, text: str) -> None:
+        if not self.rest.startswith(text):
+            raise self.wrong(text)
+        self.rest = self.rest[len(text) :]
+
+    def digits(self, count: int, part: str, *, least: int | None = None) -> int:
+        took = 0
+        while took < count and took < len(self.rest) and self.rest[took] in "0123456789":
+            took += 1
+        if took < (count if least is None else least):
+            raise self.wrong(part)
+        number = int(self.rest[:took])
+        self.rest = self.rest[took:]
+        return number
+
+    def read(self, micro: bool) -> datetime:
+        year = self.digits(4, "2006")
+        self.literal("-")
+        month = self.digits(2, "01")
+        if not 1 <= month <= 12:
+            raise self.out_of_range("month")
+        self.literal("-")
+        day = self.digits(2, "02")
+        self.literal("T")
+        # One digit is enough for the hour: the recorded server is lenient here.
+        hour = self.digits(2, "15", least=1)
+        if hour > 23:
+            raise self.out_of_range("hour")
+        self.literal(":")
+        minute = self.digits(2, "04")
+        if minute > 59:
+            raise self.out_of_range("minute")
+        self.literal(":")
+        second = self.digits(2, "05")
+        if second > 59:
+            raise self.out_of_range("second")
+        fraction = self.six_digits() if micro else self.any_fraction()
+        offset = self.zone()
+        if self.rest:
+            raise ScalarError(f"parsing time {_quoted(self.text)}: extra text: {_quoted(self.rest)}")
+        if not 1 <= day <= (monthrange(max(year, 1), month)[1] if year else 29 if month == 2 else monthrange(4, month)[1]):
+            raise self.out_of_range("day")
+        try:
+            moment = datetime(year, month, day, hour, minute, second, fraction, UTC)
+            return moment - timedelta(seconds=offset)
+        except (ValueError, OverflowError):
+            raise self.out_of_range("year") from None
+
+    def six_digits(self) -> int:
+        if len(self.rest) < 7 or self.rest[0] not in ".,":
+            raise self.wrong(".000000")
+        if not re.fullmatch("[0-9]{6}", self.rest[1:7]):
+            raise self.wrong(".000000")
+        number = int(self.rest[1:7])
+        self.rest = self.rest[7:]
+        return number
+
+    def any_fraction(self) -> int:
+        match = re.match("[.,]([0-9]+)", self.rest)
+        if match is None:
+            return 0
+        self.rest = self.rest[match.end() :]
+        return int((match.group(1) + "000000")[:6])
+
+    def zone(self) -> int:
+        """Seconds east of UTC."""
+        if self.rest.startswith("Z"):
+            self.rest = self.rest[1:]
+            return 0
+        match = re.match("([+-])([0-9]{2}):([0-9]{2})", self.rest)
+        if match is None:
+            raise self.wrong("Z07:00")
+        self.rest = self.rest[match.end() :]
+        seconds = int(match.group(2)) * 3600 + int(match.group(3)) * 60
+        return seconds if match.group(1) == "+" else -seconds
+
+
+# --- durations ----------------------------------------------------------------------------------
+
+_UNITS: Final = {
+    "ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9,
+}
+_DURATION_PART = re.compile(r"([0-9]*)(\.[0-9]*)?([^0-9.]*)")
+_MAX_INT64: Final = 2**63 - 1
+
+
+def parse_duration(text: str) -> int:
+    """Nanoseconds of ``1h30m``, ``-1.5s`` ... Raises ScalarError."""
+    invalid = ScalarError(f"time: invalid duration {_quoted(text)}")
+    negative = text.startswith("-")
+    rest = text[1:] if text[:1] in ("-", "+") else text
+    if rest == "0":
+        return 0
+    if not rest:
+        raise invalid
+    total = 0
+    while rest:
+        match = _DURATION_PART.match(rest)
+        assert match is not None
+        whole, fraction, unit = match.group(1), (match.group(2) or "")[1:], match.group(3)
+        if not whole and not fraction:
+            raise invalid
+        if not unit:
+            raise ScalarError(f"time: missing unit in duration {_quoted(text)}")
+        scale = _UNITS.get(unit)
+        if scale is None:
+            raise ScalarError(f"time: unknown unit {_quoted(unit)} in duration {_quoted(text)}")
+        total += int(whole or "0") * scale + int(fraction or "0") * scale // 10 ** len(fraction)
+        if total > _MAX_INT64:
+            raise invalid
+        rest = rest[match.end() :]
+    return -total if negative else total
+
+
+def format_duration(nanoseconds: int) -> str:
+    """The canonical text: ``1h0m0s``, ``1.5s``, ``100ms``, ``0s``."""
+    if nanoseconds == 0:
+        return "0s"
+    sign, left = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
+    if left < 10**9:
+        unit, scale = ("ns", 1) if left < 10**3 else ("µs", 10**3) if left < 10**6 else ("ms", 10**6)
+        return f"{sign}{_decimal(left, scale)}{unit}"
+    minutes, seconds = divmod(left, 60 * 10**9)
+    text = f"{_decimal(seconds, 10**9)}s"
+    if minutes:
+        hours, minutes = divmod(minutes, 60)
+        text = f"{minutes}m{text}"
+        if hours:
+            text = f"{hours}h{text}"
+    return sign + text
+
+
+def _decimal(number: int, scale: int) -> str:
+    whole, part = divmod(number, scale)
+    if not part:
+        return str(whole)
+    digits = str(part).rjust(len(str(scale)) - 1, "0").rstrip("0")
+    return f"{whole}.{digits}"
+
+
+def canonical_duration(text: str) -> str:
+    return format_duration(parse_duration(text))
+
+
+# --- int-or-string ------------------------------------------------------------------------------
+
+_PERCENT = re.compile(r"[0-9]+%\Z", re.ASCII)
+
+
+def percent(value: str) -> int | None:
+    """30 for ``30%``; None when the text is no percentage."""
+    return int(value[:-1]) if _PERCENT.match(value) else None
+
+
+def scaled(value: int | str, total: int, *, round_up: bool) -> int:
+    """An absolute number, or a percentage of `total` rounded up or down. Raises ScalarError for other text."""
+    if isinstance(value, int):
+        return value
+    share = percent(value)
+    if share is None:
+        raise ScalarError("invalid value for IntOrString: invalid type: string is not a percentage")
+    return -(-share * total // 100) if round_up else share * total // 100

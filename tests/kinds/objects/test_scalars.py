@@ -1,0 +1,170 @@
+"""Scalars with a JSON form of their own."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchd.kinds.objects import scalars
+from orchd.kinds.objects.scalars import Quantity, ScalarError, canonical_quantity
+
+QUANTITIES = [
+    ("0", "0"), ("-0", "0"), ("0Ki", "0"), ("-", "0"), ("1", "1"), ("+1", "1"), ("001", "1"), ("1000m", "1"),
+    ("0.1", "100m"), ("1.5", "1500m"), ("100m", "100m"), (".5", "500m"), ("1.", "1"), ("1024Ki", "1Mi"),
+    ("1023Ki", "1023Ki"), ("1Gi", "1Gi"), ("1.5Gi", "1536Mi"), ("0.5Ki", "512"), ("1.1Ki", "1126400m"), ("1Ki", "1Ki"),
+    ("1000Ki", "1000Ki"), ("1000", "1k"), ("1500k", "1500k"), ("1000k", "1M"), ("12e6", "12e6"), ("1e3", "1e3"),
+    ("1E3", "1e3"), ("1e0", "1"), ("1e1", "10"), ("1e-3", "1e-3"), ("1E", "1E"), ("-5", "-5"), ("-1.5Gi", "-1536Mi"),
+    ("1n", "1n"), ("0.1n", "1n"), ("1u", "1u"), ("0.001", "1m"), ("1000E", "1e21"), ("16Ei", "9223372036854775807"),
+    ("8589934592Gi", "9223372036854775807"), ("100Mi", "100Mi"), ("1048576", "1048576"), ("0.0001Ki", "102400u"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "canonical"), QUANTITIES)
+def test_quantities_have_one_form(text: str, canonical: str) -> None:
+    """A quantity is written without fraction, with the largest suffix of its own family that needs none."""
+    assert canonical_quantity(text) == canonical
+    assert canonical_quantity(canonical) == canonical
+
+
+@pytest.mark.parametrize(("number", "canonical"), [(1, "1"), (0.1, "100m"), (1000.0, "1k"), (2.5, "2500m"), (-3, "-3")])
+def test_quantities_may_be_numbers(number: float, canonical: str) -> None:
+    """A JSON number is a quantity too."""
+    assert canonical_quantity(number) == canonical
+
+
+@pytest.mark.parametrize("text", ["", "abc", "1.2.3", "1 Gi", "1KI", "1e3Ki", True, None, {}])
+def test_ill_formed_quantities(text: object) -> None:
+    """Text that is no number is refused with the pattern."""
+    with pytest.raises(ScalarError, match="quantities must match the regular expression"):
+        canonical_quantity(text)
+
+
+@pytest.mark.parametrize("text", ["--1", "1ki", "1e", "1ee3", "1mm", "1Kii", "1e999999999"])
+def test_unknown_suffixes(text: str) -> None:
+    """An unknown suffix is named as such."""
+    with pytest.raises(ScalarError, match="unable to parse quantity's suffix"):
+        canonical_quantity(text)
+
+
+@given(st.integers(-(10**30), 10**30), st.sampled_from([scalars.DECIMAL, scalars.EXPONENT]))
+def test_decimal_quantities_are_exact(nano: int, family: str) -> None:
+    """Writing and reading a decimal quantity changes nothing."""
+    assert Quantity.parse(str(Quantity(nano, family))).nano == nano
+
+
+@given(st.integers(-(2**60), 2**60))
+def test_binary_quantities_are_exact(whole: int) -> None:
+    """Writing and reading a binary quantity changes nothing."""
+    assert Quantity.parse(str(Quantity.of(whole, scalars.BINARY))).value == whole
+
+
+def test_quantity_arithmetic() -> None:
+    """Sums are exact and keep the left side's family; comparison ignores the family."""
+    assert str(Quantity.parse("1Gi") + Quantity.parse("1")) == "1073741825"
+    assert str(Quantity.parse("0") + Quantity.parse("1Gi")) == "1Gi"
+    assert str(Quantity.parse("1") - Quantity.parse("100m")) == "900m"
+    assert Quantity.parse("1024") < Quantity.parse("2Ki")
+    assert Quantity.parse("1024").same(Quantity.parse("1Ki"))
+    assert Quantity.parse("1500m").value == 2
+    assert Quantity.parse("-1500m").value == -2
+    assert Quantity.parse("1.0001").milli == 1001
+
+
+TIMES = [
+    ("2020-01-01T00:00:00Z", "2020-01-01T00:00:00Z"),
+    ("2020-01-01T02:00:00.999+02:00", "2020-01-01T00:00:00Z"),
+    ("2020-12-31T23:30:00-01:00", "2021-01-01T00:30:00Z"),
+    ("2020-02-29T1:00:00Z", "2020-02-29T01:00:00Z"),
+    ("0001-01-01T00:00:00Z", None),
+]
+
+
+@pytest.mark.parametrize(("text", "canonical"), TIMES)
+def test_times(text: str, canonical: str | None) -> None:
+    """Times are kept in UTC to the second; the zero time is null."""
+    assert scalars.canonical_time(text) == canonical
+
+
+SECONDS, MICRO = "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05.000000Z07:00"
+BAD_TIMES = [
+    ("yesterday", f'parsing time "yesterday" as "{SECONDS}": cannot parse "yesterday" as "2006"'),
+    ("", f'parsing time "" as "{SECONDS}": cannot parse "" as "2006"'),
+    ("2020-13-01T00:00:00Z", 'parsing time "2020-13-01T00:00:00Z": month out of range'),
+    ("2020-02-30T00:00:00Z", 'parsing time "2020-02-30T00:00:00Z": day out of range'),
+    ("2020-02-01T24:00:00Z", 'parsing time "2020-02-01T24:00:00Z": hour out of range'),
+    ("2020-02-01", f'parsing time "2020-02-01" as "{SECONDS}": cannot parse "" as "T"'),
+    ("2020-02-01T00:00:00", f'parsing time "2020-02-01T00:00:00" as "{SECONDS}": cannot parse "" as "Z07:00"'),
+    ("2020-02-01T00:00:00Zx", 'parsing time "2020-02-01T00:00:00Zx": extra text: "x"'),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_TIMES)
+def test_ill_formed_times(text: str, message: str) -> None:
+    """The error names the first part that does not fit."""
+    with pytest.raises(ScalarError) as caught:
+        scalars.canonical_time(text)
+    assert str(caught.value) == message
+
+
+def test_microtimes_want_six_digits() -> None:
+    """A time with microseconds has exactly six digits of fraction."""
+    assert scalars.canonical_microtime("2020-01-01T01:00:00.123456+01:00") == "2020-01-01T00:00:00.123456Z"
+    with pytest.raises(ScalarError) as caught:
+        scalars.canonical_microtime("2020-01-01T00:00:00Z")
+    assert str(caught.value) == f'parsing time "2020-01-01T00:00:00Z" as "{MICRO}": cannot parse "Z" as ".000000"'
+
+
+@given(st.datetimes(min_value=datetime(1, 2, 1)), st.integers(-720, 720))
+def test_time_zones_do_not_matter(moment: datetime, offset: int) -> None:
+    """The same moment has one text, whatever zone it is written in."""
+    if moment > datetime(9990, 1, 1):
+        return
+    utc = moment.replace(tzinfo=UTC)
+    local = utc.astimezone(timezone(timedelta(minutes=offset)))
+    assert scalars.canonical_microtime(local.isoformat(timespec="microseconds")) == scalars.format_microtime(utc)
+
+
+DURATIONS = [
+    ("0", "0s"), ("0s", "0s"), ("1h", "1h0m0s"), ("90s", "1m30s"), ("1.5s", "1.5s"), ("100ms", "100ms"),
+    ("1500us", "1.5ms"), ("1ns", "1ns"), ("-1m", "-1m0s"), ("1h1m1.001s", "1h1m1.001s"), ("3µs", "3µs"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "canonical"), DURATIONS)
+def test_durations(text: str, canonical: str) -> None:
+    """Durations have one form."""
+    assert scalars.canonical_duration(text) == canonical
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", 'time: invalid duration ""'),
+        ("x", 'time: invalid duration "x"'),
+        ("1", 'time: missing unit in duration "1"'),
+        ("1d", 'time: unknown unit "d" in duration "1d"'),
+        ("9999999h", 'time: invalid duration "9999999h"'),
+    ],
+)
+def test_ill_formed_durations(text: str, message: str) -> None:
+    """The error says what is wrong with a duration."""
+    with pytest.raises(ScalarError) as caught:
+        scalars.parse_duration(text)
+    assert str(caught.value) == message
+
+
+@given(st.integers(-(2**63 - 1), 2**63 - 1))
+def test_durations_round_trip(nanoseconds: int) -> None:
+    """Formatting loses nothing."""
+    assert scalars.parse_duration(scalars.format_duration(nanoseconds)) == nanoseconds
+
+
+def test_percentages() -> None:
+    """A percentage is scaled and rounded the way the caller wants."""
+    assert scalars.scaled("25%", 10, round_up=True) == 3
+    assert scalars.scaled("25%", 10, round_up=False) == 2
+    assert scalars.scaled(7, 10, round_up=True) == 7
+    assert scalars.percent("x%") is None
