@@ -123,7 +123,9 @@ class ICache(Interface):
         *, prefix: str = "", match: Match | None = None, limit: int = 0, start: str = "", revision: int = 0,
         labels: Mapping[str, str] | None = None, fields: Mapping[str, str] | None = None,
     ) -> Page:
-        """Entries whose path begins with `prefix`, from `start` on, in key order, as of `revision` (0: current).
+        """Entries under `prefix`, from `start` on, in key order, as of `revision` (0: current).
+
+        `prefix` is "" (all), ``namespace/``, or the exact path of one object.
 
         `labels` and `fields` are exact requirements that an index may serve; `match` is applied besides them.
         Raises ApiError 410 (expired) when `revision` is older than `oldest`."""
@@ -131,7 +133,7 @@ class ICache(Interface):
     def subscribe(
         *, after: int, prefix: str, on_change: Callable[[Change], None], on_end: Callable[[Exception], None]
     ) -> ISubscription:
-        """Every change with a revision above `after` under `prefix`, in order: those of the window before this returns,
+        """Every change with a revision above `after` under `prefix` (as in `page`), in order: those of the window before this returns,
         later ones in the reactor turn in which their write is acknowledged. `on_end` is called once if the cache must
         start over (the watcher has to list again). Raises ApiError 410 when `after` is older than `oldest`.
         The consumer bounds what it buffers and cancels itself when it falls behind."""

@@ -97,6 +97,8 @@ class Range:
 OnEvents = Callable[[Sequence[Event]], None]
 #: Called once when a watch ends on its own: CompactedError, or UnavailableError after which the caller starts anew.
 OnEnd = Callable[[StoreError], None]
+#: Says up to which revision a watch is complete, whether or not events came.
+OnProgress = Callable[[int], None]
 
 
 class IWatch(Interface):
@@ -116,6 +118,10 @@ class IStore(Interface):
 
     revision: int = Attribute("Revision of the last durable write that this process knows of.")
     compacted: int = Attribute("Oldest revision that `range` and `watch` still serve.")
+    exclusive: bool = Attribute("Only this process writes, so that `revision` is always the newest one there is.")
+
+    def healthy() -> str:
+        """"" while reads and writes are served, else the reason why not, for readiness checks."""
 
     def start() -> Deferred[None]:
         """Open. Fires when reads and writes are served; fails with a StoreError that says what to do."""
@@ -149,11 +155,15 @@ class IStore(Interface):
     async def current_revision() -> int:
         """A revision at least as new as every write acknowledged anywhere before the call (a consistent read)."""
 
-    def watch(prefix: str, *, after: int, on_events: OnEvents, on_end: OnEnd) -> IWatch:
+    def watch(
+        prefix: str, *, after: int, on_events: OnEvents, on_end: OnEnd, on_progress: OnProgress | None = None
+    ) -> IWatch:
         """Every event with a revision above `after` whose key begins with `prefix`, in order, none twice, none left out.
 
-        Past events may be delivered before the call returns or in later turns.
-        `on_end(CompactedError)` when `after` is older than history."""
+        Past events may be delivered before the call returns or in later turns. `on_progress` is called once when
+        all that had happened by the time of the call is delivered (in the turn in which the watch becomes live, and so
+        maybe before the call returns), and again whenever a store learns that a watch without events is complete up to
+        a newer revision. `on_end(CompactedError)`, in a later turn, when `after` is older than `compacted`."""
 
     async def compact(revision: int) -> None:
         """Forget history before `revision`; current values stay. A revision at or below `compacted` does nothing."""
