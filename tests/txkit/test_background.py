@@ -1,0 +1,79 @@
+"""Background work has an owner."""
+
+from __future__ import annotations
+
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.defer import TimeoutError as DeferredTimeout
+from twisted.internet.task import Clock
+from twisted.logger import globalLogPublisher
+from twisted.python.failure import Failure
+
+from orchd.txkit.background import Background
+from orchd.txkit.coroutines import start
+from orchd.txkit.timeouts import within
+
+
+def test_a_failure_is_told() -> None:
+    """The owner learns the name of the task and why it failed; the log has it as well."""
+    told: list[tuple[str, Failure]] = []
+    events: list[object] = []
+    globalLogPublisher.addObserver(events.append)
+
+    async def work() -> None:
+        raise KeyError("x")
+
+    Background(lambda name, failure: told.append((name, failure))).add(work(), "worker")
+    globalLogPublisher.removeObserver(events.append)
+    assert told[0][0] == "worker"
+    assert told[0][1].check(KeyError)
+    assert events
+
+
+def test_stop_cancels_and_waits() -> None:
+    """Stopping ends when the last task has ended, and nothing starts after it."""
+    gate: Deferred[None] = Deferred(lambda _: None)
+    release: Deferred[None] = Deferred()
+    ran: list[str] = []
+
+    async def work() -> None:
+        try:
+            await gate
+        finally:
+            await release
+            ran.append("first")
+
+    async def late() -> None:
+        ran.append("late")
+
+    owner = Background()
+    owner.add(work())
+    stopped: list[None] = []
+    start(owner.stop()).addCallback(stopped.append)
+    assert not stopped
+    owner.add(late())
+    release.callback(None)
+    assert stopped == [None]
+    assert ran == ["first"]
+
+
+def test_within() -> None:
+    """A Deferred that takes too long is cancelled and says so; the clock keeps nothing of one that does not."""
+    clock = Clock()
+    slow: Deferred[None] = within(Deferred(), 5, clock)
+    clock.advance(6)
+    with pytest.raises(DeferredTimeout):
+        raise _error_of(slow)
+    quick: Deferred[int] = Deferred()
+    got: list[int] = []
+    within(quick, 5, clock).addCallback(got.append)
+    quick.callback(1)
+    assert got == [1]
+    assert not clock.getDelayedCalls()
+
+
+def _error_of(deferred: Deferred[None]) -> BaseException:
+    seen: list[Failure] = []
+    deferred.addErrback(seen.append)
+    assert seen[0].value is not None
+    return seen[0].value

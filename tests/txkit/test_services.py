@@ -1,0 +1,89 @@
+"""Groups start in order, stop in reverse and report the first failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from orchd.txkit.coroutines import start
+from orchd.txkit.services import ServiceGroup
+
+
+class Part:
+    """A member that a test drives."""
+
+    def __init__(self, name: str, log: list[str], *, waits: bool = False) -> None:
+        self.name = name
+        self.log = log
+        self.gate: Deferred[None] | None = Deferred() if waits else None
+        self.failed: Callable[[Failure], None] | None = None
+
+    async def start(self, failed: Callable[[Failure], None]) -> None:
+        self.failed = failed
+        self.log.append(f"+{self.name}")
+        if self.gate is not None:
+            await self.gate
+
+    async def stop(self) -> None:
+        self.log.append(f"-{self.name}")
+
+
+def test_order() -> None:
+    """The next member starts when the one before is ready; stopping goes the other way."""
+    log: list[str] = []
+    first, second = Part("a", log, waits=True), Part("b", log)
+    group = ServiceGroup([first, second])
+    group.startService()
+    assert log == ["+a"]
+    ready: list[None] = []
+    start(group.wait_ready()).addCallback(ready.append)
+    assert not ready
+    assert first.gate is not None
+    first.gate.callback(None)
+    assert ready == [None]
+    group.stopService()
+    assert log == ["+a", "+b", "-b", "-a"]
+
+
+def test_a_failed_start() -> None:
+    """The first failure stops what was started, is told to the owner, and is what `wait_ready` raises."""
+    log: list[str] = []
+    told: list[Failure] = []
+    second = Part("b", log, waits=True)
+    group = ServiceGroup([Part("a", log), second, Part("c", log)], told.append)
+    group.startService()
+    assert second.gate is not None
+    second.gate.errback(OSError("in use"))
+    assert log == ["+a", "+b", "-b", "-a"]
+    assert told[0].check(OSError)
+    seen: list[Failure] = []
+    start(group.wait_ready()).addErrback(seen.append)
+    assert seen[0].check(OSError)
+
+
+def test_a_later_failure() -> None:
+    """A member that fails while running is told once."""
+    log: list[str] = []
+    told: list[Failure] = []
+    part = Part("a", log)
+    group = ServiceGroup([part], told.append)
+    group.startService()
+    assert part.failed is not None
+    part.failed(Failure(OSError()))
+    part.failed(Failure(OSError()))
+    assert len(told) == 1
+
+
+def test_stop_while_starting() -> None:
+    """Stopping a group that is not ready cancels the start and stops what was begun."""
+    log: list[str] = []
+    told: list[Failure] = []
+    group = ServiceGroup([Part("a", log, waits=True), Part("b", log)], told.append)
+    group.startService()
+    stopped: list[None] = []
+    group.stopService().addCallback(stopped.append)
+    assert stopped == [None]
+    assert log == ["+a", "-a"]
+    assert not told
