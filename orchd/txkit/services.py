@@ -82,7 +82,7 @@ class ServiceGroup(Service):
 
     def startService(self) -> None:
         """Begin to start; see `ready` for the end of it."""
-        super().startService()
+        Service.startService(self)
         self._starting = start(self._start())
 
     async def _start(self) -> None:
@@ -123,7 +123,7 @@ class ServiceGroup(Service):
 
     def stopService(self) -> Deferred[None]:
         """Stop the members in reverse order, each after the one before it has ended. A second call waits as well."""
-        super().stopService()
+        Service.stopService(self)
         if self._stopping is None:
             self._stopping = start(self._stop())
         waiter: Deferred[None] = Deferred()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.defer import TimeoutError as DeferredTimeout
 from twisted.internet.task import Clock
-from twisted.logger import globalLogPublisher
+from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
 from twisted.python.failure import Failure
 
 from orchd.txkit.background import Background
@@ -17,14 +19,15 @@ from orchd.txkit.timeouts import within
 def test_a_failure_is_told() -> None:
     """The owner learns the name of the task and why it failed; the log has it as well."""
     told: list[tuple[str, Failure]] = []
-    events: list[object] = []
-    globalLogPublisher.addObserver(events.append)
+    events: list[LogEvent] = []
+    observer = cast(ILogObserver, events.append)
+    globalLogPublisher.addObserver(observer)
 
     async def work() -> None:
         raise KeyError("x")
 
     Background(lambda name, failure: told.append((name, failure))).add(work(), "worker")
-    globalLogPublisher.removeObserver(events.append)
+    globalLogPublisher.removeObserver(observer)
     assert told[0][0] == "worker"
     assert told[0][1].check(KeyError)
     assert events

@@ -1,0 +1,227 @@
+"""The keys and certificates that a data folder starts with, made once and renewed when they are about to expire."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+
+from orchd.dialect import Dialect
+from orchd.pki.certificates import (
+    CLIENT,
+    SERVER,
+    Signed,
+    alternative_names,
+    chain_pem,
+    issue_pair,
+    load_chain,
+    new_authority,
+    subject,
+)
+from orchd.pki.clientconfig import ClientConfig
+from orchd.pki.keys import load_private, new_signing_key, private_pem, public_pem
+
+#: Leaf certificates are made anew when less than this is left of them.
+RENEW_BEFORE = timedelta(days=30)
+
+#: What a pod calls the API server inside the cluster, in the default service's namespace.
+IN_CLUSTER_NAMES = ("{long}", "{long}.default", "{long}.default.svc", "{long}.default.svc.cluster.local")
+MASTERS = "system:masters"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """Where `ensure` keeps things. `admin_config` is the client configuration file of the administrator."""
+
+    folder: Path
+    admin_config: Path
+
+    @property
+    def ca_certificate(self) -> Path:
+        return self.folder / "ca.crt"
+
+    @property
+    def ca_key(self) -> Path:
+        return self.folder / "ca.key"
+
+    @property
+    def serving_certificate(self) -> Path:
+        return self.folder / "apiserver.crt"
+
+    @property
+    def serving_key(self) -> Path:
+        return self.folder / "apiserver.key"
+
+    @property
+    def signing_key(self) -> Path:
+        """The private key of service-account tokens."""
+        return self.folder / "sa.key"
+
+    @property
+    def verification_key(self) -> Path:
+        """Its public half."""
+        return self.folder / "sa.pub"
+
+    @property
+    def admin_certificate(self) -> Path:
+        return self.folder / "admin.crt"
+
+    @property
+    def admin_key(self) -> Path:
+        return self.folder / "admin.key"
+
+
+def ensure(
+    data_dir: Path,
+    *,
+    dialect: Dialect,
+    server_url: str,
+    now: datetime,
+    names: Iterable[str] = (),
+    hostname: str | None = None,
+) -> Files:
+    """Make what is missing in ``data_dir/pki`` (and ``data_dir/admin.*config``), keep what is good, renew what ends soon.
+
+    `server_url` goes into the administrator's configuration. `names` are further host names and IP addresses of the
+    serving certificate: bind and advertise address (unspecified addresses such as 0.0.0.0 are skipped), the first
+    service address. `hostname` is this machine's unless given. The authority and the service-account key are never
+    replaced. Folders get mode 0700, files 0600. Raises OSError, or ValueError for files that are not what they should be.
+    """
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = data_dir / "pki"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    files = Files(folder=folder, admin_config=data_dir / f"admin.{dialect.config_file_kind}")
+    authority = _authority(files, dialect, now)
+    own = [*("localhost", "127.0.0.1", "::1"), socket.gethostname() if hostname is None else hostname, *names]
+    wanted = [*(dialect(name) for name in IN_CLUSTER_NAMES), *(name for name in own if _nameable(name))]
+    _leaf(
+        files.serving_certificate,
+        files.serving_key,
+        authority,
+        subject(dialect("{short}-apiserver")),
+        usages=[SERVER],
+        names=wanted,
+        now=now,
+    )
+    admin = _leaf(
+        files.admin_certificate,
+        files.admin_key,
+        authority,
+        subject(dialect("{long}-admin"), [MASTERS]),
+        usages=[CLIENT],
+        names=[],
+        now=now,
+    )
+    _signing_key(files)
+    config = ClientConfig(
+        server=server_url,
+        authority=chain_pem(authority.certificate),
+        certificate=chain_pem(admin.certificate),
+        key=private_pem(admin.key),
+        cluster=dialect("{long}"),
+        user=dialect("{long}-admin"),
+    )
+    text = config.render().encode()
+    if not files.admin_config.exists() or files.admin_config.read_bytes() != text:
+        write_private(files.admin_config, text)
+    return files
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Put a file in place in one step, readable by its owner only: no reader sees half of it or a wider mode."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _nameable(name: str) -> bool:
+    """Names that can stand in a certificate: neither empty nor an address that means "any"."""
+    return name not in ("", "0.0.0.0", "::")
+
+
+def _load(certificate: Path, key: Path) -> Signed:
+    try:
+        first, *others = load_chain(certificate.read_bytes())
+        return Signed(certificate=first, key=load_private(key.read_bytes()), chain=tuple(others))
+    except ValueError as error:
+        raise ValueError(f"{certificate} or {key.name}: {error}") from error
+
+
+def _store(certificate: Path, key: Path, signed: Signed) -> None:
+    # The key first: a certificate without its key would be taken for a usable pair at the next start.
+    write_private(key, private_pem(signed.key))
+    write_private(certificate, chain_pem(signed.certificate, *signed.chain))
+
+
+def _authority(files: Files, dialect: Dialect, now: datetime) -> Signed:
+    if files.ca_certificate.exists():
+        return _load(files.ca_certificate, files.ca_key)
+    authority = new_authority(dialect("{long}"), now=now)
+    _store(files.ca_certificate, files.ca_key, authority)
+    return authority
+
+
+def _leaf(
+    certificate: Path,
+    key: Path,
+    authority: Signed,
+    holder: x509.Name,
+    *,
+    usages: Iterable[x509.ObjectIdentifier],
+    names: list[str],
+    now: datetime,
+) -> Signed:
+    """The pair that is there if it still serves, else a new one."""
+    if certificate.exists() and key.exists():
+        present = _load(certificate, key)
+        if _serves(present, authority, holder, names, now):
+            return present
+    made = issue_pair(authority, holder, usages=usages, names=names, now=now)
+    _store(certificate, key, made)
+    return made
+
+
+def _serves(pair: Signed, authority: Signed, holder: x509.Name, names: list[str], now: datetime) -> bool:
+    certificate = pair.certificate
+    if certificate.subject != holder or pair.key.public_key() != certificate.public_key():
+        return False
+    ends = certificate.not_valid_after_utc
+    # A leaf that ends with its authority cannot be had any longer: then every start would make a new one.
+    if now >= ends - RENEW_BEFORE and ends < authority.certificate.not_valid_after_utc:
+        return False
+    try:
+        certificate.verify_directly_issued_by(authority.certificate)
+    except (ValueError, TypeError, InvalidSignature):  # each means that another authority made it
+        return False
+    if not names:
+        return True
+    try:
+        listed = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return False
+    return set(alternative_names(names)) <= set(listed)
+
+
+def _signing_key(files: Files) -> None:
+    if files.signing_key.exists():
+        if not files.verification_key.exists():
+            key = load_private(files.signing_key.read_bytes())
+            write_private(files.verification_key, public_pem(key.public_key()))
+        return
+    made = new_signing_key()
+    write_private(files.verification_key, public_pem(made.public_key()))
+    write_private(files.signing_key, private_pem(made))

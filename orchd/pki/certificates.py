@@ -1,0 +1,188 @@
+"""Certificates: authorities, serving and client certificates, chains in PEM files."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from orchd.pki.keys import PrivateKey, PublicKey, blocks, new_key
+
+#: A certificate is valid from a little before it was made: clocks of a cluster differ.
+BACKDATED = timedelta(minutes=5)
+AUTHORITY_LIFETIME = timedelta(days=3650)
+LEAF_LIFETIME = timedelta(days=365)
+
+SERVER = ExtendedKeyUsageOID.SERVER_AUTH
+CLIENT = ExtendedKeyUsageOID.CLIENT_AUTH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """What a client certificate says about its holder: `name` is the CN, `groups` are the Os of the subject."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signed:
+    """A certificate with its key. `chain` are the intermediates that go with it."""
+
+    certificate: x509.Certificate
+    key: PrivateKey
+    chain: tuple[x509.Certificate, ...] = ()
+
+
+def subject(name: str, groups: Iterable[str] = ()) -> x509.Name:
+    """A subject from a user name and its groups: groups as O, then the name as CN."""
+    parts = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+    return x509.Name([*parts, x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def identity(certificate: x509.Certificate) -> Identity:
+    """The user name and groups of a certificate's subject; "" without a CN."""
+    names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    groups = certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    return Identity(name=str(names[0].value) if names else "", groups=tuple(str(group.value) for group in groups))
+
+
+def alternative_names(names: Iterable[str]) -> list[x509.GeneralName]:
+    """Subject alternative names from host names and IP addresses, each once, in order."""
+    out: list[x509.GeneralName] = []
+    for name in dict.fromkeys(names):
+        try:
+            out.append(x509.IPAddress(ipaddress.ip_address(name)))
+        except ValueError:
+            out.append(x509.DNSName(name.encode("idna").decode("ascii") if not name.isascii() else name))
+    return out
+
+
+def _builder(
+    holder: x509.Name, issuer: x509.Name, key: PublicKey, now: datetime, lifetime: timedelta
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(holder)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - BACKDATED)
+        .not_valid_after(now + lifetime)
+    )
+
+
+def _usage(*, authority: bool, encipher: bool = False) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_encipherment=authority or encipher,
+        key_cert_sign=authority,
+        content_commitment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def new_authority(name: str, *, now: datetime, lifetime: timedelta = AUTHORITY_LIFETIME) -> Signed:
+    """A self-signed certificate authority."""
+    key = new_key()
+    who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    public = key.public_key()
+    certificate = (
+        _builder(who, who, public, now, lifetime)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(_usage(authority=True), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return Signed(certificate=certificate, key=key)
+
+
+def issue(
+    authority: Signed,
+    holder: x509.Name,
+    *,
+    usages: Iterable[x509.ObjectIdentifier],
+    now: datetime,
+    names: Iterable[str] = (),
+    lifetime: timedelta = LEAF_LIFETIME,
+    public_key: PublicKey | None = None,
+) -> x509.Certificate:
+    """A certificate for `public_key`, signed by `authority`; it never outlives the authority.
+
+    `usages` are `SERVER` and/or `CLIENT`; `names` are the host names and addresses of a server."""
+    key = public_key if public_key is not None else new_key().public_key()
+    ends = min(now + lifetime, authority.certificate.not_valid_after_utc)
+    builder = (
+        _builder(holder, authority.certificate.subject, key, now, ends - now)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(authority=False, encipher=True), critical=True)
+        .add_extension(x509.ExtendedKeyUsage(list(usages)), critical=False)
+        .add_extension(_authority_key(authority), critical=False)
+    )
+    listed = alternative_names(names)
+    if listed:
+        builder = builder.add_extension(x509.SubjectAlternativeName(listed), critical=False)
+    return builder.sign(authority.key, hashes.SHA256())
+
+
+def _authority_key(authority: Signed) -> x509.AuthorityKeyIdentifier:
+    try:
+        own = authority.certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    except x509.ExtensionNotFound:
+        return x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
+    return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(own)
+
+
+def issue_pair(
+    authority: Signed,
+    holder: x509.Name,
+    *,
+    usages: Iterable[x509.ObjectIdentifier],
+    now: datetime,
+    names: Iterable[str] = (),
+    lifetime: timedelta = LEAF_LIFETIME,
+) -> Signed:
+    """A new key with a certificate for it."""
+    key = new_key()
+    certificate = issue(
+        authority, holder, usages=usages, now=now, names=names, lifetime=lifetime, public_key=key.public_key()
+    )
+    return Signed(certificate=certificate, key=key)
+
+
+def self_signed(name: str, *, names: Iterable[str], now: datetime, lifetime: timedelta = LEAF_LIFETIME) -> Signed:
+    """A serving certificate that vouches for itself, for servers without an authority (webhooks in tests)."""
+    key = new_key()
+    who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    certificate = (
+        _builder(who, who, key.public_key(), now, lifetime)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(_usage(authority=True), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([SERVER]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(alternative_names([name, *names])), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return Signed(certificate=certificate, key=key)
+
+
+def load_chain(pem: bytes) -> tuple[x509.Certificate, ...]:
+    """Every certificate of a PEM text in order; ValueError when there is none."""
+    found = tuple(x509.load_pem_x509_certificate(block) for label, block in blocks(pem) if label == "CERTIFICATE")
+    if not found:
+        raise ValueError("no certificate in PEM form")
+    return found
+
+
+def chain_pem(*certificates: x509.Certificate) -> bytes:
+    """Certificates as PEM, in the order given."""
+    return b"".join(certificate.public_bytes(Encoding.PEM) for certificate in certificates)

@@ -1,0 +1,80 @@
+"""Private and public keys, and their PEM files.
+
+EC P-256 for certificates (fast handshakes), RSA-2048 for signing service-account tokens (RS256 is what verifiers
+expect). Raises ValueError for PEM text that holds nothing usable.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+PrivateKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+PublicKey: TypeAlias = ec.EllipticCurvePublicKey | rsa.RSAPublicKey
+
+_BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----.*?-----END \1-----", re.DOTALL)
+
+
+def new_key() -> ec.EllipticCurvePrivateKey:
+    """A P-256 key for a certificate."""
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+def new_signing_key() -> rsa.RSAPrivateKey:
+    """An RSA-2048 key for service-account tokens."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def private_pem(key: PrivateKey) -> bytes:
+    """The key, unencrypted, in the form that other tools read: SEC 1 for EC, PKCS #1 for RSA."""
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+    )
+
+
+def public_pem(key: PublicKey) -> bytes:
+    """The public key as SubjectPublicKeyInfo (RFC 5280)."""
+    return key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+
+
+def blocks(pem: bytes) -> list[tuple[str, bytes]]:
+    """The PEM blocks of a text in order, as (label, block). Text between them is skipped."""
+    return [(match.group(1).decode("ascii"), match.group(0) + b"\n") for match in _BLOCK.finditer(pem)]
+
+
+def load_private(pem: bytes) -> PrivateKey:
+    """The first private key of a text. A file may hold EC parameters or certificates as well."""
+    for label, block in blocks(pem):
+        if label.endswith("PRIVATE KEY"):
+            key = serialization.load_pem_private_key(block, None)
+            if isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
+                return key
+            raise ValueError(f"a private key of the unsupported type {type(key).__name__}")
+    raise ValueError("no private key in PEM form")
+
+
+def load_public_keys(pem: bytes) -> list[PublicKey]:
+    """Every key that a text names: public keys, private keys (their public half) and certificates, in order.
+
+    Service-account key files may hold several, so that keys can be rotated."""
+    found: list[PublicKey] = []
+    for label, block in blocks(pem):
+        if label.endswith("PRIVATE KEY"):
+            found.append(_usable(load_private(block).public_key()))
+        elif label == "RSA PUBLIC KEY" or label == "PUBLIC KEY":
+            found.append(_usable(serialization.load_pem_public_key(block)))
+        elif label == "CERTIFICATE":
+            found.append(_usable(x509.load_pem_x509_certificate(block).public_key()))
+    if not found:
+        raise ValueError("no public key in PEM form")
+    return found
+
+
+def _usable(key: object) -> PublicKey:
+    if isinstance(key, ec.EllipticCurvePublicKey | rsa.RSAPublicKey):
+        return key
+    raise ValueError(f"a public key of the unsupported type {type(key).__name__}")
