@@ -1,0 +1,94 @@
+"""Does one set of policy rules cover another? Rules are PolicyRule objects; pure functions.
+
+A rule is broken down into its smallest parts, each of which a single rule of the owner must cover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from orchd.server.authz.messages import quote_list
+
+Rule = dict[str, Any]
+
+
+def breakdown(rule: Rule) -> list[Rule]:
+    """The rule as rules of one verb, one group, one resource and at most one name, or of one verb and one path."""
+    parts: list[Rule] = []
+    names = rule.get("resourceNames") or ()
+    for group in rule.get("apiGroups") or ():
+        for resource in rule.get("resources") or ():
+            for verb in rule.get("verbs") or ():
+                base = {"apiGroups": [group], "resources": [resource], "verbs": [verb]}
+                parts.extend([{**base, "resourceNames": [name]} for name in names] or [base])
+    for path in rule.get("nonResourceURLs") or ():
+        parts.extend({"nonResourceURLs": [path], "verbs": [verb]} for verb in rule.get("verbs") or ())
+    return parts
+
+
+def _has_all(held: Sequence[str], wanted: Sequence[str]) -> bool:
+    return "*" in held or all(w in held for w in wanted)
+
+
+def _covers_resource(held: Sequence[str], resource: str) -> bool:
+    if "*" in held or resource in held:
+        return True
+    _, slash, subresource = resource.partition("/")
+    return bool(slash) and f"*/{subresource}" in held
+
+
+def _covers_path(held: Sequence[str], path: str) -> bool:
+    return any(h == path or (h.endswith("*") and path.startswith(h.rstrip("*"))) for h in held)
+
+
+def rule_covers(owner: Rule, part: Rule) -> bool:
+    """Does one rule of the owner hold all that `part` (see `breakdown`) gives?"""
+    if not _has_all(owner.get("verbs") or (), part["verbs"]):
+        return False
+    if "nonResourceURLs" in part:
+        return all(_covers_path(owner.get("nonResourceURLs") or (), p) for p in part["nonResourceURLs"])
+    if not _has_all(owner.get("apiGroups") or (), part["apiGroups"]):
+        return False
+    if not all(_covers_resource(owner.get("resources") or (), r) for r in part["resources"]):
+        return False
+    names = owner.get("resourceNames") or ()
+    return not names or ("resourceNames" in part and all(n in names for n in part["resourceNames"]))
+
+
+def uncovered(owner: Iterable[Rule], wanted: Iterable[Rule]) -> list[Rule]:
+    """The parts of `wanted` that no rule of `owner` covers."""
+    held = list(owner)
+    return [part for rule in wanted for part in breakdown(rule) if not any(rule_covers(h, part) for h in held)]
+
+
+def compact(rules: Iterable[Rule]) -> list[Rule]:
+    """Rules about the same single group, resource and name become one with all their verbs."""
+    out: list[Rule] = []
+    simple: dict[tuple[str, str, tuple[str, ...]], Rule] = {}
+    for rule in rules:
+        groups, resources = rule.get("apiGroups") or (), rule.get("resources") or ()
+        names = rule.get("resourceNames") or ()
+        if len(groups) != 1 or len(resources) != 1 or len(names) > 1 or rule.get("nonResourceURLs"):
+            out.append(rule)
+            continue
+        key = (groups[0], resources[0], tuple(names))
+        if key in simple:
+            verbs = simple[key]["verbs"]
+            verbs.extend(v for v in rule["verbs"] if v not in verbs)
+        else:
+            simple[key] = {**rule, "verbs": list(rule["verbs"])}
+            out.append(simple[key])
+    return out
+
+
+def describe(rule: Rule) -> str:
+    """``{APIGroups:[""], Resources:["pods"], Verbs:["get"]}``"""
+    shown = (
+        ("APIGroups", "apiGroups"),
+        ("Resources", "resources"),
+        ("NonResourceURLs", "nonResourceURLs"),
+        ("ResourceNames", "resourceNames"),
+        ("Verbs", "verbs"),
+    )
+    return "{" + ", ".join(f"{title}:{quote_list(rule[key])}" for title, key in shown if rule.get(key)) + "}"

@@ -1,0 +1,106 @@
+"""Nobody may grant by RBAC what they do not hold themselves, unless they may ``escalate`` the role or ``bind`` it.
+
+Called by the registry for the four RBAC kinds, after admission and before the object is stored (specification, "RBAC",
+"Privilege escalation prevention").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from orchd import errors
+from orchd.dialect import Dialect
+from orchd.kinds.identity import MASTERS_GROUP, User
+from orchd.server.authz.covering import Rule, compact, describe, uncovered
+from orchd.server.authz.interfaces import Action, Decision, Verdict
+from orchd.server.authz.messages import quote, quote_list
+from orchd.server.authz.rbac import RoleBasedAuthorizer, role_key
+
+Object = dict[str, Any]
+_EVERYTHING: list[Rule] = [
+    {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
+    {"verbs": ["*"], "nonResourceURLs": ["*"]},
+]
+
+
+def escalation_message(user: User, held: Iterable[Rule], granted: Iterable[Rule], problems: Iterable[str] = ()) -> str:
+    """Why `user`, who holds the rules `held`, may not grant `granted`; "" when nothing is against it."""
+    missing = uncovered(held, granted)
+    if not missing:
+        return ""
+    lines = sorted({describe(rule) for rule in compact(missing)})
+    text = (
+        f"user {quote(user.name)} (groups={quote_list(user.groups)}) is attempting to grant RBAC permissions "
+        "not currently held:\n" + "\n".join(lines)
+    )
+    listed = list(problems)
+    return f"{text}; resolution errors: [{' '.join(listed)}]" if listed else text
+
+
+def only_garbage_collection_fields(new: Object, old: Object) -> bool:
+    """Does the change touch nothing but what lets the object go: owner references and finalizers?"""
+
+    def rest(obj: Object) -> Object:
+        meta = obj.get("metadata") or {}
+        skipped = ("ownerReferences", "finalizers", "managedFields", "selfLink")
+        return {**obj, "metadata": {k: v for k, v in meta.items() if k not in skipped}}
+
+    return rest(new) == rest(old)
+
+
+class EscalationCheck:
+    """The checks of one server. Both raise ApiError: 403 for an escalation, 404 for a binding to a missing role."""
+
+    def __init__(
+        self, dialect: Dialect, rbac: RoleBasedAuthorizer, authorize: Callable[[Action], Awaitable[Verdict]]
+    ) -> None:
+        self._group = dialect("rbac.authorization.{abbr}.io")
+        self._rbac = rbac
+        self._authorize = authorize
+
+    async def role(self, user: User, plural: str, obj: Object, old: Object | None = None) -> None:
+        """Check a Role or ClusterRole (`plural` is ``roles`` or ``clusterroles``) about to be stored."""
+        if MASTERS_GROUP in user.groups:
+            return
+        meta = obj["metadata"]
+        namespace, name = meta.get("namespace", ""), meta.get("name", "")
+        if await self._may(user, "escalate", plural, namespace, name):
+            return
+        if old is not None and only_garbage_collection_fields(obj, old):
+            return
+        self._confirm(user, namespace, obj.get("rules") or (), plural, name)
+        if plural == "clusterroles" and (obj.get("aggregationRule") or {}).get("clusterRoleSelectors"):
+            held, _ = self._rbac.policy_rules(user, "")
+            if uncovered(held, _EVERYTHING):
+                why = "must have cluster-admin privileges to use the aggregationRule"
+                raise errors.forbidden(self._group, plural, name, why)
+
+    async def binding(self, user: User, plural: str, obj: Object, old: Object | None = None) -> None:
+        """Check a RoleBinding or ClusterRoleBinding about to be stored."""
+        if MASTERS_GROUP in user.groups:
+            return
+        if old is not None and only_garbage_collection_fields(obj, old):
+            return
+        meta = obj["metadata"]
+        namespace = meta.get("namespace", "")
+        ref = role_key(obj.get("roleRef") or {}, namespace)
+        roles = "roles" if ref.kind == "Role" else "clusterroles"
+        if await self._may(user, "bind", roles, namespace, ref.name):
+            return
+        rules = self._rbac.role_rules(ref)
+        if rules is None:
+            raise errors.not_found(self._group, roles, ref.name)
+        self._confirm(user, namespace, rules, plural, meta.get("name", ""))
+
+    async def _may(self, user: User, verb: str, plural: str, namespace: str, name: str) -> bool:
+        action = Action(
+            user=user, verb=verb, group=self._group, version="*", resource=plural, namespace=namespace, name=name
+        )
+        return (await self._authorize(action)).decision is Decision.ALLOW
+
+    def _confirm(self, user: User, namespace: str, rules: Iterable[Rule], plural: str, name: str) -> None:
+        held, problems = self._rbac.policy_rules(user, namespace)
+        message = escalation_message(user, held, rules, problems)
+        if message:
+            raise errors.forbidden(self._group, plural, name, message)

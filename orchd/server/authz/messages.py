@@ -1,0 +1,60 @@
+"""The words of a refusal: made from the action, the authorizers' reasons come after them."""
+
+from __future__ import annotations
+
+from orchd.errors import ApiError, qualified
+from orchd.server.authz.interfaces import Action
+
+_ESCAPES = {
+    "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
+    "\\": "\\\\", '"': '\\"',
+}
+_MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+def quote(text: str) -> str:
+    """`text` in double quotes with control characters escaped; printable text of any script stays as it is."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return '"' + "".join(_escape(c) for c in text) + '"'
+
+
+def _escape(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def quote_list(texts: tuple[str, ...] | list[str]) -> str:
+    """``["a" "b"]``"""
+    return "[" + " ".join(quote(t) for t in texts) + "]"
+
+
+def forbidden_message(action: Action) -> str:
+    """``User "alice" cannot list resource "pods" in API group "" in the namespace "a"`` and its kin."""
+    user = quote(action.user.name)
+    if action.path:
+        return f"User {user} cannot {action.verb} path {quote(action.path)}"
+    resource = f"{action.resource}/{action.subresource}" if action.subresource else action.resource
+    where = f"in the namespace {quote(action.namespace)}" if action.namespace else "at the cluster scope"
+    return f"User {user} cannot {action.verb} resource {quote(resource)} in API group {quote(action.group)} {where}"
+
+
+def forbidden(action: Action, reason: str = "") -> ApiError:
+    """The 403 for an action that no authorizer allowed; `reason` is theirs, "" when they gave none."""
+    message = forbidden_message(action).translate(_MARKUP)
+    if reason:
+        message = f"{message}: {reason}"
+    details = {"name": action.name, "group": action.group, "kind": action.resource} if not action.path else {}
+    if not action.resource or action.path:
+        head = "forbidden: "
+    elif action.name:
+        head = f"{qualified(action.group, action.resource)} {quote(action.name)} is forbidden: "
+    else:
+        head = f"{qualified(action.group, action.resource)} is forbidden: "
+    return ApiError(403, "Forbidden", head + message, details={k: v for k, v in details.items() if v})

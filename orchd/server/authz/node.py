@@ -1,0 +1,262 @@
+"""The Node authorizer: a node reads what the pods bound to it need, and writes what is its own.
+
+Which objects those are is answered by indexes on the informers of pods, persistent volumes and volume attachments, so a
+decision is a lookup. All else is decided by the rules of the ``system:node`` role (specification, "Node authorization").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from zope.interface import implementer
+
+from orchd.client.interfaces import IInformers, ResourceRef
+from orchd.dialect import Dialect
+from orchd.kinds.identity import NODE_PREFIX, NODES_GROUP, User
+from orchd.server.authz.bootstrap import policy_rule
+from orchd.server.authz.bootstrap_roles import CLUSTER_ROLES
+from orchd.server.authz.compiled import CompiledRules
+from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
+
+Object = dict[str, Any]
+_INDEX = "node-authorizer"
+_ALLOWED = Verdict(Decision.ALLOW)
+_PASS = Verdict(Decision.NO_OPINION)
+#: Volume sources of a pod with a secret: source -> path to the secret's name.
+_SECRET_VOLUMES = {
+    "secret": ("secretName",),
+    "azureFile": ("secretName",),
+    "cephfs": ("secretRef", "name"),
+    "cinder": ("secretRef", "name"),
+    "flexVolume": ("secretRef", "name"),
+    "iscsi": ("secretRef", "name"),
+    "rbd": ("secretRef", "name"),
+    "scaleIO": ("secretRef", "name"),
+    "storageos": ("secretRef", "name"),
+    "csi": ("nodePublishSecretRef", "name"),
+}
+#: The same for persistent volumes: sources whose secret references the node reads; each may name a namespace.
+_PV_SECRETS = {
+    "cephfs": ("secretRef",),
+    "cinder": ("secretRef",),
+    "flexVolume": ("secretRef",),
+    "iscsi": ("secretRef",),
+    "rbd": ("secretRef",),
+    "scaleIO": ("secretRef",),
+    "storageos": ("secretRef",),
+    "csi": ("nodePublishSecretRef", "nodeStageSecretRef"),
+}
+
+
+def node_name(user: User) -> str | None:
+    """The node that `user` is; "" for a member of the nodes group without a node's name, None for anybody else."""
+    if not user.name.startswith(NODE_PREFIX) or NODES_GROUP not in user.groups:
+        return None
+    return user.name[len(NODE_PREFIX):]
+
+
+def _no(reason: str) -> Verdict:
+    return Verdict(Decision.NO_OPINION, reason)
+
+
+def _get(obj: Any, *path: str) -> Any:
+    for key in path:
+        if not isinstance(obj, dict):
+            return None
+        obj = obj.get(key)
+    return obj
+
+
+def _container_references(container: Object) -> Iterator[tuple[str, str]]:
+    for source in container.get("envFrom") or ():
+        for kind, key in (("secret", "secretRef"), ("configmap", "configMapRef")):
+            if name := _get(source, key, "name"):
+                yield kind, name
+    for variable in container.get("env") or ():
+        for kind, key in (("secret", "secretKeyRef"), ("configmap", "configMapKeyRef")):
+            if name := _get(variable, "valueFrom", key, "name"):
+                yield kind, name
+
+
+def _volume_references(volume: Object, pod_name: str) -> Iterator[tuple[str, str]]:
+    for source, path in _SECRET_VOLUMES.items():
+        if source in volume and (name := _get(volume[source], *path)):
+            yield "secret", name
+    if name := _get(volume, "configMap", "name"):
+        yield "configmap", name
+    if name := _get(volume, "persistentVolumeClaim", "claimName"):
+        yield "claim", name
+    if "ephemeral" in volume:
+        yield "claim", f"{pod_name}-{volume['name']}"
+    for source in _get(volume, "projected", "sources") or ():
+        for kind, key in (("secret", "secret"), ("configmap", "configMap")):
+            if name := _get(source, key, "name"):
+                yield kind, name
+
+
+def pod_references(pod: Object) -> Iterator[tuple[str, str]]:
+    """(kind, name) of everything in its namespace that a pod needs: secret, configmap, claim, serviceaccount."""
+    spec = pod.get("spec") or {}
+    if name := spec.get("serviceAccountName"):
+        yield "serviceaccount", name
+    for reference in spec.get("imagePullSecrets") or ():
+        if name := reference.get("name"):
+            yield "secret", name
+    for containers in ("initContainers", "containers", "ephemeralContainers"):
+        for container in spec.get(containers) or ():
+            yield from _container_references(container)
+    for volume in spec.get("volumes") or ():
+        yield from _volume_references(volume, pod["metadata"]["name"])
+
+
+def _volume_secrets(volume: Object) -> Iterator[str]:
+    """``namespace/name`` of the secrets with which a node mounts a persistent volume."""
+    spec = volume.get("spec") or {}
+    home = _get(spec, "claimRef", "namespace")
+    if not home:
+        return
+    for source, keys in _PV_SECRETS.items():
+        for key in keys:
+            reference = _get(spec, source, key)
+            if reference and reference.get("name"):
+                yield f"{reference.get('namespace') or home}/{reference['name']}"
+    azure = spec.get("azureFile")
+    if azure and azure.get("secretName"):
+        yield f"{azure.get('secretNamespace') or home}/{azure['secretName']}"
+
+
+@implementer(IAuthorizer)
+class NodeAuthorizer:
+    name = "Node"
+
+    def __init__(self, dialect: Dialect, informers: IInformers) -> None:
+        self._storage = dialect("storage.{abbr}.io")
+        self._coordination = dialect("coordination.{abbr}.io")
+        self._lease_namespace = dialect("{short}-node-lease")
+        self._mirror = dialect("{long}.io/config.mirror")
+        self._rules = CompiledRules(policy_rule(dialect, row) for row in CLUSTER_ROLES["system:node"])
+        self._pods = informers.informer(ResourceRef("", "v1", "pods"))
+        self._volumes = informers.informer(ResourceRef("", "v1", "persistentvolumes"))
+        self._attachments = informers.informer(ResourceRef(self._storage, "v1", "volumeattachments"))
+        self._pods.add_index(_INDEX, self._index_pod)
+        self._volumes.add_index(_INDEX, _volume_secrets)
+
+    def _index_pod(self, pod: Object) -> Iterable[str]:
+        node = _get(pod, "spec", "nodeName")
+        if not node or self._mirror in (pod["metadata"].get("annotations") or {}):
+            # What a mirror pod refers to, its node has chosen by itself.
+            return ()
+        namespace = pod["metadata"].get("namespace", "")
+        return {f"{node}|{kind}|{namespace}/{name}" for kind, name in pod_references(pod)}
+
+    async def authorize(self, action: Action) -> Verdict:
+        node = node_name(action.user)
+        if node is None:
+            return _PASS
+        if not node:
+            return _no(f'unknown node for user "{action.user.name}"')
+        if not action.path:
+            verdict = self._resource(node, action)
+            if verdict is not None:
+                return verdict
+        return _ALLOWED if self._rules.allow(action) else _PASS
+
+    def rules(self, user: User, namespace: str) -> Rules:
+        """Nothing: relations cannot be told as rules."""
+        return Rules()
+
+    def _resource(self, node: str, action: Action) -> Verdict | None:
+        """The verdict on a resource that is looked at one by one, None for any other."""
+        if action.group == "":
+            match action.resource:
+                case "secrets" | "configmaps":
+                    return self._read(node, action.resource[:-1], action)
+                case "persistentvolumeclaims":
+                    return self._claim(node, action)
+                case "persistentvolumes":
+                    return self._one(node, "volume", action)
+                case "serviceaccounts":
+                    return self._token(node, action)
+        elif action.group == self._storage:
+            if action.resource == "volumeattachments":
+                return self._one(node, "attachment", action)
+            if action.resource == "csinodes":
+                return self._own_csinode(node, action)
+        elif action.group == self._coordination and action.resource == "leases":
+            return self._own_lease(node, action)
+        return None
+
+    def _claim(self, node: str, action: Action) -> Verdict:
+        if action.subresource != "status":
+            return self._one(node, "claim", action)
+        if action.verb not in ("update", "patch"):
+            return _no("can only get/update/patch this type")
+        return self._related(node, "claim", action)
+
+    def _one(self, node: str, kind: str, action: Action) -> Verdict:
+        if action.verb != "get":
+            return _no("can only get individual resources of this type")
+        if action.subresource:
+            return _no("cannot get subresource")
+        return self._related(node, kind, action)
+
+    def _read(self, node: str, kind: str, action: Action) -> Verdict:
+        if action.verb not in ("get", "list", "watch"):
+            return _no("can only read resources of this type")
+        if action.subresource:
+            return _no("cannot read subresource")
+        if not action.namespace:
+            return _no("can only read namespaced object of this type")
+        return self._related(node, kind, action)
+
+    def _token(self, node: str, action: Action) -> Verdict:
+        if action.verb != "create" or not action.name:
+            return _no("can only create tokens for individual service accounts")
+        if action.subresource != "token":
+            return _no("can only create token subresource of service account")
+        return self._related(node, "serviceaccount", action)
+
+    def _own_lease(self, node: str, action: Action) -> Verdict:
+        if action.verb not in ("get", "create", "update", "patch", "delete"):
+            return _no("can only get, create, update, patch, or delete a node lease")
+        if action.namespace != self._lease_namespace:
+            return _no(f'can only access leases in the "{self._lease_namespace}" system namespace')
+        # The name in a create is in the body, which admission looks at.
+        if action.verb != "create" and action.name != node:
+            return _no("can only access node lease with the same name as the requesting node")
+        return _ALLOWED
+
+    def _own_csinode(self, node: str, action: Action) -> Verdict:
+        if action.verb not in ("get", "create", "update", "patch", "delete"):
+            return _no("can only get, create, update, patch, or delete a CSINode")
+        if action.subresource:
+            return _no("cannot authorize CSINode subresources")
+        if action.verb != "create" and action.name != node:
+            return _no("can only access CSINode with the same name as the requesting node")
+        return _ALLOWED
+
+    def _related(self, node: str, kind: str, action: Action) -> Verdict:
+        if not action.name:
+            return _no("No Object name found")
+        if self._has_relation(node, kind, action.namespace, action.name):
+            return _ALLOWED
+        return _no(f"no relationship found between node '{node}' and this object")
+
+    def _has_relation(self, node: str, kind: str, namespace: str, name: str) -> bool:
+        if kind == "attachment":
+            return bool(_get(self._attachments.get("", name), "spec", "nodeName") == node)
+        if kind == "volume":
+            return self._mounts(node, self._volumes.get("", name))
+        if self._used(node, kind, namespace, name):
+            return True
+        if kind != "secret":
+            return False
+        return any(self._mounts(node, v) for v in self._volumes.by_index(_INDEX, f"{namespace}/{name}"))
+
+    def _used(self, node: str, kind: str, namespace: str, name: str) -> bool:
+        return any(True for _ in self._pods.by_index(_INDEX, f"{node}|{kind}|{namespace}/{name}"))
+
+    def _mounts(self, node: str, volume: Object | None) -> bool:
+        claim = _get(volume, "spec", "claimRef")
+        return bool(claim) and self._used(node, "claim", claim.get("namespace", ""), claim.get("name", ""))

@@ -1,0 +1,231 @@
+"""RBAC: bindings found by subject, roles compiled once, both kept up to date by informers.
+
+The order is that of the specification's "RBAC": cluster role bindings, then role bindings of the request's namespace; the
+first rule that covers the action allows it. A binding whose role is missing allows nothing and is named in the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from zope.interface import implementer
+
+from orchd.client.interfaces import IInformer, IInformers, ResourceRef
+from orchd.dialect import Dialect
+from orchd.kinds.identity import SERVICE_ACCOUNT_PREFIX, User
+from orchd.server.authz.compiled import CompiledRules
+from orchd.server.authz.interfaces import (
+    Action,
+    Decision,
+    IAuthorizer,
+    NonResourceRule,
+    ResourceRule,
+    Rules,
+    Verdict,
+)
+
+Object = dict[str, Any]
+_PASS = Verdict(Decision.NO_OPINION)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleKey:
+    """A role as a binding refers to it; `namespace` is "" for a ClusterRole."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One subject of one binding. `allowed` is the verdict when its role covers the action, made once."""
+
+    binding: tuple[str, str]
+    role: RoleKey
+    allowed: Verdict
+
+
+#: Grants of one scope by subject: ``u:NAME`` for users and service accounts, ``g:NAME`` for groups.
+_BySubject = dict[str, list[Grant]]
+
+
+def subject_keys(user: User) -> list[str]:
+    """The index keys under which grants of `user` are found."""
+    return ["u:" + user.name, *["g:" + g for g in user.groups]]
+
+
+def role_key(role_ref: Object, namespace: str) -> RoleKey:
+    """What a roleRef of a binding in `namespace` means."""
+    kind = role_ref.get("kind", "")
+    return RoleKey(kind, namespace if kind == "Role" else "", role_ref.get("name", ""))
+
+
+class _Bindings:
+    """The grants of all bindings of one kind, by namespace and subject."""
+
+    def __init__(self, kind: str, informer: IInformer) -> None:
+        self._kind = kind
+        self.scopes: dict[str, _BySubject] = {}
+        for obj in informer.list():
+            self._enter(obj)
+        informer.add_listener(self._changed)
+
+    def _changed(self, type: str, old: Object | None, new: Object | None) -> None:
+        if old is not None:
+            self._forget(old)
+        if new is not None:
+            # A listener may be told again of what the constructor has listed.
+            self._forget(new)
+            self._enter(new)
+
+    def _subjects(self, obj: Object) -> Iterator[tuple[str, str]]:
+        """(index key, description) of every subject."""
+        namespace = obj["metadata"].get("namespace", "")
+        for subject in obj.get("subjects") or ():
+            kind, name = subject.get("kind"), subject.get("name", "")
+            if kind == "User":
+                yield "u:" + name, f'User "{name}"'
+            elif kind == "Group":
+                yield "g:" + name, f'Group "{name}"'
+            elif kind == "ServiceAccount":
+                home = subject.get("namespace") or namespace
+                if home:
+                    yield f"u:{SERVICE_ACCOUNT_PREFIX}{home}:{name}", f'ServiceAccount "{name}/{home}"'
+
+    def _enter(self, obj: Object) -> None:
+        meta, ref = obj["metadata"], obj.get("roleRef") or {}
+        namespace, name = meta.get("namespace", ""), meta["name"]
+        role = role_key(ref, namespace)
+        scope = self.scopes.setdefault(namespace, {})
+        shown = f"{name}/{namespace}" if namespace else name
+        for key, subject in self._subjects(obj):
+            reason = f'RBAC: allowed by {self._kind} "{shown}" of {role.kind} "{role.name}" to {subject}'
+            scope.setdefault(key, []).append(Grant((namespace, name), role, Verdict(Decision.ALLOW, reason)))
+
+    def _forget(self, obj: Object) -> None:
+        meta = obj["metadata"]
+        namespace = meta.get("namespace", "")
+        scope = self.scopes.get(namespace)
+        if scope is None:
+            return
+        for key, _ in self._subjects(obj):
+            kept = [g for g in scope.get(key, ()) if g.binding != (namespace, meta["name"])]
+            if kept:
+                scope[key] = kept
+            else:
+                scope.pop(key, None)
+        if not scope:
+            del self.scopes[namespace]
+
+
+@implementer(IAuthorizer)
+class RoleBasedAuthorizer:
+    """Decides from the four RBAC kinds."""
+
+    name = "RBAC"
+
+    def __init__(self, dialect: Dialect, informers: IInformers) -> None:
+        group = dialect("rbac.authorization.{abbr}.io")
+        self._group = group
+
+        def informer(plural: str) -> IInformer:
+            return informers.informer(ResourceRef(group, "v1", plural))
+
+        self._informers = {kind: informer(kind.lower() + "s") for kind in ("Role", "ClusterRole")}
+        self._compiled: dict[RoleKey, CompiledRules] = {}
+        for kind, source in self._informers.items():
+            source.add_listener(self._dropper(kind))
+        self._cluster = _Bindings("ClusterRoleBinding", informer("clusterrolebindings"))
+        self._local = _Bindings("RoleBinding", informer("rolebindings"))
+
+    def _dropper(self, kind: str) -> Any:
+        def changed(type: str, old: Object | None, new: Object | None) -> None:
+            obj = new if new is not None else old
+            if obj is not None:
+                meta = obj["metadata"]
+                self._compiled.pop(RoleKey(kind, meta.get("namespace", ""), meta["name"]), None)
+
+        return changed
+
+    def _role(self, key: RoleKey) -> CompiledRules | None:
+        found = self._compiled.get(key)
+        if found is None:
+            rules = self.role_rules(key)
+            if rules is None:
+                return None
+            found = self._compiled[key] = CompiledRules(rules)
+        return found
+
+    def role_rules(self, key: RoleKey) -> Sequence[Object] | None:
+        """The PolicyRules of a role, None when it does not exist."""
+        informer = self._informers.get(key.kind)
+        obj = informer.get(key.namespace, key.name) if informer is not None else None
+        return None if obj is None else (obj.get("rules") or ())
+
+    async def authorize(self, action: Action) -> Verdict:
+        keys = subject_keys(action.user)
+        missing: dict[str, None] = {}
+        for scope in self._scopes(action.namespace):
+            for key in keys:
+                for grant in scope.get(key, ()):
+                    role = self._compiled.get(grant.role) or self._role(grant.role)
+                    if role is None:
+                        missing[self._missing(grant.role)] = None
+                    elif role.allow(action):
+                        return grant.allowed
+        if not missing:
+            return _PASS
+        names = list(missing)
+        return Verdict(Decision.NO_OPINION, "RBAC: " + (names[0] if len(names) == 1 else f"[{', '.join(names)}]"))
+
+    def _scopes(self, namespace: str) -> list[_BySubject]:
+        scopes = []
+        cluster = self._cluster.scopes.get("")
+        if cluster:
+            scopes.append(cluster)
+        local = self._local.scopes.get(namespace) if namespace else None
+        if local:
+            scopes.append(local)
+        return scopes
+
+    def _missing(self, role: RoleKey) -> str:
+        return f'{role.kind.lower()}.{self._group} "{role.name}" not found'
+
+    def policy_rules(self, user: User, namespace: str) -> tuple[list[Object], list[str]]:
+        """Every PolicyRule that `user` holds in `namespace`, and a message for every role that is missing."""
+        rules: list[Object] = []
+        errors: dict[str, None] = {}
+        for scope in self._scopes(namespace):
+            for key in subject_keys(user):
+                for grant in scope.get(key, ()):
+                    held = self.role_rules(grant.role)
+                    if held is None:
+                        errors[self._missing(grant.role)] = None
+                    else:
+                        rules.extend(held)
+        return rules, list(errors)
+
+    def rules(self, user: User, namespace: str) -> Rules:
+        held, errors = self.policy_rules(user, namespace)
+        return Rules(
+            resource=tuple(
+                ResourceRule(
+                    verbs=tuple(r["verbs"]),
+                    api_groups=tuple(r.get("apiGroups") or ()),
+                    resources=tuple(r["resources"]),
+                    resource_names=tuple(r.get("resourceNames") or ()),
+                )
+                for r in held
+                if r.get("resources")
+            ),
+            non_resource=tuple(
+                NonResourceRule(verbs=tuple(r["verbs"]), paths=tuple(r["nonResourceURLs"]))
+                for r in held
+                if r.get("nonResourceURLs")
+            ),
+            incomplete=bool(errors),
+            error=errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]" if errors else "",
+        )

@@ -1,0 +1,37 @@
+"""Authorizers in order: the first that allows or denies decides; without one the reasons of all are the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from zope.interface import implementer
+
+from orchd.kinds.identity import User
+from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
+
+
+@implementer(IAuthorizer)
+class Union:
+    name = "union"
+
+    def __init__(self, authorizers: Sequence[IAuthorizer]) -> None:
+        self.authorizers = tuple(authorizers)
+
+    async def authorize(self, action: Action) -> Verdict:
+        reasons: list[str] = []
+        for authorizer in self.authorizers:
+            verdict = await authorizer.authorize(action)
+            if verdict.decision is not Decision.NO_OPINION:
+                return verdict
+            if verdict.reason:
+                reasons.append(verdict.reason)
+        return Verdict(Decision.NO_OPINION, "\n".join(reasons))
+
+    def rules(self, user: User, namespace: str) -> Rules:
+        found = [a.rules(user, namespace) for a in self.authorizers]
+        return Rules(
+            resource=tuple(r for rules in found for r in rules.resource),
+            non_resource=tuple(r for rules in found for r in rules.non_resource),
+            incomplete=any(rules.incomplete for rules in found),
+            error=", ".join(rules.error for rules in found if rules.error),
+        )

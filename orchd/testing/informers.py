@@ -1,0 +1,106 @@
+"""An `IInformers` double that a test drives: objects go in by hand, listeners and indexes hear of it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from twisted.internet.defer import Deferred
+from zope.interface import implementer
+
+from orchd.client.interfaces import IInformer, IInformers, Object, ResourceRef
+
+Listener = Callable[[str, Object | None, Object | None], None]
+Index = Callable[[Object], Iterable[str]]
+
+
+def _key(obj: Object) -> tuple[str, str]:
+    meta = obj["metadata"]
+    return meta.get("namespace", ""), meta["name"]
+
+
+@implementer(IInformer)
+class MemoryInformer:
+    """One resource. `put` and `remove` play the server; `synced` starts true and may be set false."""
+
+    def __init__(self) -> None:
+        self.synced = True
+        self._objects: dict[tuple[str, str], Object] = {}
+        self._listeners: list[Listener] = []
+        self._indexes: dict[str, tuple[Index, dict[str, dict[tuple[str, str], Object]]]] = {}
+        self._waiting: list[Deferred[None]] = []
+
+    async def wait_synced(self) -> None:
+        if not self.synced:
+            waiter: Deferred[None] = Deferred()
+            self._waiting.append(waiter)
+            await waiter
+
+    def sync(self) -> None:
+        """Let the first list arrive."""
+        self.synced = True
+        waiting, self._waiting = self._waiting, []
+        for waiter in waiting:
+            if not waiter.called:
+                waiter.callback(None)
+
+    def get(self, namespace: str, name: str) -> Object | None:
+        return self._objects.get((namespace, name))
+
+    def list(self, namespace: str = "") -> Iterator[Object]:
+        return iter([o for (ns, _), o in self._objects.items() if not namespace or ns == namespace])
+
+    def by_index(self, index: str, value: str) -> Iterable[Object]:
+        return list(self._indexes[index][1].get(value, {}).values())
+
+    def add_index(self, index: str, function: Index) -> None:
+        self._indexes[index] = (function, {})
+        for key, obj in self._objects.items():
+            self._enter(index, key, obj)
+
+    def add_listener(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    def put(self, obj: Object) -> None:
+        """Create or replace an object."""
+        key = _key(obj)
+        old = self._objects.get(key)
+        self._forget(key)
+        self._objects[key] = obj
+        for index in self._indexes:
+            self._enter(index, key, obj)
+        for listener in self._listeners:
+            listener("ADDED" if old is None else "MODIFIED", old, obj)
+
+    def remove(self, namespace: str, name: str) -> None:
+        """Delete an object. KeyError when it is not there."""
+        old = self._objects.pop((namespace, name))
+        self._forget((namespace, name))
+        for listener in self._listeners:
+            listener("DELETED", old, None)
+
+    def _enter(self, index: str, key: tuple[str, str], obj: Object) -> None:
+        function, table = self._indexes[index]
+        for value in function(obj):
+            table.setdefault(value, {})[key] = obj
+
+    def _forget(self, key: tuple[str, str]) -> None:
+        for _, table in self._indexes.values():
+            for entries in table.values():
+                entries.pop(key, None)
+
+
+@implementer(IInformers)
+class MemoryInformers:
+    """Informers made when first asked for. `put(ref, *objects)` fills one."""
+
+    def __init__(self) -> None:
+        self._informers: dict[ResourceRef, MemoryInformer] = {}
+
+    def informer(self, ref: ResourceRef) -> MemoryInformer:
+        if ref not in self._informers:
+            self._informers[ref] = MemoryInformer()
+        return self._informers[ref]
+
+    def put(self, ref: ResourceRef, *objects: Object) -> None:
+        for obj in objects:
+            self.informer(ref).put(obj)
