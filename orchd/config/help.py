@@ -1,0 +1,72 @@
+"""Texts made from the tables: ``--help`` and docs/flags.md."""
+
+from __future__ import annotations
+
+import textwrap
+
+from orchd.config.table import Flag, FlagTable
+from orchd.dialect import ORCH, Dialect
+
+#: Types as a reader of help texts knows them.
+_WORDS = {
+    "bool": "", "strings": "list", "stringArray": "text", "string": "text", "mapStringBool": "name=bool,...",
+    "mapStringString": "key=value,...", "namedCertKey": "cert,key:names", "portRange": "low-high", "cidrs": "CIDR,...",
+}
+
+
+def _parts(table: FlagTable) -> dict[str, list[Flag]]:
+    out: dict[str, list[Flag]] = {}
+    for flag in table:
+        out.setdefault(flag.components[0] if flag.components else "server", []).append(flag)
+    return out
+
+
+def usage_text(table: FlagTable, dialect: Dialect, width: int) -> str:
+    """The text of ``--help``: flags that are built, by component; the rest by name only."""
+    lines: list[str] = []
+    waiting: list[str] = []
+    for component, flags in _parts(table).items():
+        built = sorted((f for f in flags if f.built), key=lambda f: f.spelled(dialect))
+        waiting.extend(f.spelled(dialect) for f in flags if not f.built)
+        if built:
+            lines.append(f"Flags of the {component}:")
+        for flag in built:
+            word = _WORDS.get(flag.type, flag.type)
+            lines.append(f"  --{flag.spelled(dialect)}" + (f"={word}" if word else ""))
+            text = dialect(flag.help)
+            if flag.default:
+                text += f" (default {dialect(flag.default)})"
+            if flag.deprecated:
+                text = "Deprecated. " + text
+            lines.extend(textwrap.wrap(text, max(40, width - 8), initial_indent=" " * 8, subsequent_indent=" " * 8))
+    lines.append("Known, but not built yet (a value other than the default is refused):")
+    lines.extend(
+        textwrap.wrap(" ".join(sorted(waiting)), max(40, width - 2), initial_indent="  ", subsequent_indent="  ",
+                      break_on_hyphens=False)
+    )
+    lines.append("--flagfile=FILE reads one flag per line; # starts a comment line. Lists are separated by commas.")
+    return "\n".join(lines) + "\n"
+
+
+def flags_markdown(table: FlagTable) -> str:
+    """docs/flags.md: every flag with type, default and help; generated, and compared by a test."""
+    lines = [
+        "# Flags",
+        "",
+        "Made from the tables in `orchd/config`. Names that carry the product word follow the default dialect; the",
+        "spelling of the chosen `--dialect` is accepted as well. `--name=value`, `--name value` and, for booleans,",
+        "`--name` alone all work, on the command line and in flag files (one flag per line, `#` comments). What comes",
+        "later wins. A flag marked *not built yet* is refused when it is given another value than its default.",
+    ]
+    for component, flags in _parts(table).items():
+        lines += ["", f"## Flags of the {component}", "", "| flag | type | default | what it does |", "|---|---|---|---|"]
+        for flag in sorted(flags, key=lambda f: f.spelled()):
+            notes = []
+            if flag.deprecated:
+                notes.append("Deprecated.")
+            if not flag.built:
+                notes.append("*Not built yet.*")
+            help_ = " ".join([ORCH(flag.help), *notes]).replace("|", "\\|")
+            shown = f"`{ORCH(flag.default)}`" if flag.default else ""
+            lines.append(f"| `--{flag.spelled()}` | {flag.type} | {shown} | {help_} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,19 @@
+"""Messages for names that nobody knows: they say which known one is nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known name most like `name`, "" when none is."""
+    by_lower = {k.lower(): k for k in known}
+    found = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
+    return by_lower[found[0]] if found else ""
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """``unknown controller "foo": did you mean "fob"?``"""
+    guess = nearest(name, known)
+    return f'unknown {what} "{name}"' + (f': did you mean "{guess}"?' if guess else "")

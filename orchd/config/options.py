@@ -1,0 +1,149 @@
+"""The tables as `twisted.python.usage.Options`: parsing, ``--help`` and the effective configuration.
+
+Command line and flag files are one sequence in the order in which they are read, a flag file counting where it is
+named. A later value replaces an earlier one. Lists and maps that are repeated within one place (the command line, or
+one file) grow; given again in another place they start anew, so that a command line can replace what a file says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from twisted.python import usage
+
+from orchd.config.help import usage_text
+from orchd.config.nearest import nearest
+from orchd.config.settings import Capabilities, Settings, from_values
+from orchd.config.source import FlagError, Mention, Reader
+from orchd.config.table import FlagTable, table
+from orchd.config.values import combine, default, parse, show
+from orchd.dialect import DIALECTS, ORCH, Dialect
+
+
+def _read(path: str) -> str:
+    return Path(path).read_text(encoding="utf-8")
+
+
+class Options(usage.Options):
+    """All flags of the server.
+
+    After `parseOptions`: `dialect`, `by_name` (value by the flag's name in the tables), `given` (names that were given a
+    value, with the last mention) and `settings`. As a dictionary it maps the names as typed to values. Everything that
+    is wrong with the flags raises `usage.UsageError`, whose message names the flag (and file and line) at fault.
+    """
+
+    synopsis = "[--name=value ...]"
+
+    def __init__(
+        self, *, flags: FlagTable | None = None, capabilities: Capabilities | None = None,
+        read_file: Callable[[str], str] = _read,
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # the base class has no annotations
+        self.flags = flags or table()
+        self._capabilities = capabilities or Capabilities()
+        self._read_file = read_file
+        self.dialect: Dialect = ORCH
+        self.given: dict[str, Mention] = {}
+        self.by_name: dict[str, Any] = {}
+        self.settings: Settings | None = None
+
+    def parseOptions(self, options: Sequence[str] | None = None) -> None:
+        """Read `options` (without the program's name). The base class knows no tables, no ``--bool=false``."""
+        try:
+            mentions = Reader(self.flags.by_spelling(), self._read_file).command_line(options or ())
+            if any(m.flag.name == "help" and m.text == "true" for m in mentions):
+                self.opt_help()  # type: ignore[no-untyped-call]  # likewise
+            self.dialect = self._chosen_dialect(mentions)
+            self.by_name = self._combined(mentions)
+            self.given = {m.flag.name: m for m in mentions}
+            self._refuse_unbuilt()
+            self.settings = from_values(
+                self.dialect, self.by_name, given=self.given.keys(), capabilities=self._capabilities
+            )
+        except FlagError as error:
+            raise usage.UsageError(str(error)) from None
+        for flag in self.flags:
+            self[flag.spelled()] = self.by_name[flag.name]
+        self.postOptions()  # type: ignore[no-untyped-call]  # likewise
+
+    def _chosen_dialect(self, mentions: Sequence[Mention]) -> Dialect:
+        for mention in reversed(mentions):
+            if mention.flag.name == "dialect":
+                self._check_choice(mention)
+                return DIALECTS[mention.text]
+        return ORCH
+
+    def _check_choice(self, mention: Mention) -> None:
+        choices = [self.dialect(c) for c in mention.flag.choices]
+        if choices and mention.text and mention.text not in choices:
+            guess = nearest(mention.text, choices)
+            raise mention.error(
+                f"unknown value {mention.text!r}: one of {', '.join(choices)}" + (f"; did you mean {guess!r}?" if guess else "")
+            )
+
+    def _combined(self, mentions: Sequence[Mention]) -> dict[str, Any]:
+        values = {flag.name: default(flag.type, self.dialect(flag.default)) for flag in self.flags}
+        last: dict[str, int] = {}
+        for mention in mentions:
+            flag = mention.flag
+            if mention.spelled not in (flag.spelled(), flag.spelled(self.dialect)):
+                raise mention.error(f"not a flag of this dialect: write --{flag.spelled(self.dialect)}")
+            self._check_choice(mention)
+            try:
+                value = parse(flag.type, mention.text)
+            except ValueError as error:
+                raise mention.error(str(error)) from None
+            again = last.get(flag.name) == mention.source
+            values[flag.name] = combine(flag.type, values[flag.name], value) if again else value
+            last[flag.name] = mention.source
+        return values
+
+    def _refuse_unbuilt(self) -> None:
+        for name, mention in self.given.items():
+            flag = mention.flag
+            if not flag.built and self.by_name[name] != default(flag.type, self.dialect(flag.default)):
+                raise mention.error("not built yet; only the default " + repr(self.dialect(flag.default)) + " is accepted")
+
+    def value(self, name: str) -> Any:
+        """The value of the flag that the tables call `name`."""
+        return self.by_name[name]
+
+    def effective(self) -> dict[str, Any]:
+        """Every flag's value by its name as typed in the default dialect."""
+        return {flag.spelled(): self.by_name[flag.name] for flag in self.flags}
+
+    def effective_text(self) -> str:
+        """The effective configuration as the lines of a flag file; flags at their defaults as comments."""
+        lines = []
+        for flag in self.flags:
+            if flag.name in ("help", "flagfile"):
+                continue
+            mark = "" if flag.name in self.given else "# "
+            lines.append(f"{mark}--{flag.spelled()}={show(flag.type, self.by_name[flag.name])}")
+        return "\n".join(lines) + "\n"
+
+    def getUsage(self, width: int | None = None) -> str:
+        return usage_text(self.flags, self.dialect, width or 80)
+
+    def __str__(self) -> str:
+        return f"{self.getSynopsis()}\n{self.getUsage()}"
+
+
+class TwistdOptions(Options):
+    """`Options` for `twistd`, which would answer a wrong flag with its own help and exit status 0: the message alone
+    goes to standard error, with exit status 1, so that service managers see the failure."""
+
+    def parseOptions(self, options: Sequence[str] | None = None) -> None:
+        try:
+            super().parseOptions(options)
+        except usage.UsageError as error:
+            raise SystemExit(str(error)) from None
+
+
+def from_mapping(values: Mapping[str, str], **keywords: Any) -> Options:
+    """Options as if given by ``--name=value`` for each pair: for programs that embed the server."""
+    options = Options(**keywords)
+    options.parseOptions([f"--{name}={value}" for name, value in values.items()])
+    return options

@@ -1,0 +1,87 @@
+"""``--runtime-config``: which API versions and resources are served."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from orchd.config.nearest import unknown
+from orchd.dialect import Dialect
+from orchd.kinds.builtin.groups import GROUPS
+from orchd.kinds.catalog import builtin_catalog, group_version, split_group_version
+
+#: Keys that speak of many versions, in the order in which they apply; a version's own key beats them all.
+_SWEEPING: Final = (
+    ("api/all", re.compile(r".")),
+    ("api/ga", re.compile(r"v\d+$")),
+    ("api/beta", re.compile(r"v\d+beta\d+$")),
+    ("api/alpha", re.compile(r"v\d+alpha\d+$")),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeConfig:
+    """`sweeping` by key (``api/beta``), `versions` by apiVersion, `resources` by (apiVersion, plural)."""
+
+    sweeping: Mapping[str, bool] = field(default_factory=dict)
+    versions: Mapping[str, bool] = field(default_factory=dict)
+    resources: Mapping[tuple[str, str], bool] = field(default_factory=dict)
+
+    def enabled(self, group: str, version: str, default: bool) -> bool:
+        """Is a version served? `default` is whether it is on by default. True also when only some of its resources
+        are asked for: `resource_enabled` tells which."""
+        return self._version(group, version, default) or any(
+            on for (api_version, _), on in self.resources.items() if api_version == group_version(group, version)
+        )
+
+    def resource_enabled(self, group: str, version: str, plural: str, default: bool) -> bool:
+        """Is a resource served? `default` is whether its version is on by default."""
+        own = self.resources.get((group_version(group, version), plural))
+        return self._version(group, version, default) if own is None else own
+
+    def _version(self, group: str, version: str, default: bool) -> bool:
+        own = self.versions.get(group_version(group, version))
+        if own is not None:
+            return own
+        decided = default
+        for key, pattern in _SWEEPING:
+            if key in self.sweeping and pattern.match(version):
+                decided = self.sweeping[key]
+        return decided
+
+
+def parse_runtime_config(dialect: Dialect, given: Mapping[str, str]) -> RuntimeConfig:
+    """From the flag's pairs. Raises ValueError for an unknown group, version or resource, or a value that is no boolean."""
+    known = [group_version(dialect(name), v) for name, versions, _, _ in GROUPS for v in versions.split()]
+    sweeping: dict[str, bool] = {}
+    versions: dict[str, bool] = {}
+    resources: dict[tuple[str, str], bool] = {}
+    for key, text in given.items():
+        if text not in ("true", "false", ""):
+            raise ValueError(f'"{key}={text}": the value must be true or false')
+        on = text != "false"
+        parts = ["", *key.split("/")[1:]] if key.startswith("api/v") else key.split("/")
+        if key in dict(_SWEEPING):
+            sweeping[key] = on
+        elif group_version(*_two(parts)) in known and len(parts) <= 2:
+            versions[group_version(*_two(parts))] = on
+        elif len(parts) == 3 and group_version(parts[0], parts[1]) in known:
+            _check_resource(dialect, parts)
+            resources[group_version(parts[0], parts[1]), parts[2]] = on
+        else:
+            raise ValueError(unknown("API version", key, [*known, *(k for k, _ in _SWEEPING)]))
+    return RuntimeConfig(sweeping=sweeping, versions=versions, resources=resources)
+
+
+def _two(parts: list[str]) -> tuple[str, str]:
+    return split_group_version("/".join(parts)) if len(parts) == 1 else (parts[0], parts[1])
+
+
+def _check_resource(dialect: Dialect, parts: list[str]) -> None:
+    group, version, plural = parts
+    catalog = builtin_catalog(dialect, enabled=lambda g, v, default: (g, v) == (group, version))
+    names = [r.plural for r in catalog.in_version(group, version)]
+    if plural not in names:
+        raise ValueError(unknown(f"resource of {group_version(group, version)}", plural, names))

@@ -1,0 +1,49 @@
+"""Flags of the scheduler, release 1.23. Rows as in `table.py`; those that other components share are in `shared.py`."""
+
+from typing import Final
+
+from orchd.config.table import Row
+
+#: Rows of `shared.SHARED` that this component takes too.
+FROM_SHARED: Final = (
+    "master", "bind-address", "cert-dir", "http2-max-streams-per-connection", "permit-address-sharing",
+    "permit-port-sharing", "tls-cert-file", "tls-cipher-suites", "tls-min-version", "tls-private-key-file",
+    "tls-sni-cert-key", "authentication-{short}config", "authentication-skip-lookup",
+    "authentication-token-webhook-cache-ttl", "client-ca-file", "requestheader-allowed-names",
+    "requestheader-client-ca-file", "requestheader-extra-headers-prefix", "requestheader-group-headers",
+    "requestheader-username-headers", "authorization-always-allow-paths", "authorization-{short}config",
+    "authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl", "leader-elect",
+    "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-resource-lock",
+    "leader-elect-resource-namespace", "leader-elect-retry-period", "feature-gates", "allow-metric-labels",
+    "disabled-metrics", "show-hidden-metrics-for-version", "experimental-logging-sanitization",
+    "log-flush-frequency", "logging-format", "v", "alsologtostderr", "help", "logtostderr", "stderrthreshold",
+)
+
+FLAGS: Final[tuple[Row, ...]] = (
+    ("config", "string", "", "",
+     "File with the scheduler's configuration."),
+    ("write-config-to", "string", "", "",
+     "Write the default configuration to this file and exit."),
+    ("secure-port", "int", "10259", "built",
+     "Port for HTTPS; 0 takes a free one."),
+    ("authentication-tolerate-lookup-failure", "bool", "true", "",
+     "Go on when authentication settings cannot be read from the cluster."),
+    ("contention-profiling", "bool", "true", "built deprecated",
+     "Also profile waiting for locks, with profiling on."),
+    ("{short}-api-burst", "int", "100", "deprecated",
+     "Requests to the API server at once before throttling."),
+    ("{short}-api-content-type", "string", "application/vnd.{long}.protobuf", "deprecated",
+     "Media type of requests to the API server."),
+    ("{short}-api-qps", "float", "50", "deprecated",
+     "Requests per second to the API server."),
+    ("{short}config", "string", "", "deprecated",
+     "Client configuration for the API server."),
+    ("lock-object-name", "string", "{short}-scheduler", "deprecated",
+     "Name of the lock object; overridden by leader-elect-resource-name."),
+    ("lock-object-namespace", "string", "{short}-system", "deprecated",
+     "Namespace of the lock object; overridden by leader-elect-resource-namespace."),
+    ("profiling", "bool", "true", "built deprecated",
+     "Serve profiles under /debug/pprof/."),
+    ("leader-elect-resource-name", "string", "{short}-scheduler", "",
+     "Name of the lock object."),
+)

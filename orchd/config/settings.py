@@ -1,0 +1,450 @@
+"""Frozen settings made from the effective flags, with the checks that need more than one flag or another table.
+
+Durations are seconds. A file name is "" when the flag was not given; what is generated instead lies below `data_dir`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from orchd.config import gates, names
+from orchd.config.nearest import unknown
+from orchd.config.runtime import RuntimeConfig, parse_runtime_config
+from orchd.config.source import FlagError
+from orchd.config.tls import VERSIONS, openssl_ciphers
+from orchd.config.values import NamedCertKey, parse_cidrs
+from orchd.dialect import Dialect
+
+if TYPE_CHECKING:
+    from orchd.config.options import Options
+
+_DEFAULT_SERVICE_RANGE: Final = "10.0.0.0/24"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What can be chosen by name: built-ins that exist and drop-ins that were found. A name that the tables know and
+    this does not is refused as not built yet."""
+
+    admission_plugins: frozenset[str] = frozenset(names.ADMISSION_PLUGINS)
+    authorizers: frozenset[str] = frozenset(("RBAC", "Node", "AlwaysAllow", "AlwaysDeny"))
+    controllers: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingSettings:
+    """The listener and the life of requests. `ciphers` are OpenSSL names, () for the safe list."""
+
+    bind_address: IPv4Address | IPv6Address
+    advertise_address: IPv4Address | IPv6Address | None
+    external_hostname: str
+    port: int
+    cert_dir: str
+    cert_file: str
+    key_file: str
+    sni: tuple[NamedCertKey, ...]
+    min_tls: tuple[int, int]
+    ciphers: tuple[str, ...]
+    share_port: bool
+    share_address: bool
+    http2_max_streams: int
+    cors_allowed_origins: tuple[re.Pattern[str], ...]
+    goaway_chance: float
+    strict_transport_security: tuple[str, ...]
+    max_requests: int
+    max_mutating_requests: int
+    priority_and_fairness: bool
+    request_timeout: float
+    min_watch_timeout: int
+    livez_grace: float
+    shutdown_delay: float
+    shutdown_retry_after: bool
+    profiling: bool
+    contention_profiling: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceAccountSettings:
+    """Tokens of service accounts. `issuers` is never empty, the first signs; `key_files` may be () (the signing key)."""
+
+    issuers: tuple[str, ...]
+    key_files: tuple[str, ...]
+    signing_key_file: str
+    lookup: bool
+    extend_expiration: bool
+    max_expiration: float
+    jwks_uri: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthenticationSettings:
+    anonymous: bool
+    client_ca_file: str
+    token_file: str
+    #: () when not given: then the issuers are the audiences.
+    audiences: tuple[str, ...]
+    service_accounts: ServiceAccountSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthorizationSettings:
+    modes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionSettings:
+    """`plugins` are those to run: the reference's order, then drop-ins by name."""
+
+    plugins: tuple[str, ...]
+    config_file: str
+    not_ready_toleration_seconds: int
+    unreachable_toleration_seconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageSettings:
+    """`cache_sizes` by resource (``pods``, ``deployments.apps``). `compaction_interval` 0: never."""
+
+    data_dir: str
+    backend: str
+    watch_cache: bool
+    cache_size: int
+    cache_sizes: Mapping[str, int]
+    compaction_interval: float
+    event_ttl: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiSettings:
+    """What the API offers. `features` holds the gates that were given a value; `service_node_port` 0 is none."""
+
+    runtime: RuntimeConfig
+    features: Mapping[str, bool]
+    service_ranges: tuple[IPv4Network | IPv6Network, ...]
+    node_ports: tuple[int, int]
+    service_node_port: int
+    allow_privileged: bool
+    delete_collection_workers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerSettings:
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything. `warnings` are for the log at start."""
+
+    dialect: Dialect
+    serving: ServingSettings
+    authentication: AuthenticationSettings
+    authorization: AuthorizationSettings
+    admission: AdmissionSettings
+    storage: StorageSettings
+    api: ApiSettings
+    controllers: ControllerSettings
+    verbosity: int
+    warnings: tuple[str, ...] = field(default=())
+
+
+def from_options(options: Options) -> Settings:
+    """The settings of options that have been parsed (or of none given, when they have not)."""
+    if options.settings is None:
+        options.parseOptions(())
+    assert options.settings is not None
+    return options.settings
+
+
+def from_values(
+    dialect: Dialect, values: Mapping[str, Any], *, given: Collection[str] = (), capabilities: Capabilities | None = None
+) -> Settings:
+    """Settings from values by the flags' names in the tables. Raises FlagError naming the flag at fault."""
+    return _Builder(dialect, values, given, capabilities or Capabilities()).settings()
+
+
+class _Builder:
+    """One method per group of settings."""
+
+    def __init__(
+        self, dialect: Dialect, values: Mapping[str, Any], given: Collection[str], capabilities: Capabilities
+    ) -> None:
+        self._dialect = dialect
+        self._values = values
+        self._given = given
+        self._can = capabilities
+        self._warnings: list[str] = []
+
+    def settings(self) -> Settings:
+        authorization = self._authorization()
+        return Settings(
+            dialect=self._dialect,
+            serving=self._serving(),
+            authentication=self._authentication(authorization),
+            authorization=authorization,
+            admission=self._admission(),
+            storage=self._storage(),
+            api=self._api(),
+            controllers=self._controllers(),
+            verbosity=self._at_least("v", 0),
+            warnings=tuple(self._warnings),
+        )
+
+    def _error(self, name: str, message: str) -> FlagError:
+        return FlagError(f"--{self._dialect(name)}: {message}")
+
+    def _at_least(self, name: str, least: float) -> Any:
+        value = self._values[name]
+        if value < least:
+            raise self._error(name, f"must be at least {least:g}")
+        return value
+
+    def _serving(self) -> ServingSettings:
+        v = self._values
+        cert, key = v["tls-cert-file"], v["tls-private-key-file"]
+        if bool(cert) != bool(key):
+            one, other = ("tls-private-key-file", "tls-cert-file") if cert else ("tls-cert-file", "tls-private-key-file")
+            raise self._error(one, f"is needed together with --{other}")
+        if not 0 <= v["secure-port"] <= 65535:
+            raise self._error("secure-port", "must be between 0 and 65535 (0: a free port)")
+        if not 0 <= v["goaway-chance"] <= 0.02:
+            raise self._error("goaway-chance", "must be between 0 and 0.02")
+        if v["request-timeout"] <= 0:
+            raise self._error("request-timeout", "must be above 0")
+        if v["contention-profiling"] and not v["profiling"]:
+            raise self._error("contention-profiling", "needs --profiling")
+        try:
+            ciphers = openssl_ciphers(v["tls-cipher-suites"])
+        except ValueError as error:
+            raise self._error("tls-cipher-suites", str(error)) from None
+        if v["tls-cipher-suites"] and not ciphers and v["tls-min-version"] != "VersionTLS13":
+            raise self._error("tls-cipher-suites", "names only suites of TLS 1.3; add others or set --tls-min-version=VersionTLS13")
+        return ServingSettings(
+            bind_address=self._bind_address(),
+            advertise_address=self._advertise_address(),
+            external_hostname=v["external-hostname"],
+            port=v["secure-port"],
+            cert_dir=v["cert-dir"] or f"{v['data-dir'].rstrip('/') or '/'}/pki",
+            cert_file=cert,
+            key_file=key,
+            sni=v["tls-sni-cert-key"],
+            min_tls=VERSIONS[v["tls-min-version"] or "VersionTLS12"],
+            ciphers=ciphers,
+            share_port=v["permit-port-sharing"],
+            share_address=v["permit-address-sharing"],
+            http2_max_streams=self._at_least("http2-max-streams-per-connection", 0),
+            cors_allowed_origins=self._origins(),
+            goaway_chance=v["goaway-chance"],
+            strict_transport_security=self._transport_security(),
+            max_requests=self._at_least("max-requests-inflight", 0),
+            max_mutating_requests=self._at_least("max-mutating-requests-inflight", 0),
+            priority_and_fairness=v["enable-priority-and-fairness"],
+            request_timeout=v["request-timeout"],
+            min_watch_timeout=self._at_least("min-request-timeout", 0),
+            livez_grace=self._at_least("livez-grace-period", 0),
+            shutdown_delay=self._at_least("shutdown-delay-duration", 0),
+            shutdown_retry_after=v["shutdown-send-retry-after"],
+            profiling=v["profiling"],
+            contention_profiling=v["contention-profiling"],
+        )
+
+    def _bind_address(self) -> IPv4Address | IPv6Address:
+        address: IPv4Address | IPv6Address | None = self._values["bind-address"]
+        if address is None:
+            raise self._error("bind-address", "needs an address; 0.0.0.0 or :: for all interfaces")
+        return address
+
+    def _advertise_address(self) -> IPv4Address | IPv6Address | None:
+        address: IPv4Address | IPv6Address | None = self._values["advertise-address"]
+        if address is not None and (address.is_unspecified or address.is_multicast):
+            raise self._error("advertise-address", f"{address} cannot be reached by others")
+        return address
+
+    def _origins(self) -> tuple[re.Pattern[str], ...]:
+        out = []
+        for text in self._values["cors-allowed-origins"]:
+            try:
+                out.append(re.compile(text))
+            except re.error as error:
+                raise self._error("cors-allowed-origins", f"{text!r} is not a regular expression: {error}") from None
+        return tuple(out)
+
+    def _transport_security(self) -> tuple[str, ...]:
+        directives: tuple[str, ...] = self._values["strict-transport-security-directives"]
+        for directive in directives:
+            if not re.fullmatch(r"max-age=\d+|includeSubDomains|preload", directive):
+                raise self._error(
+                    "strict-transport-security-directives",
+                    f"unknown directive {directive!r}: max-age=seconds, includeSubDomains, preload",
+                )
+        if directives and not any(d.startswith("max-age=") for d in directives):
+            raise self._error("strict-transport-security-directives", "max-age=seconds is required")
+        return directives
+
+    def _authorization(self) -> AuthorizationSettings:
+        modes: tuple[str, ...] = self._values["authorization-mode"]
+        if not modes:
+            raise self._error("authorization-mode", "needs at least one mode")
+        for mode in modes:
+            self._known("authorization-mode", "mode", mode, names.AUTHORIZERS, self._can.authorizers)
+        if len(set(modes)) != len(modes):
+            raise self._error("authorization-mode", "names a mode more than once")
+        return AuthorizationSettings(modes=modes)
+
+    def _known(self, flag: str, what: str, name: str, known: Collection[str], built: Collection[str]) -> None:
+        if name in built:
+            return
+        if name in known:
+            raise self._error(flag, f"{what} {name}: not built yet")
+        raise self._error(flag, unknown(what, name, sorted({*known, *built})))
+
+    def _authentication(self, authorization: AuthorizationSettings) -> AuthenticationSettings:
+        v = self._values
+        anonymous = v["anonymous-auth"]
+        if anonymous and "AlwaysAllow" in authorization.modes:
+            anonymous = False
+            self._warnings.append("--authorization-mode=AlwaysAllow turns --anonymous-auth off")
+        return AuthenticationSettings(
+            anonymous=anonymous,
+            client_ca_file=v["client-ca-file"],
+            token_file=v["token-auth-file"],
+            audiences=v["api-audiences"],
+            service_accounts=self._service_accounts(),
+        )
+
+    def _service_accounts(self) -> ServiceAccountSettings:
+        v = self._values
+        issuers: tuple[str, ...] = v["service-account-issuer"]
+        if not issuers and v["service-account-signing-key-file"]:
+            raise self._error("service-account-issuer", "is needed together with --service-account-signing-key-file")
+        if len(set(issuers)) != len(issuers):
+            raise self._error("service-account-issuer", "names an issuer more than once")
+        for issuer in issuers:
+            if ":" in issuer and not _is_url(issuer):
+                raise self._error("service-account-issuer", f"{issuer!r} contains a colon but is not a URL")
+        jwks = v["service-account-jwks-uri"]
+        if jwks and (not _is_url(jwks) or urlsplit(jwks).scheme != "https"):
+            raise self._error("service-account-jwks-uri", f"{jwks!r} is not an https URL")
+        longest = v["service-account-max-token-expiration"]
+        if longest and not 3600 <= longest <= 1 << 32:
+            raise self._error("service-account-max-token-expiration", "must be between 1 hour and 2^32 seconds")
+        return ServiceAccountSettings(
+            issuers=issuers or (self._dialect("https://{long}.default.svc"),),
+            key_files=v["service-account-key-file"],
+            signing_key_file=v["service-account-signing-key-file"],
+            lookup=v["service-account-lookup"],
+            extend_expiration=v["service-account-extend-token-expiration"],
+            max_expiration=longest,
+            jwks_uri=jwks,
+        )
+
+    def _admission(self) -> AdmissionSettings:
+        on: tuple[str, ...] = self._values["enable-admission-plugins"]
+        off: tuple[str, ...] = self._values["disable-admission-plugins"]
+        for name in on:
+            self._known("enable-admission-plugins", "plugin", name, names.ADMISSION_PLUGINS, self._can.admission_plugins)
+        for name in off:
+            if name in on:
+                raise self._error("disable-admission-plugins", f"plugin {name} is also in --enable-admission-plugins")
+            if name not in names.ADMISSION_PLUGINS:
+                self._known("disable-admission-plugins", "plugin", name, (), {*names.ADMISSION_PLUGINS, *self._can.admission_plugins})
+        wanted = ((names.DEFAULT_ADMISSION_PLUGINS & self._can.admission_plugins) | set(on)) - set(off)
+        ordered = [name for name in names.ADMISSION_PLUGINS if name in wanted]
+        return AdmissionSettings(
+            plugins=(*ordered, *sorted(wanted.difference(ordered))),
+            config_file=self._values["admission-control-config-file"],
+            not_ready_toleration_seconds=self._at_least("default-not-ready-toleration-seconds", 0),
+            unreachable_toleration_seconds=self._at_least("default-unreachable-toleration-seconds", 0),
+        )
+
+    def _storage(self) -> StorageSettings:
+        v = self._values
+        if v["storage-backend"] == "etcd3":
+            raise self._error("storage-backend", "etcd3: not built yet")
+        if not v["data-dir"]:
+            raise self._error("data-dir", "needs a folder")
+        sizes: dict[str, int] = {}
+        for item in v["watch-cache-sizes"]:
+            resource, hash_, size = item.partition("#")
+            if not resource or not hash_ or not size.isdecimal():
+                raise self._error("watch-cache-sizes", f"{item!r} is not resource[.group]#size")
+            sizes[resource] = int(size)
+        return StorageSettings(
+            data_dir=v["data-dir"],
+            backend=v["storage-backend"] or "sqlite",
+            watch_cache=v["watch-cache"],
+            cache_size=self._at_least("default-watch-cache-size", 0),
+            cache_sizes=sizes,
+            compaction_interval=self._at_least("etcd-compaction-interval", 0),
+            event_ttl=self._at_least("event-ttl", 0),
+        )
+
+    def _api(self) -> ApiSettings:
+        v = self._values
+        try:
+            features = gates.resolve(self._dialect, v["feature-gates"])
+        except ValueError as error:
+            raise self._error("feature-gates", str(error)) from None
+        try:
+            runtime = parse_runtime_config(self._dialect, v["runtime-config"])
+        except ValueError as error:
+            raise self._error("runtime-config", str(error)) from None
+        ports: tuple[int, int] = v["service-node-port-range"]
+        port = v["{long}-service-node-port"]
+        if port and not ports[0] <= port <= ports[1]:
+            raise self._error("{long}-service-node-port", f"{port} is outside --service-node-port-range {ports[0]}-{ports[1]}")
+        return ApiSettings(
+            runtime=runtime,
+            features=features,
+            service_ranges=self._service_ranges(),
+            node_ports=ports,
+            service_node_port=port,
+            allow_privileged=v["allow-privileged"],
+            delete_collection_workers=self._at_least("delete-collection-workers", 1),
+        )
+
+    def _service_ranges(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        ranges: tuple[IPv4Network | IPv6Network, ...] = self._values["service-cluster-ip-range"]
+        ranges = ranges or parse_cidrs(_DEFAULT_SERVICE_RANGE)
+        if len(ranges) > 2:
+            raise self._error("service-cluster-ip-range", "takes one range, or two of different families")
+        if len(ranges) == 2 and ranges[0].version == ranges[1].version:
+            raise self._error("service-cluster-ip-range", "two ranges must be of different families")
+        for network in ranges:
+            bits = network.max_prefixlen - network.prefixlen
+            if bits > 20 and network.version == 4:
+                raise self._error("service-cluster-ip-range", f"{network} is too large: the mask must be at least /12")
+            if bits < 3:
+                raise self._error("service-cluster-ip-range", f"{network} is too small: it must have at least 8 addresses")
+        return ranges
+
+    def _controllers(self) -> ControllerSettings:
+        words: tuple[str, ...] = self._values["controllers"]
+        chosen: dict[str, bool] = {}
+        for word in words:
+            name = word.removeprefix("-")
+            if name == "*":
+                continue
+            if word.startswith("-"):
+                if name not in names.CONTROLLERS:
+                    self._known("controllers", "controller", name, (), {*names.CONTROLLERS, *self._can.controllers})
+            else:
+                self._known("controllers", "controller", name, names.CONTROLLERS, self._can.controllers)
+            chosen.setdefault(name, not word.startswith("-"))
+        everything = "*" in words and "-*" not in words
+        return ControllerSettings(
+            names=tuple(
+                name for name in sorted(self._can.controllers)
+                if chosen.get(name, everything and name not in names.CONTROLLERS_OFF_BY_DEFAULT)
+            )
+        )
+
+
+def _is_url(text: str) -> bool:
+    parts = urlsplit(text)
+    return bool(parts.scheme and (parts.netloc or parts.path))

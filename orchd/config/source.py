@@ -1,0 +1,124 @@
+"""Where flags come from: the command line and flag files, read into one sequence of mentions in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from orchd.config.nearest import unknown
+from orchd.config.table import Flag
+
+#: One-letter names.
+SHORT: Final = {"h": "help"}
+MAX_DEPTH: Final = 8
+
+
+class FlagError(Exception):
+    """A flag that cannot be taken; the message says where it stands and what is wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention:
+    """A flag given a value once. `place` is "" on the command line, else ``file:line``; `source` numbers the stretch of
+    one file or of the command line in which it stands."""
+
+    flag: Flag
+    spelled: str
+    text: str
+    place: str
+    source: int
+
+    def error(self, message: str) -> FlagError:
+        return FlagError(f"{self.place}: --{self.spelled}: {message}" if self.place else f"--{self.spelled}: {message}")
+
+
+class Reader:
+    """Reads mentions. `known` maps every spelling to its flag, `read_file` gives the text of a flag file."""
+
+    def __init__(self, known: Mapping[str, Flag], read_file: Callable[[str], str]) -> None:
+        self._known = known
+        self._read_file = read_file
+        self._sources = 0
+
+    def command_line(self, argv: Sequence[str]) -> list[Mention]:
+        """Every mention of a command line, those of flag files where the files are named. Raises FlagError."""
+        out: list[Mention] = []
+        words = iter(argv)
+        source = self._next_source()
+        for word in words:
+            if not word.startswith("-") or word == "-":
+                raise FlagError(f"unexpected argument {word!r}: flags are given as --name=value")
+            if word == "--":
+                rest = next(words, None)
+                if rest is not None:
+                    raise FlagError(f"unexpected argument {rest!r} after --")
+                break
+            mention = self._mention(word, words, "", source)
+            out.append(mention)
+            if mention.flag.name == "flagfile":
+                out.extend(self._file(mention, depth=1))
+                source = self._next_source()
+        return out
+
+    def _next_source(self) -> int:
+        self._sources += 1
+        return self._sources
+
+    def _file(self, mention: Mention, depth: int) -> Iterator[Mention]:
+        path = mention.text
+        if depth > MAX_DEPTH:
+            raise mention.error(f"flag files are nested more than {MAX_DEPTH} deep")
+        try:
+            text = self._read_file(path)
+        except (OSError, UnicodeDecodeError) as error:
+            raise mention.error(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+        source = self._next_source()
+        for number, line in enumerate(text.splitlines(), 1):
+            line = line.strip()
+            if not line or line.startswith("#"):
+                continue
+            place = f"{path}:{number}"
+            if not line.startswith("-"):
+                line = "--" + line
+            name, equals, value = line.partition("=")
+            if not equals:
+                # In a file the value may follow the name after blanks.
+                name, _, value = line.partition(" ")
+            words = [value.strip()] if value.strip() and not equals else []
+            left = iter(words)
+            inner = self._mention(f"{name.strip()}={value.strip()}" if equals else name, left, place, source)
+            if next(left, None) is not None:
+                raise inner.error(f"takes no separate value: write --{inner.spelled}={value.strip()}")
+            yield inner
+            if inner.flag.name == "flagfile":
+                yield from self._file(inner, depth + 1)
+                source = self._next_source()
+
+    def _mention(self, word: str, following: Iterator[str], place: str, source: int) -> Mention:
+        name, equals, text = word.lstrip("-").partition("=")
+        if not word.startswith("--"):
+            # -v=2, -v 2 and -h: one dash is for one letter.
+            if len(name) != 1:
+                raise FlagError(_at(place, f"{word}: flags are written with two dashes"))
+            name = SHORT.get(name, name)
+        flag = self._known.get(name)
+        if flag is None:
+            raise FlagError(_at(place, unknown("flag", "--" + name, _dashed(self._known))))
+        if not equals:
+            if flag.type == "bool":
+                text = "true"
+            else:
+                following_text = next(following, None)
+                if following_text is None:
+                    raise FlagError(_at(place, f"--{name}: needs a value"))
+                text = following_text
+        return Mention(flag=flag, spelled=name, text=text, place=place, source=source)
+
+
+def _at(place: str, message: str) -> str:
+    return f"{place}: {message}" if place else message
+
+
+def _dashed(names: Iterable[str]) -> list[str]:
+    return ["--" + name for name in names]

@@ -1,0 +1,227 @@
+"""Flags from the command line and from files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+from twisted.python.usage import UsageError
+
+from orchd.config.options import Options, TwistdOptions, from_mapping
+from orchd.config.settings import Capabilities, from_options
+from orchd.config.table import table
+from orchd.config.values import show
+from orchd.dialect import KUBERNETES, ORCH
+
+
+def parsed(*argv: str, files: dict[str, str] | None = None, **keywords: Any) -> Options:
+    def read(path: str) -> str:
+        if files is None or path not in files:
+            raise FileNotFoundError(2, "No such file or directory", path)
+        return files[path]
+
+    options = Options(read_file=read, **keywords)
+    options.parseOptions(argv)
+    return options
+
+
+def refused(*argv: str, **keywords: Any) -> str:
+    with pytest.raises(UsageError) as caught:
+        parsed(*argv, **keywords)
+    return str(caught.value)
+
+
+def test_forms() -> None:
+    """--name=value, --name value, bare booleans, --bool=false and -v=N all work."""
+    options = parsed("--secure-port=1", "--bind-address", "127.0.0.1", "--anonymous-auth=false", "--permit-port-sharing", "-v", "3")
+    assert options["secure-port"] == 1
+    assert str(options["bind-address"]) == "127.0.0.1"
+    assert options["anonymous-auth"] is False
+    assert options["permit-port-sharing"] is True
+    assert from_options(options).verbosity == 3
+
+
+def test_flag_file() -> None:
+    """A flag file has one flag per line; what comes later wins, and a list given in another place starts anew."""
+    text = "# a comment\n\n--secure-port=1\nanonymous-auth=false\n--max-requests-inflight 7\n--api-audiences=a\n--api-audiences=b\n"
+    options = parsed("--flagfile=F", "--secure-port=2", files={"F": text})
+    assert options["secure-port"] == 2
+    assert options["anonymous-auth"] is False
+    assert options["max-requests-inflight"] == 7
+    assert options["api-audiences"] == ("a", "b")
+    options = parsed("--secure-port=2", "--flagfile=F", "--api-audiences=c", files={"F": text})
+    assert options["secure-port"] == 1
+    assert options["api-audiences"] == ("c",)
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("\n--secure-prt=1", 'F:2: unknown flag "--secure-prt": did you mean "--secure-port"?'),
+    ("--secure-port=x", "F:1: --secure-port: 'x' is not a whole number"),
+    ("--anonymous-auth false", "F:1: --anonymous-auth: takes no separate value: write --anonymous-auth=false"),
+    ("--secure-port", "F:1: --secure-port: needs a value"),
+    ("--flagfile=G", "F:1: --flagfile: cannot read G: No such file or directory"),
+])
+def test_flag_file_errors(text: str, message: str) -> None:
+    """An error in a flag file names file and line."""
+    assert refused("--flagfile=F", files={"F": text}) == message
+
+
+def test_flag_file_recursion() -> None:
+    """A flag file that includes itself ends with an error."""
+    assert "nested more than" in refused("--flagfile=F", files={"F": "--flagfile=F"})
+
+
+@pytest.mark.parametrize(("argv", "message"), [
+    (["--securee-port=1"], 'unknown flag "--securee-port": did you mean "--secure-port"?'),
+    (["--audit-log-path=x"], "--audit-log-path: not built yet; only the default '' is accepted"),
+    (["--authorization-mode=ABAC"], "--authorization-mode: mode ABAC: not built yet"),
+    (["--authorization-mode=RBACC"], '--authorization-mode: unknown mode "RBACC": did you mean "RBAC"?'),
+    (["--authorization-mode="], "--authorization-mode: needs at least one mode"),
+    (["--authorization-mode=RBAC,RBAC"], "--authorization-mode: names a mode more than once"),
+    (["--controllers=deployment"], "--controllers: controller deployment: not built yet"),
+    (["--controllers=-deploymen"], '--controllers: unknown controller "deploymen": did you mean "deployment"?'),
+    (["--feature-gates=PodSecurty=true"], '--feature-gates: unknown feature gate "PodSecurty": did you mean "PodSecurity"?'),
+    (["--feature-gates=OpenAPIV3=true"], "--feature-gates: feature gate OpenAPIV3=true: not built yet"),
+    (["--runtime-config=apps/v2=true"], '--runtime-config: unknown API version "apps/v2": did you mean "apps/v1"?'),
+    (["--runtime-config=apps/v1/deployment=true"],
+     '--runtime-config: unknown resource of apps/v1 "deployment": did you mean "deployments"?'),
+    (["--tls-cert-file=a"], "--tls-private-key-file: is needed together with --tls-cert-file"),
+    (["--tls-min-version=TLS12"],
+     "--tls-min-version: unknown value 'TLS12': one of VersionTLS10, VersionTLS11, VersionTLS12, VersionTLS13; did you mean 'VersionTLS12'?"),
+    (["--tls-cipher-suites=TLS_RSA_WITH_AES_128_CBC_SH"],
+     '--tls-cipher-suites: unknown cipher suite "TLS_RSA_WITH_AES_128_CBC_SH": did you mean "TLS_RSA_WITH_AES_128_CBC_SHA"?'),
+    (["--service-account-signing-key-file=k"], "--service-account-issuer: is needed together with --service-account-signing-key-file"),
+    (["--service-cluster-ip-range=10.0.0.0/8"], "--service-cluster-ip-range: 10.0.0.0/8 is too large: the mask must be at least /12"),
+    (["--enable-admission-plugins=X"], '--enable-admission-plugins: unknown plugin "X"'),
+    (["--enable-admission-plugins=Priority", "--disable-admission-plugins=Priority"],
+     "--disable-admission-plugins: plugin Priority is also in --enable-admission-plugins"),
+    (["--storage-backend=etcd3"], "--storage-backend: etcd3: not built yet"),
+    (["--goaway-chance=0.5"], "--goaway-chance: must be between 0 and 0.02"),
+    (["extra"], "unexpected argument 'extra': flags are given as --name=value"),
+    (["--secure-port"], "--secure-port: needs a value"),
+])
+def test_refusals(argv: list[str], message: str) -> None:
+    """Whatever cannot be done as asked is an error that names the flag; nothing is ignored."""
+    assert refused(*argv) == message
+
+
+def test_unbuilt_default_is_accepted() -> None:
+    """A flag whose feature is not built may still be given its default."""
+    parsed("--audit-log-format=json", "--oidc-signing-algs=RS256")
+
+
+def test_dialects() -> None:
+    """Names with the product word are accepted as the default dialect spells them, and as the chosen one does."""
+    template = "{long}-service-node-port"
+    for dialect in (ORCH, KUBERNETES):
+        options = parsed(f"--dialect={KUBERNETES.name}", f"--{dialect(template)}=30001")
+        assert options.by_name[template] == 30001
+        assert from_options(options).dialect is KUBERNETES
+    assert "not a flag of this dialect" in refused(f"--{KUBERNETES(template)}=30001")
+
+
+def test_defaults() -> None:
+    """Without flags the settings are those of a server that keeps to itself: RBAC, TLS 1.2, data below one folder."""
+    settings = from_options(Options())
+    assert settings.authorization.modes == ("RBAC",)
+    assert settings.serving.min_tls == (1, 2)
+    assert settings.serving.cert_dir == settings.storage.data_dir + "/pki"
+    assert settings.api.service_ranges == (ip_network("10.0.0.0/24"),)
+    assert settings.authentication.service_accounts.issuers == (ORCH("https://{long}.default.svc"),)
+    assert "NamespaceLifecycle" in settings.admission.plugins
+    assert "NodeRestriction" not in settings.admission.plugins
+
+
+def test_controllers() -> None:
+    """* runs what exists and is on by default; -name leaves one out; -* runs none."""
+    can = Capabilities(controllers=frozenset(("namespace", "job", "tokencleaner")))
+    def names(*argv: str) -> tuple[str, ...]:
+        return from_options(parsed(*argv, capabilities=can)).controllers.names
+
+    assert names() == ("job", "namespace")
+    assert names("--controllers=-*") == ()
+    assert names("--controllers=*,-job,tokencleaner") == ("namespace", "tokencleaner")
+    assert names("--controllers=job") == ("job",)
+
+
+def test_admission_order() -> None:
+    """Plugins run in the reference's order, whatever the flag's; drop-ins come after them."""
+    can = Capabilities(admission_plugins=frozenset(("Priority", "NodeRestriction", "LimitRanger", "Zebra")))
+    options = parsed("--enable-admission-plugins=Zebra,NodeRestriction", "--disable-admission-plugins=Priority", capabilities=can)
+    assert from_options(options).admission.plugins == ("LimitRanger", "NodeRestriction", "Zebra")
+
+
+def test_runtime_config() -> None:
+    """A version's own key beats the sweeping ones, and a resource's own key beats its version's."""
+    runtime = from_options(parsed("--runtime-config=api/all=false,apps/v1=true,v1,batch/v1/jobs=true")).api.runtime
+    assert runtime.enabled("apps", "v1", True) and runtime.enabled("", "v1", True)
+    assert not runtime.enabled("policy", "v1", True)
+    assert runtime.enabled("batch", "v1", True)
+    assert runtime.resource_enabled("batch", "v1", "jobs", True)
+    assert not runtime.resource_enabled("batch", "v1", "cronjobs", True)
+    runtime = from_options(parsed("--runtime-config=api/beta=false,api/alpha=true")).api.runtime
+    assert not runtime.enabled("batch", "v1beta1", True)
+    assert runtime.enabled("batch", "v1", True)
+    assert runtime.enabled(ORCH("storage.{abbr}.io"), "v1alpha1", False)
+
+
+def test_always_allow_turns_anonymous_off() -> None:
+    """Everyone allowed and anonymous requests do not go together; the log says so."""
+    settings = from_options(parsed("--authorization-mode=AlwaysAllow"))
+    assert not settings.authentication.anonymous and settings.warnings
+
+
+def test_feature_stages() -> None:
+    """AllBeta turns every beta gate, but a gate's own value counts."""
+    features = from_options(parsed("--feature-gates=AllBeta=false,PodSecurity=true")).api.features
+    assert features["PodSecurity"] is True and features["IndexedJob"] is False
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """--help prints built flags with their help and ends with success."""
+    with pytest.raises(SystemExit) as caught:
+        parsed("--help")
+    assert caught.value.code == 0
+    assert "--secure-port=int" in capsys.readouterr().out
+
+
+def test_twistd_exit() -> None:
+    """For twistd a wrong flag ends the process with the message and a status that is not 0."""
+    with pytest.raises(SystemExit) as caught:
+        TwistdOptions().parseOptions(["--nope=1"])
+    assert isinstance(caught.value.code, str) and "--nope" in caught.value.code
+
+
+def test_effective_text_is_a_flag_file() -> None:
+    """The effective configuration can be read back as a flag file."""
+    first = from_mapping({"secure-port": "7", "controllers": "-*", "request-timeout": "90s"})
+    text = first.effective_text().replace("\n# --", "\n--").replace("# --", "--", 1)
+    second = parsed("--flagfile=F", files={"F": text})
+    assert {k: v for k, v in second.effective().items() if k != "flagfile"} == {
+        k: v for k, v in first.effective().items() if k != "flagfile"
+    }
+
+
+def test_table_has_every_reference_flag(reference: Callable[[str], Any]) -> None:
+    """The tables name every flag of the reference, with its default but where this server differs on purpose."""
+    flags = {flag.spelled(): flag for flag in table()}
+    facts = reference("bootstrap")
+    for part in ("flags_apiserver", "flags_controller_manager", "flags_scheduler"):
+        for fact in facts[part]:
+            assert fact["name"] in flags
+    for fact in facts["flags_apiserver"]:
+        flag = flags[fact["name"]]
+        assert flag.help
+        assert flag.deprecated == bool(fact.get("deprecated"))
+        if fact["name"] not in ("cert-dir", "authorization-mode"):
+            assert ORCH(flag.default) == fact.get("default", "").strip("[]")
+
+
+def test_show_every_default() -> None:
+    """Every default can be shown and the table has no flag twice in any spelling."""
+    options = parsed()
+    for flag in options.flags:
+        show(flag.type, options.by_name[flag.name])
+    assert len({s for f in options.flags for s in {f.spelled()}}) == len(options.flags)
