@@ -178,7 +178,8 @@ def _suffix(suffix: str) -> tuple[str, int, int]:
 def canonical_quantity(value: Any) -> str:
     """The canonical text of a quantity given as JSON string or number. Raises ScalarError."""
     if type(value) is str:
-        return _canonical_quantity(value)
+        text = _canonical_quantity(value)
+        return value if text == value else text
     return _canonical_quantity(_number_text(value))
 
 

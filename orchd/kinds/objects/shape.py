@@ -1,0 +1,572 @@
+"""The shape of an object: what reading its JSON into typed structs and writing it again makes of it.
+
+`canonical` checks types, prunes what the schema does not know, leaves out what is written only when it is set, adds
+what is always written, and puts scalars into their one form. It is compiled once per `Type` (kept in `Type.memo`)
+and gives back unchanged subtrees themselves. Two rule sets, as in the reference:
+
+* Named structs (built-in kinds, and the metadata of every kind): members flagged ``omit`` go when empty, ``ptr``
+  members only when null, all others are always there. A member that holds a struct, time, quantity or int-or-string
+  by value is never empty. Null means "not set". An empty list or map that must be written is null, except in the
+  groups in `JSON_STORED`, which keep it.
+* Custom kinds: unknown members go (but where the schema preserves them); the rest is for validation to judge.
+
+Errors are `ShapeError`s with the recorded wording; a kind's field types are called as `typenames` spells them.
+"""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Callable
+from typing import Any, Final
+
+from orchd import errors
+from orchd.kinds.ir import Field, Type
+from orchd.kinds.objects import typenames
+from orchd.kinds.objects.scalars import (
+    ScalarError,
+    canonical_duration,
+    canonical_microtime,
+    canonical_quantity,
+    canonical_time,
+)
+
+Convert = Callable[[Any], Any]
+
+#: Packages whose objects the reference keeps as JSON: an empty list stays one.
+JSON_STORED: Final = ("apiextensions/", "apiregistration/")
+#: Structs with metadata that are no kinds: they carry neither kind nor apiVersion.
+_TEMPLATES: Final = frozenset(("JobTemplateSpec", "PersistentVolumeClaimTemplate", "PodTemplateSpec"))
+#: Kinds without metadata, besides the options.
+_BARE_KINDS: Final = frozenset(
+    ("APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "AdmissionReview", "ConversionReview", "SerializedReference")
+)
+_RANGES: Final = {
+    "int32": (-(2**31), 2**31 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+    "int64ns": (-(2**63), 2**63 - 1),
+    "uint32": (0, 2**32 - 1),
+    "uint64": (0, 2**64 - 1),
+}
+_KEEP, _DROP, _NULL = 0, 1, 2
+#: Kinds whose zero value counts as empty.
+_EMPTIABLE: Final = frozenset(("string", "bool", "bytes", "int32", "int64", "int64ns", "uint32", "uint64", "number", "list", "map"))
+
+
+class ShapeError(ValueError):
+    """A value that does not fit its type. `str()` is the text that follows ``... cannot be handled as a Kind: ``."""
+
+
+class NumberText(float):
+    """A number of a body together with its spelling. A decoder that yields these gets exact texts of errors."""
+
+    text: str
+
+    def __new__(cls, text: str) -> NumberText:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+class _MismatchError(Exception):
+    """On its way up to the struct that names it."""
+
+    def __init__(self, found: str, wanted: str) -> None:
+        self.found = found
+        self.wanted = wanted
+        self.owner = ""
+        self.path: list[str] = []
+
+    def text(self) -> str:
+        field = f"Go struct field {self.owner}.{'.'.join(reversed(self.path))}" if self.path else "Go value"
+        return f"json: cannot unmarshal {self.found} into {field} of type {self.wanted}"
+
+
+def canonical(obj: dict[str, Any], type: Type) -> dict[str, Any]:
+    """`obj` in the shape of `type`; `obj` itself when nothing changes. Raises ShapeError."""
+    try:
+        result: dict[str, Any] = converter(type)(obj)
+    except _MismatchError as error:
+        raise ShapeError(error.text()) from None
+    except ScalarError as error:
+        raise ShapeError(str(error)) from None
+    return result
+
+
+def cannot_handle(kind: str, version: str, expected: str, why: str) -> errors.ApiError:
+    """The 400 for a body that is not what the endpoint takes. `version` is without the group."""
+    return errors.bad_request(f'{kind} in version "{version}" cannot be handled as a {expected}: {why}')
+
+
+def converter(type: Type) -> Convert:
+    """The compiled conversion of values of `type`."""
+    found: Convert | None = type.memo.get("shape")
+    if found is None:
+        # Types refer to themselves (JSON schemas do): a knot is tied through the memo.
+        def later(value: Any) -> Any:
+            return built(value)
+
+        type.memo["shape"] = later
+        found = built = _compile(type)
+        type.memo["shape"] = found
+    return found
+
+
+def zero(type: Type) -> Any:
+    """What is written for a member of `type` that must be there and was not given."""
+    kind = type.kind
+    if kind == "struct":
+        return _UNION_ZEROS[_short(type)] if _short(type) in _UNION_ZEROS else converter(type)({})
+    return _ZEROS.get(kind)
+
+
+_ZEROS: Final = {
+    "string": "", "bool": False, "int32": 0, "int64": 0, "int64ns": 0, "uint32": 0, "uint64": 0, "number": 0,
+    "quantity": "0", "int-or-string": 0, "duration": "0s",
+}
+
+
+def _short(type: Type) -> str:
+    return type.name.rpartition(".")[2]
+
+
+def found(value: Any) -> str:
+    """What a JSON value is called in errors."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, dict):
+        return "object"
+    if isinstance(value, list):
+        return "array"
+    return "string" if isinstance(value, str) else "number"
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, NumberText):
+        return value.text
+    return repr(value)
+
+
+# --- scalars ------------------------------------------------------------------------------------
+
+
+def _string(wanted: str = "string") -> Convert:
+    def convert(value: Any) -> Any:
+        if value.__class__ is not str:
+            raise _MismatchError(found(value), wanted)
+        return value
+
+    return convert
+
+
+def _bool(wanted: str) -> Convert:
+    def convert(value: Any) -> Any:
+        if value.__class__ is not bool:
+            raise _MismatchError(found(value), wanted)
+        return value
+
+    return convert
+
+
+def _integer(kind: str, wanted: str) -> Convert:
+    low, high = _RANGES[kind]
+
+    def convert(value: Any) -> Any:
+        if value.__class__ is int and low <= value <= high:
+            return value
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            raise _MismatchError(f"number {_number(value)}", wanted)
+        raise _MismatchError(found(value), wanted)
+
+    return convert
+
+
+def _float(value: Any) -> Any:
+    if value.__class__ is int:
+        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < 1e21 else value
+    raise _MismatchError(found(value), "float64")
+
+
+def _text(read: Callable[[str], Any]) -> Convert:
+    def convert(value: Any) -> Any:
+        if value.__class__ is not str:
+            raise _MismatchError(found(value), "string")
+        return read(value)
+
+    return convert
+
+
+def _int_or_string(value: Any) -> Any:
+    if value.__class__ is str:
+        return value
+    return _int32(value)
+
+
+_int32 = _integer("int32", "int32")
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _bytes(value: Any) -> Any:
+    if value.__class__ is not str:
+        raise _MismatchError(found(value), "[]uint8")
+    try:
+        decoded = binascii.a2b_base64(value, strict_mode=True)
+    except (binascii.Error, ValueError):
+        return _loose_base64(value)
+    if value[-1:] != "=":
+        return value
+    text = binascii.b2a_base64(decoded, newline=False).decode()
+    return value if text == value else text
+
+
+_BASE64: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+
+
+def _loose_base64(text: str) -> str:
+    """Base64 with line breaks in it, or the error that counts bytes up to the wrong one."""
+    raw = text.encode("utf-8", "surrogatepass").decode("latin-1")
+    clean = [(at, char) for at, char in enumerate(raw) if char not in "\r\n"]
+    for index, (at, char) in enumerate(clean):
+        if char in _BASE64:
+            continue
+        place = index % 4
+        if char != "=" or place < 2:
+            raise ScalarError(f"illegal base64 data at input byte {at}")
+        end = index + (2 if place == 2 else 1)
+        if place == 2 and index + 1 == len(clean):
+            raise ScalarError(f"illegal base64 data at input byte {len(raw)}")
+        if place == 2 and clean[index + 1][1] != "=":
+            raise ScalarError(f"illegal base64 data at input byte {clean[index + 1][0] - 1}")
+        if end < len(clean):
+            raise ScalarError(f"illegal base64 data at input byte {clean[end][0]}")
+        break
+    else:
+        if len(clean) % 4:
+            raise ScalarError(f"illegal base64 data at input byte {len(raw) - len(clean) % 4}")
+    data = binascii.a2b_base64("".join(char for _, char in clean))
+    return binascii.b2a_base64(data, newline=False).decode()
+
+
+_SCALARS: Final[dict[str, Convert]] = {
+    "bytes": _bytes,
+    "number": _float,
+    "quantity": canonical_quantity,
+    "int-or-string": _int_or_string,
+    "time": _text(canonical_time),
+    "microtime": _text(canonical_microtime),
+    "duration": _text(canonical_duration),
+    "any": _same,
+    "raw": _same,
+    "fieldsv1": _same,
+}
+
+
+# --- compilation --------------------------------------------------------------------------------
+
+
+def _compile(type: Type, alias: str = "") -> Convert:
+    kind = type.kind
+    if kind == "struct":
+        if _is_custom(type):
+            return _custom_struct(type)
+        union = _UNIONS.get(_short(type)) if type.name.startswith("apiextensions/") else None
+        return union(type) if union else _named_struct(type)
+    if kind == "list":
+        return _list(type, alias)
+    return _map(type, alias) if kind == "map" else _scalar(kind, alias)
+
+
+def _scalar(kind: str, alias: str = "") -> Convert:
+    if kind == "string":
+        return _string(alias or "string")
+    if kind == "bool":
+        return _bool(alias or "bool")
+    if kind in _RANGES:
+        return _integer(kind, alias or kind.removesuffix("ns"))
+    return _SCALARS[kind]
+
+
+def _is_custom(type: Type) -> bool:
+    """Does a struct come from the definition of a custom kind?"""
+    return not type.name or type.constraints is not None
+
+
+def _list(type: Type, alias: str = "") -> Convert:
+    element = type.element
+    whole, inner = typenames.split(type, alias)
+    convert = _compile(element, inner) if element.kind != "struct" else converter(element)
+
+    def items(value: Any) -> Any:
+        if value.__class__ is not list:
+            raise _MismatchError(found(value), whole)
+        same = True
+        out = []
+        for item in value:
+            new = convert(item) if item is not None else zero(element)
+            if new is not item:
+                same = False
+            out.append(new)
+        return value if same else out
+
+    return items
+
+
+def _map(type: Type, alias: str = "") -> Convert:
+    element = type.element
+    whole, inner = typenames.split(type, alias)
+    convert = _compile(element, inner) if element.kind != "struct" else converter(element)
+
+    def entries(value: Any) -> Any:
+        if value.__class__ is not dict:
+            raise _MismatchError(found(value), whole)
+        same = True
+        out = {}
+        for key, item in value.items():
+            new = convert(item) if item is not None else "" if element.kind == "bytes" else zero(element)
+            if new is not item:
+                same = False
+            out[key] = new
+        return value if same else out
+
+    return entries
+
+
+def _is_kind(type: Type) -> bool:
+    short = _short(type)
+    if short in _TEMPLATES:
+        return False
+    metadata = type.fields.get("metadata")
+    if metadata is not None and metadata.type.name in ("meta/v1.ObjectMeta", "meta/v1.ListMeta"):
+        return True
+    return short in _BARE_KINDS or short.endswith("Options") or type.name == "audit/v1.Event"
+
+
+def _emptiness(field: Field, json_stored: bool) -> int:
+    """What becomes of an empty value of `field`."""
+    if field.ptr or field.type.kind not in _EMPTIABLE:
+        return _KEEP
+    if field.omit:
+        return _DROP
+    return _NULL if field.type.kind in ("list", "map") and not json_stored else _KEEP
+
+
+def _named_struct(type: Type) -> Convert:
+    json_stored = type.name.startswith(JSON_STORED)
+    #: name -> (conversion or None for text, what an empty value becomes, what null becomes: () for nothing, type's name)
+    plans: dict[str, tuple[Convert | None, int, Any, str]] = {}
+    always: dict[str, Any] = {}
+    ready = False
+    wanted = typenames.struct(type)
+    owner = _short(type)
+
+    def prepare() -> None:
+        nonlocal ready
+        if _is_kind(type):
+            for name in ("kind", "apiVersion"):
+                plans[name] = (None, _DROP, (), "string")
+        for name, field in type.fields.items():
+            alias = typenames.alias(type.name, name)
+            kind = field.type.kind
+            convert = None
+            if kind == "struct":
+                convert = converter(field.type)
+            elif kind != "string":
+                convert = _compile(field.type, alias)
+            empty = _emptiness(field, json_stored)
+            null: Any = ()
+            if field.ptr:
+                if not field.omit:
+                    always[name] = null = None
+            elif empty != _DROP:
+                always[name] = null = zero(field.type)
+            plans[name] = (convert, empty, null, alias or "string")
+        ready = True
+
+    def struct(value: Any) -> Any:
+        if value.__class__ is not dict:
+            raise _MismatchError(found(value), wanted)
+        if not ready:
+            prepare()
+        out = {}
+        same = True
+        key = ""
+        try:
+            for key, item in value.items():
+                plan = plans.get(key)
+                if plan is None:
+                    same = False
+                    continue
+                convert, empty, null, text = plan
+                if item is None:
+                    if null == ():
+                        same = False
+                    else:
+                        out[key] = null
+                        if null is not None:
+                            same = False
+                    continue
+                if convert is None:
+                    if item.__class__ is not str:
+                        raise _MismatchError(found(item), text)
+                    new = item
+                else:
+                    new = convert(item)
+                if not new and empty:
+                    same = False
+                    if empty == _DROP:
+                        continue
+                    out[key] = None
+                    continue
+                if new is not item:
+                    same = False
+                out[key] = new
+        except _MismatchError as error:
+            if not error.path:
+                error.owner = owner
+            error.path.append(key)
+            raise
+        for name, missing in always.items():
+            if name not in out:
+                out[name] = missing
+                same = False
+        return value if same else out
+
+    return struct
+
+
+def _schema_or(type: Type, other: Callable[[Type], Convert], accepts: type[Any], refusal: str) -> Convert:
+    schema = converter(type.fields["Schema"].type)
+    convert = other(type)
+
+    def union(value: Any) -> Any:
+        if value.__class__ is dict:
+            return schema(value)
+        if value.__class__ is accepts:
+            return convert(value)
+        if refusal:
+            raise ScalarError(refusal)
+        return None
+
+    return union
+
+
+#: Types of a JSON schema that are one thing or another in JSON.
+_UNIONS: Final[dict[str, Callable[[Type], Convert]]] = {
+    "JSONSchemaPropsOrArray": lambda t: _schema_or(t, lambda t: _list(t.fields["JSONSchemas"].type), list, ""),
+    "JSONSchemaPropsOrStringArray": lambda t: _schema_or(t, lambda t: _list(t.fields["Property"].type), list, ""),
+    "JSONSchemaPropsOrBool": lambda t: _schema_or(t, lambda t: _same, bool, "boolean or JSON schema expected"),
+}
+_UNION_ZEROS: Final[dict[str, Any]] = {
+    "JSONSchemaPropsOrArray": None,
+    "JSONSchemaPropsOrStringArray": None,
+    "JSONSchemaPropsOrBool": False,
+}
+
+
+# --- custom kinds -------------------------------------------------------------------------------
+
+_OBJECT_NAMES: Final = frozenset(("apiVersion", "kind", "metadata"))
+
+
+def _custom(type: Type) -> Convert | None:
+    """The conversion of a node of a custom kind, None when it leaves every value alone."""
+    if type.kind == "struct":
+        return converter(type)
+    if type.kind == "list":
+        return _custom_list(type)
+    return _custom_map(type) if type.kind == "map" else None
+
+
+def _custom_struct(type: Type) -> Convert:
+    plans: dict[str, Convert | None] = {}
+    keep = type.preserve_unknown
+    ready = False
+
+    def prepare() -> None:
+        nonlocal ready
+        if type.embedded_resource:
+            plans.update(dict.fromkeys(_OBJECT_NAMES))
+        for name, field in type.fields.items():
+            plans[name] = _custom(field.type)
+        ready = True
+
+    def struct(value: Any) -> Any:
+        if value.__class__ is not dict:
+            return value
+        if not ready:
+            prepare()
+        out = {}
+        same = True
+        for key, item in value.items():
+            convert = plans.get(key)
+            if convert is not None and item is not None:
+                new = convert(item)
+                if new is not item:
+                    same = False
+                out[key] = new
+            elif convert is not None or keep or key in plans:
+                out[key] = item
+            else:
+                same = False
+        return value if same else out
+
+    return struct
+
+
+def _custom_list(type: Type) -> Convert:
+    convert = _custom(type.element)
+
+    def items(value: Any) -> Any:
+        if value.__class__ is not list or convert is None:
+            return value
+        out = [convert(item) for item in value]
+        return value if all(a is b for a, b in zip(value, out, strict=True)) else out
+
+    return items
+
+
+def _custom_map(type: Type) -> Convert:
+    convert = _custom(type.element)
+
+    def entries(value: Any) -> Any:
+        if value.__class__ is not dict or convert is None:
+            return value
+        out = {key: convert(item) for key, item in value.items()}
+        return value if all(out[key] is item for key, item in value.items()) else out
+
+    return entries
+
+
+# --- strict decoding ----------------------------------------------------------------------------
+
+
+def unknown_fields(obj: dict[str, Any], type: Type) -> list[str]:
+    """Members that the schema does not know, in the order of the body: bare names in built-in kinds, dotted paths in
+    custom ones. For requests that ask to be told; `canonical` drops them silently."""
+    out: list[str] = []
+    _unknown(obj, type, "", out)
+    return out
+
+
+def _unknown(value: Any, type: Type, path: str, out: list[str]) -> None:
+    if type.kind == "struct" and isinstance(value, dict):
+        custom = _is_custom(type)
+        kind = _is_kind(type) if not custom else type.embedded_resource
+        for key, item in value.items():
+            here = f"{path}.{key}" if path else key
+            field = type.fields.get(key)
+            if field is not None:
+                _unknown(item, field.type, here, out)
+            elif not type.preserve_unknown and not (kind and key in _OBJECT_NAMES):
+                out.append(here if custom else key)
+    elif type.kind == "list" and isinstance(value, list):
+        for index, item in enumerate(value):
+            _unknown(item, type.element, f"{path}[{index}]", out)
+    elif type.kind == "map" and isinstance(value, dict):
+        for key, item in value.items():
+            _unknown(item, type.element, f"{path}.{key}", out)
+

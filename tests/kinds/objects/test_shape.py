@@ -1,0 +1,181 @@
+"""What reading an object into its types and writing it again makes of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from orchd.dialect import ORCH
+from orchd.kinds.catalog import Catalog, builtin_catalog
+from orchd.kinds.ir import Field, Type
+from orchd.kinds.objects.shape import NumberText, ShapeError, canonical, unknown_fields
+
+SOME_TIME = "2020-01-01T00:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return builtin_catalog(ORCH, enabled=lambda group, version, default: not group.startswith("internal."))
+
+
+def shaped(catalog: Catalog, obj: dict[str, Any]) -> dict[str, Any]:
+    resource = catalog.kind(obj["apiVersion"], obj["kind"])
+    assert resource is not None
+    return canonical(obj, resource.type)
+
+
+def config_map(**members: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", **members}
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "creationTimestamp": SOME_TIME}, "spec": spec}
+
+
+MISMATCHES = [
+    (config_map(metadata="x"), "string into Go struct field ConfigMap.metadata of type v1.ObjectMeta"),
+    (config_map(metadata={"labels": {"a": 1}}), "number into Go struct field ObjectMeta.metadata.labels of type string"),
+    (config_map(metadata={"uid": 1}), "number into Go struct field ObjectMeta.metadata.uid of type types.UID"),
+    (config_map(data=["a"]), "array into Go struct field ConfigMap.data of type map[string]string"),
+    (config_map(immutable="yes"), "string into Go struct field ConfigMap.immutable of type bool"),
+    (config_map(metadata={"generation": 1.5}), "number 1.5 into Go struct field ObjectMeta.metadata.generation of type int64"),
+    (config_map(metadata={"generation": NumberText("1e2")}), "number 1e2 into Go struct field ObjectMeta.metadata.generation of type int64"),
+    (config_map(metadata={"creationTimestamp": 5}), "number into Go struct field ObjectMeta.metadata.creationTimestamp of type string"),
+    (pod(containers={}), "object into Go struct field PodSpec.spec.containers of type []v1.Container"),
+    (pod(containers=[{"imagePullPolicy": 1}]), "number into Go struct field Container.spec.containers.imagePullPolicy of type v1.PullPolicy"),
+    (pod(priority=3000000000), "number 3000000000 into Go struct field PodSpec.spec.priority of type int32"),
+    (pod(overhead="x"), "string into Go struct field PodSpec.spec.overhead of type v1.ResourceList"),
+]
+
+
+@pytest.mark.parametrize(("obj", "message"), MISMATCHES)
+def test_type_mismatches_name_struct_field_and_type(catalog: Catalog, obj: dict[str, Any], message: str) -> None:
+    """A value of the wrong JSON type is refused with the innermost struct, the path and the declared type."""
+    with pytest.raises(ShapeError) as caught:
+        shaped(catalog, obj)
+    assert str(caught.value) == "json: cannot unmarshal " + message
+
+
+def test_members_of_the_right_case_only(catalog: Catalog) -> None:
+    """Names are case-sensitive; unknown members are dropped."""
+    assert shaped(catalog, config_map(DATA={"a": "b"}, metadata={"NAME": "x"})) == config_map(
+        metadata={"creationTimestamp": None}
+    )
+
+
+def test_empty_and_null_members(catalog: Catalog) -> None:
+    """An optional member goes when empty, unless it may be told apart from unset; null is unset, in maps empty."""
+    sent = pod(
+        containers=[{"name": "c", "image": "", "command": [], "env": [{"name": "a", "value": None}], "stdin": False}],
+        hostname="", nodeSelector={}, automountServiceAccountToken=False, priority=None, securityContext={}, overhead=None,
+    )  # fmt: skip
+    assert shaped(catalog, sent)["spec"] == {
+        "containers": [{"name": "c", "env": [{"name": "a"}], "resources": {}}],
+        "automountServiceAccountToken": False,
+        "securityContext": {},
+    }
+    assert shaped(catalog, config_map(metadata={}, data={"a": None}))["data"] == {"a": ""}
+
+
+def test_members_that_are_always_written(catalog: Catalog) -> None:
+    """Members by value are written even when they were not given: structs as {}, times and lists as null."""
+    sent = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": {}}
+    assert shaped(catalog, sent) == {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "a", "creationTimestamp": None},
+        "spec": {
+            "selector": None,
+            "template": {"metadata": {"creationTimestamp": None}, "spec": {"containers": None}},
+            "strategy": {},
+        },
+        "status": {},
+    }
+
+
+def test_scalars_take_their_one_form(catalog: Catalog) -> None:
+    """Quantities, times and base64 are canonical after the pass; an empty required list is null."""
+    sent = pod(containers=[{"name": "c", "resources": {"limits": {"cpu": "1000m", "memory": 1024}}}])
+    assert shaped(catalog, sent)["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "1", "memory": "1024"}}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {}, "data": {"a": "YWJj\nZA=="}}
+    assert shaped(catalog, secret)["data"] == {"a": "YWJjZA=="}
+    role = {"apiVersion": "rbac.authorization.orch.io/v1", "kind": "Role", "metadata": {}, "rules": []}
+    assert shaped(catalog, role)["rules"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "at"), [("***", 0), ("YWJ", 0), ("YWJjY", 4), ("YW=j", 2), ("YQ==YQ==", 4), ("YQ=", 3), ("YW Jj", 2)]
+)
+def test_bad_base64_is_located(catalog: Catalog, text: str, at: int) -> None:
+    """Text that is not base64 is refused with the index of the first wrong byte."""
+    with pytest.raises(ShapeError) as caught:
+        shaped(catalog, {"apiVersion": "v1", "kind": "Secret", "metadata": {}, "data": {"a": text}})
+    assert str(caught.value) == f"illegal base64 data at input byte {at}"
+
+
+def test_schemas_in_schemas(catalog: Catalog) -> None:
+    """JSON schemas nest; alternatives keep the form they were given in."""
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "array", "items": {"type": "string", "default": "x", "enum": [None, "x"]}}},
+        "additionalProperties": False,
+        "required": [],
+    }
+    sent = {
+        "apiVersion": "apiextensions.orch.io/v1", "kind": "CustomResourceDefinition", "metadata": {},
+        "spec": {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]},
+    }  # fmt: skip
+    schema.pop("required")
+    assert shaped(catalog, sent)["spec"]["versions"][0]["schema"]["openAPIV3Schema"] == schema
+
+
+def test_stored_objects_do_not_change(catalog: Catalog, reference: Callable[[str], Any]) -> None:
+    """An object as the recorded server stored it is in canonical shape, and comes back itself."""
+    for example in reference("defaults")["objects"]:
+        text = json.dumps(example["stored"]).replace("<time>", SOME_TIME).replace("<csr>", "YQ==")
+        obj = json.loads(text.replace("<pem>", "YQ==").replace("<CA>", "YQ=="))
+        obj["metadata"]["creationTimestamp"] = SOME_TIME
+        if catalog.kind(obj["apiVersion"], obj["kind"]) is not None:
+            assert shaped(catalog, obj) is obj, example["id"]
+
+
+def test_recorded_decoding_errors(catalog: Catalog, reference: Callable[[str], Any]) -> None:
+    """Every recorded decoding error has the recorded text."""
+    checked = 0
+    for case in reference("validation")["cases"]:
+        body, message = case["req"].get("body"), case["ans"].get("message") or ""
+        decoding = ("json: cannot unmarshal", "parsing time", "quantities must", "illegal base64", "unable to parse q")
+        head, _, text = message.partition(": ")
+        if isinstance(body, dict) and "cannot be handled as" in head and text.startswith(decoding):
+            resource = catalog.kind(body["apiVersion"], body["kind"])
+            if resource is not None:
+                with pytest.raises(ShapeError) as caught:
+                    canonical(body, resource.type)
+                assert str(caught.value) == text, case["id"]
+                checked += 1
+    assert checked >= 20
+
+
+def custom(**fields: Type) -> Type:
+    return Type("struct", members=[Field(name, type) for name, type in fields.items()], constraints={})
+
+
+def test_custom_objects_are_pruned_only() -> None:
+    """Custom kinds lose what their schema does not name; nothing is dropped for being empty, nothing is added."""
+    spec = custom(a=Type("string", constraints={}), l=Type("list", element=custom(x=Type("any")), constraints={}))
+    keep = Type("struct", members=[], preserve_unknown=True, constraints={})
+    type = custom(spec=spec, free=keep)
+    obj = {"spec": {"a": "", "l": [{"x": None, "y": 1}], "q": 1}, "free": {"z": [{}]}, "zz": 2}
+    assert canonical(obj, type) == {"spec": {"a": "", "l": [{"x": None}]}, "free": {"z": [{}]}}
+    assert unknown_fields(obj, type) == ["spec.l[0].y", "spec.q", "zz"]
+
+
+def test_unknown_members_are_named(catalog: Catalog) -> None:
+    """Strict decoding names unknown members of built-in kinds in the order of the body, without their path."""
+    resource = catalog.kind("apps/v1", "Deployment")
+    assert resource is not None
+    obj = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {}, "spec": {"nope": 1}, "zzz": 2}
+    assert unknown_fields(obj, resource.type) == ["nope", "zzz"]
