@@ -1,0 +1,84 @@
+"""Keeps a store's history within bounds: the owner of periodic compaction."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from twisted.internet.defer import Deferred, ensureDeferred, succeed
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchd.store.interfaces import IStore, StoreError
+
+_log = Logger()
+
+
+class Compaction:
+    """Every `interval` seconds forgets what is older than `keep` seconds, and whatever is more than `most` revisions.
+
+    History is therefore between `keep` and `keep` + `interval` seconds long. An interval of 0 switches it off.
+    """
+
+    def __init__(self, store: IStore, reactor: Any, *, interval: float, keep: float, most: int = 0) -> None:
+        self._store = store
+        self._reactor = reactor
+        self._interval = interval
+        self._keep = keep
+        self._most = most
+        #: (time, revision at that time), oldest first.
+        self._marks: deque[tuple[float, int]] = deque()
+        self._loop = LoopingCall(self._tick)
+        self._loop.clock = reactor
+        self._running: Deferred[None] | None = None
+
+    def start(self) -> None:
+        if self._interval > 0:
+            self._loop.start(self._interval, now=True).addErrback(self._broken)
+
+    def stop(self) -> Deferred[None]:
+        """Fires when a compaction under way has ended."""
+        if self._loop.running:
+            self._loop.stop()
+        running = self._running
+        if running is None:
+            return succeed(None)
+        done: Deferred[None] = Deferred()
+        running.addBoth(lambda _: done.callback(None))
+        return done
+
+    def wrote(self) -> None:
+        """The store has new revisions: compact at once when there are a quarter more than `most`."""
+        if self._most and self._running is None:
+            store = self._store
+            if store.revision - store.compacted > self._most + self._most // 4:
+                self._compact(store.revision - self._most)
+
+    def _tick(self) -> None:
+        now = self._reactor.seconds()
+        self._marks.append((now, self._store.revision))
+        target = 0
+        while self._marks and self._marks[0][0] <= now - self._keep:
+            target = self._marks.popleft()[1]
+        if self._most:
+            target = max(target, self._store.revision - self._most)
+        if target > self._store.compacted and self._running is None:
+            self._compact(target)
+
+    def _compact(self, revision: int) -> None:
+        self._running = ensureDeferred(self._store.compact(revision)).addErrback(self._failed)
+        self._running.addBoth(self._ended)
+
+    def _ended(self, result: None) -> None:
+        self._running = None
+
+    def _failed(self, failure: Failure) -> None:
+        # The next interval tries again; until then history is only longer than it need be.
+        if isinstance(failure.value, StoreError):
+            _log.warn("compaction failed: {why}", why=str(failure.value))
+        else:
+            _log.failure("compaction failed", failure)
+
+    def _broken(self, failure: Failure) -> None:
+        _log.failure("periodic compaction ended", failure)

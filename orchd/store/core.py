@@ -1,0 +1,312 @@
+"""What every store that only this process writes has in common: current values, guards, recent events, watches.
+
+All current values are held in memory, so that reads at the latest revision, guards, the `previous` of an event and the
+conflicting value of an error cost no disk access and go on when the disk fails. A store below adds where writes become
+durable (`_kick`) and where history lies that is older than the recent events (`_older`, `_undone_since`).
+
+A write is decided and given its revision when it is submitted, against the durable state plus what is pending before
+it; it becomes visible when durable. If making it durable fails, everything pending fails with it (`_discard_pending`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+from sortedcontainers import SortedList
+from twisted.internet.defer import Deferred, succeed
+from twisted.logger import Logger
+
+from orchd.store.interfaces import (
+    CompactedError,
+    Event,
+    EventType,
+    FutureRevisionError,
+    KeyExistsError,
+    KeyValue,
+    OnEnd,
+    OnEvents,
+    OnProgress,
+    Range,
+    RevisionConflictError,
+    StoreError,
+    UnavailableError,
+)
+from orchd.store.keys import check_key, prefix_end, span
+from orchd.store.leases import Leases
+from orchd.store.watching import Watch, Watches
+
+_DELETE = EventType.DELETE
+_PUT = EventType.PUT
+
+
+class Write:
+    """A decided write: what happened (`event`, leaving `item`), or why it cannot (`error`, for pending writes before it).
+
+    `expires` is a time of the reactor's clock, 0 for never.
+    """
+
+    __slots__ = ("deferred", "error", "event", "expires", "item")
+
+    def __init__(
+        self, event: Event | None, item: KeyValue | None, error: StoreError | None = None, expires: float = 0.0
+    ) -> None:
+        self.event = event
+        self.item = item
+        self.error = error
+        self.expires = expires
+        self.deferred: Deferred[int] = Deferred()
+
+
+class Core:
+    """The part of a store that lives in the reactor's thread. Not a store by itself."""
+
+    exclusive = True
+    _log = Logger()
+
+    def __init__(self, reactor: Any, *, recent_events: int, recent_bytes: int) -> None:
+        self.revision = 1
+        self.compacted = 1
+        self._reactor = reactor
+        self._refusal = "the store is not started"
+        self._items: dict[str, KeyValue] = {}
+        self._keys: SortedList = SortedList()
+        #: The last pending write of every key that has one.
+        self._pending: dict[str, Write] = {}
+        self._queue: deque[Write] = deque()
+        self._next = 2
+        #: Every event above `_recent_start`, bounded by number and bytes.
+        self._recent: deque[Event] = deque()
+        self._recent_start = 1
+        self._recent_size = 0
+        self._recent_events = recent_events
+        self._recent_bytes = recent_bytes
+        self._watches = Watches(self)
+        self._leases = Leases(reactor, self._expire)
+
+    # What a store below provides.
+
+    def _kick(self) -> None:
+        """Something is in `_queue`: see that it becomes durable and then call `_committed`, in order."""
+        raise NotImplementedError
+
+    def _trim(self) -> None:
+        """Too many recent events: forget the first ones."""
+        raise NotImplementedError
+
+    def _older(self, prefix: str, after: int, upto: int) -> Deferred[tuple[list[Event], int]]:
+        """Events from before the recent ones: those above `after`, and the revision up to which they are complete."""
+        raise NotImplementedError
+
+    def _undone_since(self, low: str, high: str | None, revision: int, upto: int) -> Deferred[list[KeyValue]]:
+        """Values as of `revision` of the keys from `low` to `high` that existed then and were written until `upto`."""
+        raise NotImplementedError
+
+    def _forget(self, revision: int) -> Deferred[None]:
+        """Remove history before `revision` from where it is kept."""
+        return succeed(None)
+
+    # Writes.
+
+    async def create(self, key: str, value: bytes, *, ttl: int | None = None) -> int:
+        return await self._submit(key, value, 0, ttl)
+
+    async def update(self, key: str, value: bytes, *, expected: int, ttl: int | None = None) -> int:
+        return await self._submit(key, value, expected, ttl)
+
+    async def delete(self, key: str, *, expected: int) -> int:
+        return await self._submit(key, None, expected, None)
+
+    def _submit(self, key: str, value: bytes | None, expected: int, ttl: int | None) -> Deferred[int]:
+        """Decide a write and queue it. `value` None deletes; `expected` 0 creates."""
+        if self._refusal:
+            raise UnavailableError(self._refusal)
+        before = self._pending.get(key)
+        current = self._items.get(key) if before is None else before.item
+        error: StoreError | None = None
+        if value is not None and expected == 0:
+            check_key(key)
+            if current is not None:
+                error = KeyExistsError(key)
+        elif current is None or current.revision != expected:
+            error = RevisionConflictError(key, current)
+        if error is not None:
+            if before is None:
+                raise error
+            # The state that stands against it is not durable yet, so the answer has to wait for that too.
+            write = Write(None, None, error)
+        else:
+            revision = self._next
+            self._next = revision + 1
+            created = revision if current is None else current.created
+            if value is None:
+                write = Write(Event(_DELETE, key, b"", revision, created, current), None)
+            else:
+                item = KeyValue(key, value, revision, created)
+                expires = 0.0 if ttl is None else self._reactor.seconds() + ttl
+                write = Write(Event(_PUT, key, value, revision, created, current), item, None, expires)
+            self._pending[key] = write
+        self._queue.append(write)
+        deferred = write.deferred
+        self._kick()
+        return deferred
+
+    def _committed(self, batch: Sequence[Write]) -> None:
+        """`batch` is durable: show it to readers, hand it to watches, then acknowledge."""
+        events = [write.event for write in batch if write.event is not None]
+        if events:
+            items, pending, keys = self._items, self._pending, self._keys
+            for write in batch:
+                event = write.event
+                if event is None:
+                    continue
+                key = event.key
+                if pending.get(key) is write:
+                    del pending[key]
+                if write.item is None:
+                    del items[key]
+                    keys.remove(key)
+                else:
+                    items[key] = write.item
+                    if event.previous is None:
+                        keys.add(key)
+                    if write.expires:
+                        self._leases.add(write.expires, key, event.revision)
+                self._recent_size += _size(event)
+            self.revision = events[-1].revision
+            self._recent.extend(events)
+            if len(self._recent) > self._recent_events or self._recent_size > self._recent_bytes:
+                self._trim()
+            self._watches.dispatch(events)
+        for write in batch:
+            if write.error is not None:
+                write.deferred.errback(write.error)
+            elif write.event is not None:
+                write.deferred.callback(write.event.revision)
+
+    def _discard_pending(self, batch: Iterable[Write]) -> list[Write]:
+        """`batch` could not be made durable: forget it and all that was decided on top of it, and return these."""
+        failed = [*batch, *self._queue]
+        self._queue.clear()
+        self._pending.clear()
+        self._next = self.revision + 1
+        return failed
+
+    def _expire(self, key: str, revision: int) -> Deferred[int]:
+        return self._submit(key, None, revision, None)
+
+    # Reads.
+
+    def _check(self, revision: int) -> None:
+        if self._refusal:
+            raise UnavailableError(self._refusal)
+        if revision > self.revision:
+            raise FutureRevisionError(revision, self.revision)
+        if revision and revision < self.compacted:
+            raise CompactedError(revision, self.compacted)
+
+    async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
+        self._check(revision)
+        item = self._items.get(key)
+        if not revision or revision == self.revision or (item is not None and item.revision <= revision):
+            return item
+        for old in await self._undone(key, key + "\0", revision):
+            return old
+        return None
+
+    async def range(self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0) -> Range:
+        self._check(revision)
+        low, high = max(prefix, start), prefix_end(prefix)
+        first, end = span(self._keys, low, high)
+        items = self._items
+        if not revision or revision == self.revision:
+            upto = min(end, first + limit) if limit else end
+            found = tuple(map(items.__getitem__, self._keys.islice(first, upto)))
+            return Range(found, self.revision, end - upto)
+        # Taken now, because what is read of history may take until after the next write.
+        kept = [item for item in map(items.__getitem__, self._keys.islice(first, end)) if item.revision <= revision]
+        undone = await self._undone(low, high, revision)
+        if undone:
+            kept = sorted(kept + undone, key=_key)
+        taken = kept[:limit] if limit else kept
+        return Range(tuple(taken), revision, len(kept) - len(taken))
+
+    async def _undone(self, low: str, high: str | None, revision: int) -> list[KeyValue]:
+        if revision < self._recent_start:
+            undone = await self._undone_since(low, high, revision, self.revision)
+            if revision < self.compacted:
+                raise CompactedError(revision, self.compacted)
+            return undone
+        first: dict[str, KeyValue | None] = {}
+        for event in islice(self._recent, revision - self._recent_start, None):
+            if low <= event.key and (high is None or event.key < high):
+                first.setdefault(event.key, event.previous)
+        return [item for item in first.values() if item is not None]
+
+    async def current_revision(self) -> int:
+        self._check(0)
+        return self.revision
+
+    # Watches and history.
+
+    def watch(
+        self, prefix: str, *, after: int, on_events: OnEvents, on_end: OnEnd, on_progress: OnProgress | None = None
+    ) -> Watch:
+        if self._refusal:
+            raise UnavailableError(self._refusal)
+        watch = Watch(self._watches, prefix, after, on_events, on_end, on_progress)
+        self._watches.add(watch)
+        return watch
+
+    def recent(self, after: int) -> Sequence[Event] | None:
+        """Every event above `after`; None when that is older than the events in memory."""
+        if after < self._recent_start:
+            return None
+        return tuple(islice(self._recent, after - self._recent_start, None))
+
+    async def compact(self, revision: int) -> None:
+        if revision <= self.compacted:
+            return
+        self._check(revision)
+        self.compacted = revision
+        self._drop_recent(lambda event: event.revision <= revision)
+        await self._forget(revision)
+
+    def _drop_recent(self, stale: Callable[[Event], bool]) -> None:
+        recent = self._recent
+        while recent and stale(recent[0]):
+            event = recent.popleft()
+            self._recent_size -= _size(event)
+            self._recent_start = event.revision
+
+    def _load(self, items: Iterable[KeyValue], revision: int, compacted: int) -> None:
+        """Begin with what was found; everything before is history that only the store below knows."""
+        self._items = {item.key: item for item in items}
+        self._keys = SortedList(self._items)
+        self.revision = self._recent_start = revision
+        self.compacted = compacted
+        self._next = revision + 1
+
+    def _close(self, why: str) -> None:
+        """Refuse everything from now on and end what runs."""
+        self._refusal = why
+        self._leases.stop()
+        self._watches.end(UnavailableError(why))
+
+    @property
+    def watchers(self) -> int:
+        return len(self._watches)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+
+def _key(item: KeyValue) -> str:
+    return item.key
+
+
+def _size(event: Event) -> int:
+    """Bytes that remembering an event keeps alive: what it replaced (the new value is kept anyway, or is in the next)."""
+    return 0 if event.previous is None else len(event.previous.value)

@@ -1,0 +1,72 @@
+"""The store without a disk: for tests and for embedding. All that it promises holds until the process ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import Deferred, succeed
+from zope.interface import implementer
+
+from orchd.store.compaction import Compaction
+from orchd.store.core import Core, Write
+from orchd.store.interfaces import Event, IStore, KeyValue
+
+
+@implementer(IStore)
+class MemoryStore(Core):
+    """`history_events` and `history_bytes` bound what `range` and `watch` can look back on; beyond, it compacts itself.
+
+    Writes are acknowledged before the coroutine suspends, unless they are made while events are handed out.
+    """
+
+    def __init__(
+        self,
+        reactor: Any,
+        *,
+        compaction_interval: float = 300.0,
+        history_seconds: float = 300.0,
+        history_events: int = 100_000,
+        history_bytes: int = 256 * 1024 * 1024,
+    ) -> None:
+        super().__init__(reactor, recent_events=history_events, recent_bytes=history_bytes)
+        self._busy = False
+        self._compaction = Compaction(self, reactor, interval=compaction_interval, keep=history_seconds)
+
+    def healthy(self) -> str:
+        return self._refusal
+
+    def start(self) -> Deferred[None]:
+        self._refusal = ""
+        self._compaction.start()
+        return succeed(None)
+
+    def stop(self) -> Deferred[None]:
+        self._close("the store is stopped")
+        return self._compaction.stop()
+
+    def _kick(self) -> None:
+        # A write from inside a watch's callback waits its turn, so that every watch sees events in revision order.
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            while self._queue:
+                batch: tuple[Write, ...] = tuple(self._queue)
+                self._queue.clear()
+                self._committed(batch)
+        finally:
+            self._busy = False
+
+    def _trim(self) -> None:
+        """History is what memory has: to forget events is to compact."""
+        excess = len(self._recent) - self._recent_events
+        size = self._recent_bytes
+        last = self._recent[0].revision + max(0, excess - 1)
+        self._drop_recent(lambda event: event.revision <= last or self._recent_size > size)
+        self.compacted = self._recent_start
+
+    def _older(self, prefix: str, after: int, upto: int) -> Deferred[tuple[list[Event], int]]:
+        raise AssertionError("a memory store has no older history")
+
+    def _undone_since(self, low: str, high: str | None, revision: int, upto: int) -> Deferred[list[KeyValue]]:
+        raise AssertionError("a memory store has no older history")

@@ -1,0 +1,42 @@
+"""Why a store does not open. Every message says what to do."""
+
+from __future__ import annotations
+
+from orchd.store.interfaces import StoreError
+
+
+class StoreLockedError(StoreError):
+    def __init__(self, path: str, holder: str) -> None:
+        by = f" (process {holder})" if holder else ""
+        super().__init__(
+            f"the store {path} is in use by another process{by}: stop that process, or give this one another data directory"
+        )
+
+
+class StoreDamagedError(StoreError):
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"the store {path} is damaged ({why}): nothing was changed; move the file and those beside it that begin "
+            "with its name away, and restore a backup in its place"
+        )
+
+
+class ForeignFileError(StoreError):
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path} is a database of another program: give the store a file of its own")
+
+
+class NewerSchemaError(StoreError):
+    def __init__(self, path: str, found: int, known: int) -> None:
+        super().__init__(
+            f"the store {path} has schema version {found} and this release knows {known}: run the release that wrote it, "
+            "or a newer one"
+        )
+
+
+class DialectMismatchError(StoreError):
+    def __init__(self, path: str, found: str, wanted: str) -> None:
+        super().__init__(
+            f"the store {path} was made with --dialect={found} and cannot be served with --dialect={wanted}: "
+            f"start with --dialect={found}, or with an empty data directory"
+        )

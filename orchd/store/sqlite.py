@@ -1,0 +1,283 @@
+"""The embedded store: one SQLite file, write-ahead log, full sync, one writer thread with group commit.
+
+Writes are decided in the reactor's thread (`core`) and appended by the writer thread; those that arrive while a commit
+is under way share the next one, and each batch comes back to the reactor once. History that is older than what memory
+keeps is read in a second thread, on a connection of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from twisted.internet.defer import Deferred, ensureDeferred, succeed
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from orchd.store import journal
+from orchd.store.backup import write_backup
+from orchd.store.compaction import Compaction
+from orchd.store.core import Core, Write
+from orchd.store.interfaces import Event, IStore, KeyValue, StoreError, UnavailableError
+from orchd.store.keys import prefix_end
+from orchd.store.schema import FileLock, Found, connect, open_store
+from orchd.store.worker import Worker
+
+#: Writes per commit; more of them wait for the next.
+_BATCH = 1024
+#: Seconds between attempts to write after a write has failed.
+_PROBE = 1.0
+
+
+@implementer(IStore)
+class SqliteStore(Core):
+    """`path` is the data file. `history_events` bounds persisted history by number, `history_seconds` by time;
+    `recent_events` and `recent_bytes` what of it memory keeps. `check_seconds` bounds the check of the file at start.
+
+    Figures for metrics: `commits`, `writes`, `commit_seconds` (sum), `largest_batch`, `failed_commits`.
+    """
+
+    def __init__(
+        self,
+        reactor: Any,
+        path: str | os.PathLike[str],
+        *,
+        dialect_name: str,
+        compaction_interval: float = 300.0,
+        history_seconds: float = 300.0,
+        history_events: int = 100_000,
+        recent_events: int = 1_000,
+        recent_bytes: int = 8 * 1024 * 1024,
+        check_seconds: float = 3.0,
+    ) -> None:
+        super().__init__(reactor, recent_events=recent_events, recent_bytes=recent_bytes)
+        self.path = os.path.abspath(os.fspath(path))
+        self.commits = 0
+        self.writes = 0
+        self.commit_seconds = 0.0
+        self.largest_batch = 0
+        self.failed_commits = 0
+        self._dialect_name = dialect_name
+        self._check_seconds = check_seconds
+        self._compaction = Compaction(
+            self, reactor, interval=compaction_interval, keep=history_seconds, most=history_events
+        )
+        self._lock: FileLock | None = None
+        self._writer: Worker
+        self._reader: Worker
+        #: Each used in the thread of its worker only.
+        self._connection: sqlite3.Connection
+        self._reading: sqlite3.Connection
+        #: A commit is on its way to the writer, which has not yet looked at the queue.
+        self._scheduled = False
+        #: Set by the writer when a commit fails: nothing more is written before the reactor has heard of it.
+        self._broken = False
+        self._trouble = ""
+        self._probing: Any = None
+        self._stopping: Deferred[None] | None = None
+
+    # Life.
+
+    def healthy(self) -> str:
+        return self._refusal or self._trouble
+
+    def start(self) -> Deferred[None]:
+        return Deferred.fromCoroutine(self._start())
+
+    async def _start(self) -> None:
+        directory = os.path.dirname(self.path)
+        try:
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+            self._lock = FileLock(self.path)
+        except OSError as error:
+            raise UnavailableError(f"cannot open the store {self.path}: {error}") from error
+        self._writer = Worker(self._reactor, "store-writer")
+        try:
+            found = await self._writer.run(
+                partial(open_store, self.path, self._dialect_name, check_seconds=self._check_seconds)
+            )
+        except BaseException:
+            self._writer.stop()
+            self._lock.release()
+            self._lock = None
+            raise
+        self._reader = Worker(self._reactor, "store-reader")
+        await self._reader.run(self._connect_reader)
+        self._begin(found)
+
+    def _begin(self, found: Found) -> None:
+        self._connection = found.connection
+        self._load(found.items, found.revision, found.compacted)
+        self._refusal = ""
+        self._leases.load(found.leases)
+        self._compaction.start()
+        if found.trouble:
+            self._in_trouble(found.trouble)
+
+    def _connect_reader(self) -> None:
+        self._reading = connect(self.path, read_only=True)
+
+    def stop(self) -> Deferred[None]:
+        if self._refusal:
+            return succeed(None)
+        return Deferred.fromCoroutine(self._stop())
+
+    async def _stop(self) -> None:
+        # New writes are refused, those already queued are written.
+        self._refusal = "the store is stopped"
+        self._leases.stop()
+        await self._compaction.stop()
+        if self._probing is not None:
+            self._probing.cancel()
+            self._probing = None
+        while self._queue:
+            await self._writer.run(lambda: None)
+        await self._reader.run(lambda: self._reading.close())
+        await self._writer.run(lambda: self._connection.close())
+        self._reader.stop()
+        self._writer.stop()
+        self._close(self._refusal)
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    # Writing: in the reactor's thread ...
+
+    def _kick(self) -> None:
+        if not self._scheduled:
+            self._scheduled = True
+            self._writer.post(self._commit)
+
+    def _wrote(self, batch: Sequence[Write], count: int, seconds: float) -> None:
+        self.commits += 1
+        self.writes += count
+        self.commit_seconds += seconds
+        self.largest_batch = max(self.largest_batch, count)
+        if count and self._trouble:
+            self._well()
+        self._committed(batch)
+        self._compaction.wrote()
+
+    def _not_written(self, batch: Sequence[Write], error: Exception) -> None:
+        self.failed_commits += 1
+        why = self._in_trouble(str(error))
+        failed = self._discard_pending(batch)
+        # Only now: the writer must not see what was decided on top of the failed batch, but must see what comes next.
+        self._broken = False
+        for write in failed:
+            write.deferred.errback(UnavailableError(why))
+
+    def _in_trouble(self, why: str) -> str:
+        trouble = f"the store cannot write: {why} ({self.path})"
+        if trouble != self._trouble:
+            self._log.error("{trouble}", trouble=trouble)
+        self._trouble = trouble
+        if self._probing is None and not self._refusal:
+            self._probing = self._reactor.callLater(_PROBE, self._probe)
+        return trouble
+
+    def _well(self) -> None:
+        self._log.info("the store can write again")
+        self._trouble = ""
+        if self._probing is not None and self._probing.active():
+            self._probing.cancel()
+        self._probing = None
+
+    def _probe(self) -> None:
+        self._probing = None
+        self._writer.run(lambda: journal.probe(self._connection)).addCallbacks(self._probed, self._probe_failed)
+
+    def _probed(self, result: None) -> None:
+        if self._trouble:
+            self._well()
+
+    def _probe_failed(self, failure: Failure) -> None:
+        self._in_trouble(str(failure.value))
+
+    # ... and in the writer's.
+
+    def _commit(self) -> None:
+        # In this order: a write that is queued after the look has then seen the flag down and posts a job of its own.
+        self._scheduled = False
+        if self._broken:
+            return
+        batch: list[Write] = []
+        queue = self._queue
+        while queue and len(batch) < _BATCH:
+            batch.append(queue.popleft())
+        if not batch:
+            return
+        began = time.perf_counter()
+        try:
+            count = journal.append(self._connection, batch)
+        except Exception as error:
+            # Of any sort: the writers have to hear of it, and the thread must live.
+            self._broken = True
+            self._reactor.callFromThread(self._not_written, batch, error)
+            return
+        self._reactor.callFromThread(self._wrote, batch, count, time.perf_counter() - began)
+        if queue:
+            self._writer.post(self._commit)
+
+    # History.
+
+    def _trim(self) -> None:
+        """Half, so that it is rare; the file has them too."""
+        last = self._recent_start + len(self._recent) // 2
+        self._drop_recent(lambda event: event.revision <= last)
+
+    def _older(self, prefix: str, after: int, upto: int) -> Deferred[tuple[list[Event], int]]:
+        high = prefix_end(prefix)
+        return self._read(lambda: journal.past_events(self._reading, prefix, high, after, upto))
+
+    def _undone_since(self, low: str, high: str | None, revision: int, upto: int) -> Deferred[list[KeyValue]]:
+        return self._read(lambda: journal.undone(self._reading, low, high, revision, upto))
+
+    def _read(self, job: Any) -> Deferred[Any]:
+        return self._reader.run(job).addErrback(self._unreadable)
+
+    def _unreadable(self, failure: Failure) -> Failure:
+        if isinstance(failure.value, sqlite3.Error):
+            return Failure(UnavailableError(f"the store cannot read its history: {failure.value} ({self.path})"))
+        return failure
+
+    def _forget(self, revision: int) -> Deferred[None]:
+        return ensureDeferred(self._forget_stepwise(revision))
+
+    async def _forget_stepwise(self, revision: int) -> None:
+        """Steps are jobs of the writer, so that writes which arrive meanwhile come in between."""
+        connection = self._connection
+        try:
+            low = await self._writer.run(lambda: _compacted(connection))
+            while low < revision and not self._refusal:
+                high = min(revision, low + journal.COMPACTION_STEP)
+                await self._writer.run(partial(journal.compact_step, connection, low, high))
+                low = high
+            while not self._refusal and await self._writer.run(lambda: journal.vacuum_step(connection)):
+                pass
+        except sqlite3.Error as error:
+            raise UnavailableError(f"cannot compact: {error} ({self.path})") from error
+
+    async def backup(self, path: str | os.PathLike[str]) -> int:
+        """Copy the store, as of now or a little later, into a new file while it goes on working.
+
+        Returns the revision of the copy. Raises StoreError when the file exists or cannot be written. The copy is
+        complete when its name appears.
+        """
+        if self._refusal:
+            raise UnavailableError(self._refusal)
+        worker = Worker(self._reactor, "store-backup")
+        try:
+            return await worker.run(lambda: write_backup(self.path, os.path.abspath(os.fspath(path))))
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(f"cannot back up to {os.fspath(path)}: {error}") from error
+        finally:
+            worker.stop()
+
+
+def _compacted(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT value FROM meta WHERE name = 'compacted'").fetchone()[0])

@@ -1,0 +1,144 @@
+"""Watches of a store that lives in this process: first the past, then every batch as it becomes durable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from orchd.store.interfaces import (
+    CompactedError,
+    Event,
+    IWatch,
+    OnEnd,
+    OnEvents,
+    OnProgress,
+    StoreError,
+    UnavailableError,
+)
+
+if TYPE_CHECKING:
+    from orchd.store.core import Core
+
+_log = Logger()
+
+
+@implementer(IWatch)
+class Watch:
+    """One watch. It is live once it has been handed everything up to the store's revision, past otherwise."""
+
+    def __init__(
+        self,
+        owner: Watches,
+        prefix: str,
+        after: int,
+        on_events: OnEvents,
+        on_end: OnEnd,
+        on_progress: OnProgress | None,
+    ) -> None:
+        self.prefix = prefix
+        #: Everything at or below was delivered, or was not asked for.
+        self.after = after
+        self.active = True
+        self._owner = owner
+        self._on_events = on_events
+        self._on_end = on_end
+        self._on_progress = on_progress
+
+    def cancel(self) -> None:
+        self.active = False
+        self._owner.discard(self)
+
+    def deliver(self, events: Sequence[Event]) -> None:
+        """Hand over those that concern this watch. A consumer that raises has missed them, so its watch ends."""
+        if events and events[0].revision <= self.after:
+            events = [event for event in events if event.revision > self.after]
+        if not events:
+            return
+        self.after = events[-1].revision
+        prefix = self.prefix
+        if prefix and not all(event.key.startswith(prefix) for event in events):
+            events = [event for event in events if event.key.startswith(prefix)]
+            if not events:
+                return
+        try:
+            self._on_events(events)
+        except Exception:
+            # Whatever it is, the write is durable, and the other watches and the writers must hear of it.
+            _log.failure("a watch of {prefix} failed", prefix=prefix)
+            self.end(UnavailableError("the consumer of the watch failed"))
+
+    def progress(self, revision: int) -> None:
+        if self.active and self._on_progress is not None:
+            self._on_progress(revision)
+
+    def end(self, error: StoreError) -> None:
+        if self.active:
+            self.cancel()
+            self._on_end(error)
+
+
+class Watches:
+    """All watches of a store. Those that are live get every batch; the others read the past first."""
+
+    def __init__(self, store: Core) -> None:
+        self._store = store
+        self._live: dict[Watch, None] = {}
+        self._past: dict[Watch, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._live) + len(self._past)
+
+    def add(self, watch: Watch) -> None:
+        self._past[watch] = None
+        self._advance(watch)
+
+    def discard(self, watch: Watch) -> None:
+        self._live.pop(watch, None)
+        self._past.pop(watch, None)
+
+    def dispatch(self, events: Sequence[Event]) -> None:
+        for watch in tuple(self._live):
+            if watch.active:
+                watch.deliver(events)
+
+    def end(self, error: StoreError) -> None:
+        for watch in (*self._live, *self._past):
+            watch.end(error)
+
+    def _advance(self, watch: Watch) -> None:
+        """Hand over what memory has and go live, or have the next piece of older history read."""
+        store = self._store
+        if not watch.active:
+            return
+        if watch.after < store.compacted:
+            error = CompactedError(watch.after, store.compacted)
+            store._reactor.callLater(0, watch.end, error)
+            return
+        events = store.recent(watch.after)
+        if events is None:
+            reading = store._older(watch.prefix, watch.after, store.revision)
+            reading.addCallback(self._read, watch)
+            reading.addErrback(self._failed, watch)
+            return
+        del self._past[watch]
+        self._live[watch] = None
+        watch.deliver(events)
+        watch.progress(store.revision)
+
+    def _read(self, found: tuple[list[Event], int], watch: Watch) -> None:
+        events, upto = found
+        if watch.after < self._store.compacted:
+            # Compaction overtook the reading, which may have left something out.
+            self._advance(watch)
+        elif watch.active:
+            watch.deliver(events)
+            watch.after = max(watch.after, upto)
+            self._advance(watch)
+
+    def _failed(self, failure: Failure, watch: Watch) -> None:
+        why = failure.value if isinstance(failure.value, StoreError) else UnavailableError(str(failure.value))
+        watch.end(why)
