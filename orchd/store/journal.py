@@ -101,8 +101,8 @@ def compact_step(connection: sqlite3.Connection, low: int, high: int) -> None:
 def vacuum_step(connection: sqlite3.Connection) -> bool:
     """Give some free pages back; is there more to give?"""
     free: int = connection.execute("PRAGMA freelist_count").fetchone()[0]
-    # The pragma works while its rows are fetched.
-    connection.execute(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})").fetchall()
+    # One page per step of the statement; as a script because `execute` stops at the first row without columns.
+    connection.executescript(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})")
     return free > _VACUUM_PAGES
 
 

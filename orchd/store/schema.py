@@ -162,7 +162,7 @@ def _open(connection: sqlite3.Connection, path: str, dialect_name: str, check_se
 
 def _create(connection: sqlite3.Connection, dialect_name: str) -> None:
     # Before the first table, or it takes a rewrite of the file.
-    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL").fetchall()
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
     for statement in _TABLES.split(";"):

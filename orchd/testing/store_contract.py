@@ -76,6 +76,13 @@ async def raises(kind: type[Exception], awaited: Awaitable[object]) -> Any:
     raise AssertionError(f"no {kind.__name__}")
 
 
+async def present(store: IStore, key: str, *, revision: int = 0) -> KeyValue:
+    """A key that must exist."""
+    found: KeyValue | None = await store.get(key, revision=revision)
+    assert found is not None, key
+    return found
+
+
 async def outcomes(coroutines: Sequence[Any]) -> list[Any]:
     """Start all in order, without waiting in between; their results, or the errors they ended with."""
     started: list[Deferred[Any]] = [ensureDeferred(each) for each in coroutines]
@@ -145,7 +152,7 @@ async def check_races(subject: Subject) -> None:
     assert got[0] == 5
     assert {type(each) for each in got[1:]} == {RevisionConflictError}
     assert {each.current.revision for each in got[1:]} == {5}
-    assert (await store.get("/a")).value == b"0"
+    assert (await present(store, "/a")).value == b"0"
 
 
 async def check_dependent_writes_in_flight(subject: Subject) -> None:
@@ -369,7 +376,7 @@ async def check_compaction(subject: Subject) -> None:
     await raises(CompactedError, store.get("/a", revision=1))
     assert [item.value for item in (await store.range("/", revision=4)).items] == [b"2", b"1"]
     assert [item.value for item in (await store.range("/", revision=5)).items] == [b"2"]
-    assert (await store.get("/a")).value == b"3"
+    assert (await present(store, "/a")).value == b"3"
     late, seen = Seen(), Seen()
     late.watch(store, "/", 3)
     assert not late.ends, "a watch must not end before the call returns"
@@ -392,14 +399,14 @@ async def check_awkward_keys_and_values(subject: Subject) -> None:
     keys = [item.key for item in (await store.range("/u/")).items]
     assert keys == sorted((f"/u/{name}" for name in names), key=str.encode)
     for name in names:
-        assert (await store.get(f"/u/{name}")).value == name.encode()
+        assert (await present(store, f"/u/{name}")).value == name.encode()
         assert f"/u/{name}" in [item.key for item in (await store.range(f"/u/{name}")).items]
     await raises(ValueError, store.create("/u/\ud800", b""))
     await raises(ValueError, store.create("", b""))
     revision = await store.create("/large", value)
     await store.update("/large", value[::-1], expected=revision)
-    assert (await store.get("/large")).value == value[::-1]
-    assert (await store.get("/large", revision=revision)).value == value
+    assert (await present(store, "/large")).value == value[::-1]
+    assert (await present(store, "/large", revision=revision)).value == value
 
 
 async def check_many_keys(subject: Subject) -> None:
@@ -415,7 +422,7 @@ async def check_many_keys(subject: Subject) -> None:
     assert [item.key for item in found.items] == [f"/n3/{i:06}" for i in range(3, 100, 10)]
     assert found.remaining == many // 10 - 10
     assert len((await store.range("/")).items) == many
-    assert (await store.get(f"/n9/{many - 1:06}")).revision == many + 1
+    assert (await present(store, f"/n9/{many - 1:06}")).revision == many + 1
 
 
 async def check_ttl(subject: Subject) -> None:
@@ -441,7 +448,7 @@ async def check_cancelled_write(subject: Subject) -> None:
     write.addErrback(lambda failure: None)
     write.cancel()
     await subject.until(lambda: len(seen.events) == 1)
-    assert (await store.get("/a")).value == b"1"
+    assert (await present(store, "/a")).value == b"1"
 
 
 async def check_failing_consumer(subject: Subject) -> None:

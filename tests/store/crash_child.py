@@ -1,0 +1,59 @@
+"""A process that writes to a store as fast as it can and says what was acknowledged, until it is killed.
+
+Lines on standard output: ``+ key revision`` for every acknowledged write, in the order of acknowledgement.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from twisted.internet import reactor as installed
+from twisted.internet.defer import Deferred
+
+from orchd.store.interfaces import RevisionConflictError
+from orchd.store.sqlite import SqliteStore
+
+reactor: Any = installed
+
+
+def say(line: str) -> None:
+    """Unbuffered and before anything else happens: what was said must survive the kill."""
+    os.write(1, line.encode() + b"\n")
+
+
+async def create_for_ever(store: SqliteStore, tag: str, number: int) -> None:
+    count = 0
+    while True:
+        key = f"/c/{tag}/{number}/{count}"
+        revision = await store.create(key, key.encode() * 20)
+        say(f"+ {key} {revision}")
+        count += 1
+
+
+async def count_for_ever(store: SqliteStore) -> None:
+    """A shared counter, raised by guarded updates only."""
+    while True:
+        there = await store.get("/counter")
+        try:
+            if there is None:
+                revision = await store.create("/counter", b"1")
+            else:
+                revision = await store.update("/counter", b"%d" % (int(there.value) + 1), expected=there.revision)
+        except RevisionConflictError:
+            continue
+        say(f"+ /counter {revision}")
+
+
+async def main(path: str, tag: str) -> None:
+    store = SqliteStore(reactor, path, dialect_name="any", history_events=500, recent_events=50)
+    await store.start()
+    say("ready")
+    for number in range(8):
+        Deferred.fromCoroutine(create_for_ever(store, tag, number))
+    Deferred.fromCoroutine(count_for_ever(store))
+
+
+Deferred.fromCoroutine(main(sys.argv[1], sys.argv[2])).addErrback(lambda failure: (say(str(failure)), reactor.stop()))
+reactor.run()

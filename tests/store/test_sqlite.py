@@ -1,0 +1,260 @@
+"""What the embedded store promises beyond the contract: restarts, refusals, trouble with the disk, backups."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_twisted
+from twisted.internet import reactor
+from twisted.internet.defer import ensureDeferred
+from twisted.internet.task import deferLater
+
+from orchd.store.backup import restore
+from orchd.store.interfaces import CompactedError, StoreError, UnavailableError
+from orchd.store.refusals import (
+    DialectMismatchError,
+    ForeignFileError,
+    NewerSchemaError,
+    StoreDamagedError,
+    StoreLockedError,
+)
+from orchd.store.sqlite import SqliteStore
+from orchd.testing.store_contract import Seen, Subject, raises
+
+
+@asynccontextmanager
+async def opened(path: Path, **more: Any) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(reactor, path, **{"dialect_name": "one", **more})
+    await store.start()
+    try:
+        yield store
+    finally:
+        await store.stop()
+
+
+async def in_writer(store: SqliteStore, statement: str) -> Any:
+    return await store._writer.run(lambda: store._connection.execute(statement).fetchall())
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_restart_keeps_values_revisions_and_history(tmp_path: Path) -> None:
+    """After a restart everything is as it was, and a watch from before it goes on."""
+    async with opened(tmp_path / "s") as store:
+        await store.create("/a", b"1")
+        await store.update("/a", b"2", expected=2)
+        await store.create("/b", b"1")
+        await store.delete("/b", expected=4)
+    async with opened(tmp_path / "s") as store:
+        assert store.revision == 5
+        assert [(item.key, item.revision, item.created) for item in (await store.range("/")).items] == [("/a", 3, 2)]
+        assert [item.value for item in (await store.range("/", revision=4)).items] == [b"2", b"1"]
+        seen = Seen()
+        seen.watch(store, "/", 2)
+        assert await store.create("/c", b"") == 6
+        await Subject(store=store, reactor=reactor).until(lambda: len(seen.events) == 4)
+        assert seen.revisions() == [3, 4, 5, 6]
+
+
+@pytest_twisted.ensureDeferred
+async def test_revisions_survive_compaction_of_the_last_deletion(tmp_path: Path) -> None:
+    """A store whose last write was a deletion that is forgotten does not use its revision again."""
+    async with opened(tmp_path / "s") as store:
+        await store.create("/a", b"1")
+        await store.delete("/a", expected=2)
+        await store.compact(3)
+    async with opened(tmp_path / "s") as store:
+        assert (store.revision, store.compacted) == (3, 3)
+        await raises(CompactedError, store.range("/", revision=2))
+        assert await store.create("/a", b"") == 4
+
+
+@pytest_twisted.ensureDeferred
+async def test_leases_survive_a_restart(tmp_path: Path) -> None:
+    """A key whose time is over while the store is down goes when it is up again."""
+    async with opened(tmp_path / "s") as store:
+        await store.create("/a", b"1", ttl=1)
+        await store.create("/b", b"1", ttl=3600)
+    async with opened(tmp_path / "s") as store:
+        await Subject(store=store, reactor=reactor).until(lambda: len(store) == 1)
+        assert [item.key for item in (await store.range("/")).items] == ["/b"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_writes_share_commits(tmp_path: Path) -> None:
+    """Writes that arrive while a commit is under way share the next one."""
+    async with opened(tmp_path / "s") as store:
+        writes = [ensureDeferred(store.create(f"/{i}", b"")) for i in range(500)]
+        for write in writes:
+            await write
+        assert store.writes == 500
+        assert store.commits < 50
+        assert store.largest_batch > 100
+
+
+@pytest_twisted.ensureDeferred
+async def test_only_the_owner_may_read_the_file(tmp_path: Path) -> None:
+    """The data file and what lies beside it have mode 0600, whatever the umask."""
+    before = os.umask(0)
+    try:
+        async with opened(tmp_path / "new" / "s") as store:
+            await store.create("/a", b"")
+            for name in os.listdir(tmp_path / "new"):
+                assert stat.S_IMODE(os.stat(tmp_path / "new" / name).st_mode) == 0o600, name
+    finally:
+        os.umask(before)
+
+
+@pytest_twisted.ensureDeferred
+async def test_refuses_a_store_in_use(tmp_path: Path) -> None:
+    """A second opener is told which process holds the store."""
+    async with opened(tmp_path / "s"):
+        error = await raises(StoreLockedError, SqliteStore(reactor, tmp_path / "s", dialect_name="one").start())
+        assert f"process {os.getpid()}" in str(error)
+    async with opened(tmp_path / "s"):
+        pass
+
+
+@pytest_twisted.ensureDeferred
+async def test_refuses_the_other_dialect(tmp_path: Path) -> None:
+    """A store is served in the dialect that it was made with; the refusal says how to start instead."""
+    async with opened(tmp_path / "s"):
+        pass
+    error = await raises(DialectMismatchError, SqliteStore(reactor, tmp_path / "s", dialect_name="two").start())
+    assert "start with --dialect=one" in str(error)
+    async with opened(tmp_path / "s"):
+        pass
+
+
+@pytest_twisted.ensureDeferred
+async def test_refuses_a_newer_schema(tmp_path: Path) -> None:
+    """A file of a later release is not touched."""
+    async with opened(tmp_path / "s") as store:
+        await in_writer(store, "PRAGMA user_version = 99")
+    error = await raises(NewerSchemaError, SqliteStore(reactor, tmp_path / "s", dialect_name="one").start())
+    assert "schema version 99" in str(error)
+
+
+@pytest_twisted.ensureDeferred
+async def test_refuses_what_is_not_its_own(tmp_path: Path) -> None:
+    """Another program's database, and a file that is none, are refused and not touched."""
+    other = sqlite3.connect(tmp_path / "other")
+    other.execute("CREATE TABLE t (x)")
+    other.close()
+    await raises(ForeignFileError, SqliteStore(reactor, tmp_path / "other", dialect_name="one").start())
+    (tmp_path / "text").write_text("something else entirely" * 100)
+    error = await raises(StoreDamagedError, SqliteStore(reactor, tmp_path / "text", dialect_name="one").start())
+    assert "restore a backup" in str(error)
+    assert (tmp_path / "text").read_text() == "something else entirely" * 100
+
+
+@pytest_twisted.ensureDeferred
+async def test_refuses_a_damaged_file(tmp_path: Path) -> None:
+    """A file with a broken page does not open, instead of serving what is left of it."""
+    async with opened(tmp_path / "s") as store:
+        for i in range(200):
+            await store.create(f"/{i}", b"x" * 500)
+    with open(tmp_path / "s", "r+b") as file:
+        file.seek(4096 * 7)
+        file.write(b"\xff" * 4096)
+    await raises(StoreDamagedError, SqliteStore(reactor, tmp_path / "s", dialect_name="one").start())
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_directory_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    """Starting where no file can be fails with the reason."""
+    (tmp_path / "file").write_text("")
+    await raises(UnavailableError, SqliteStore(reactor, tmp_path / "file" / "s", dialect_name="one").start())
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_full_disk_stops_writes_only_and_heals(tmp_path: Path) -> None:
+    """Writes fail with the reason while there is no room, reads and small writes go on, and no restart is needed."""
+    async with opened(tmp_path / "s") as store:
+        await store.create("/a", b"1")
+        pages = (await in_writer(store, "PRAGMA page_count"))[0][0]
+        await in_writer(store, f"PRAGMA max_page_count = {pages}")
+        writes = [ensureDeferred(store.create(f"/big/{i}", b"x" * 100_000)) for i in range(5)]
+        dependent = ensureDeferred(store.update("/big/0", b"", expected=3))
+        for write in [*writes, dependent]:
+            assert "full" in str(await raises(UnavailableError, write))
+        assert "full" in store.healthy()
+        assert [item.key for item in (await store.range("/")).items] == ["/a"]
+        assert store.revision == 2
+        await in_writer(store, "PRAGMA max_page_count = 1000000")
+        assert await store.create("/big/0", b"x" * 100_000) == 3
+        assert store.healthy() == ""
+        assert store.failed_commits >= 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_health_returns_without_a_write(tmp_path: Path) -> None:
+    """The store finds out by itself that it can write again."""
+    async with opened(tmp_path / "s") as store:
+        await in_writer(store, "PRAGMA query_only = 1")
+        assert "readonly" in str(await raises(UnavailableError, store.create("/a", b"")))
+        assert store.healthy()
+        await in_writer(store, "PRAGMA query_only = 0")
+        await Subject(store=store, reactor=reactor).until(lambda: not store.healthy())
+        assert await store.create("/a", b"") == 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_history_is_bounded_by_number(tmp_path: Path) -> None:
+    """More history than asked for is forgotten while writing goes on, and the file gets no bigger for it."""
+    async with opened(tmp_path / "s", history_events=100, recent_events=10) as store:
+        revision = await store.create("/a", b"x" * 4000)
+        for _ in range(1000):
+            revision = await store.update("/a", b"y" * 4000, expected=revision)
+        await Subject(store=store, reactor=reactor).until(lambda: store.revision - store.compacted <= 125)
+        await store.compact(store.revision)
+        assert (await in_writer(store, "SELECT count(*) FROM log"))[0][0] == 1
+        assert (await in_writer(store, "PRAGMA freelist_count"))[0][0] == 0
+        assert (await in_writer(store, "PRAGMA page_count"))[0][0] < 20
+
+
+@pytest_twisted.ensureDeferred
+async def test_history_is_bounded_by_age(tmp_path: Path) -> None:
+    """What is older than the history's length is forgotten at the next interval."""
+    async with opened(tmp_path / "s", compaction_interval=0.02, history_seconds=0.05) as store:
+        for i in range(5):
+            await store.create(f"/{i}", b"")
+        await Subject(store=store, reactor=reactor).until(lambda: store.compacted == store.revision)
+        assert len((await store.range("/")).items) == 5
+
+
+@pytest_twisted.ensureDeferred
+async def test_backup_and_restore_under_load(tmp_path: Path) -> None:
+    """A backup made while writes go on is one moment of the store; restored, it goes on with later revisions."""
+    async with opened(tmp_path / "s") as store:
+        writes = []
+        for i in range(300):
+            writes.append(ensureDeferred(store.create(f"/{i:03}", b"x" * 1000)))
+            if i == 100:
+                copying = ensureDeferred(store.backup(tmp_path / "copy"))
+            await deferLater(reactor, 0)
+        for write in writes:
+            await write
+        revision = await copying
+        assert stat.S_IMODE(os.stat(tmp_path / "copy").st_mode) == 0o600
+        await raises(StoreError, store.backup(tmp_path / "copy"))
+        with pytest.raises(StoreLockedError):
+            restore(str(tmp_path / "copy"), str(tmp_path / "s"))
+    assert restore(str(tmp_path / "copy"), str(tmp_path / "s")) == revision + 1_000_000
+    async with opened(tmp_path / "s") as store:
+        found = await store.range("/")
+        assert [item.key for item in found.items] == [f"/{i:03}" for i in range(revision - 1)]
+        assert found.revision == revision + 1_000_000
+        seen = Seen()
+        seen.watch(store, "/", revision)
+        await Subject(store=store, reactor=reactor).until(lambda: bool(seen.ends))
+        assert isinstance(seen.ends[0], CompactedError)
+    assert (tmp_path / "s.replaced").exists()
+    with pytest.raises(StoreError):
+        restore(str(tmp_path / "none"), str(tmp_path / "t"))
