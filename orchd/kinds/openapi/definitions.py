@@ -1,0 +1,391 @@
+"""Schemas as OpenAPI v2 and v3 publish them: one definition per named struct, custom kinds included.
+
+A definition lists properties by name, required members in table order, and the ``x-`` extensions from which clients
+learn how to merge. Values are plain JSON data and shared between documents: never to be changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from orchd.dialect import Dialect
+from orchd.kinds.catalog import Catalog, Resource, group_version
+from orchd.kinds.ir import Field, Type
+from orchd.kinds.openapi.registered import registered_versions
+
+Json = dict[str, Any]
+
+V2_ROOT: Final = "#/definitions/"
+V3_ROOT: Final = "#/components/schemas/"
+
+_META: Final = "io.{abbr}.apimachinery.pkg.apis.meta.v1."
+_SCHEMAS: Final = "io.{abbr}.apiextensions-apiserver.pkg.apis.apiextensions.v1."
+
+#: Types whose JSON form is their own: name template and schema. Kinds of `Type` and how they are published.
+SPECIAL: Final[dict[str, tuple[str, Json]]] = {
+    "quantity": ("io.{abbr}.apimachinery.pkg.api.resource.Quantity", {"type": "string"}),
+    "int-or-string": (
+        "io.{abbr}.apimachinery.pkg.util.intstr.IntOrString",
+        {"type": "string", "format": "int-or-string"},
+    ),
+    "time": (_META + "Time", {"type": "string", "format": "date-time"}),
+    "microtime": (_META + "MicroTime", {"type": "string", "format": "date-time"}),
+    "duration": (_META + "Duration", {"type": "string"}),
+    "raw": ("io.{abbr}.apimachinery.pkg.runtime.RawExtension", {"type": "object"}),
+    "fieldsv1": (_META + "FieldsV1", {"type": "object"}),
+    "any": (_SCHEMAS + "JSON", {}),
+}
+
+_PLAIN: Final[dict[str, Json]] = {
+    "string": {"type": "string"},
+    "bool": {"type": "boolean"},
+    "bytes": {"type": "string", "format": "byte"},
+    "int32": {"type": "integer", "format": "int32"},
+    "int64": {"type": "integer", "format": "int64"},
+    "uint32": {"type": "integer", "format": "int64"},
+    "uint64": {"type": "integer", "format": "int64"},
+    "int64ns": {"type": "integer", "format": "int64"},
+    "number": {"type": "number", "format": "double"},
+}
+#: In a custom kind the format is what its author wrote, or none.
+_CUSTOM: Final[dict[str, Json]] = {
+    **{kind: {"type": schema["type"]} for kind, schema in _PLAIN.items()},
+    "quantity": {"type": "string"},
+    "time": {"type": "string"},
+    "microtime": {"type": "string"},
+    "duration": {"type": "string"},
+    "raw": {"type": "object"},
+    "fieldsv1": {"type": "object"},
+    "any": {},
+}
+_UNION_WORDS: Final = ("allOf", "anyOf", "oneOf", "not")
+
+#: Structs with a metadata member that are parts of objects, not objects.
+_TEMPLATES: Final = frozenset(("JobTemplateSpec", "PodTemplateSpec", "PersistentVolumeClaimTemplate"))
+#: Types without metadata that carry apiVersion and kind all the same.
+_BARE_OBJECTS: Final = frozenset(
+    f"meta/v1.{name}" for name in ("APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "DeleteOptions")
+)
+#: Types that every group version has.
+_EVERYWHERE: Final = frozenset(("meta/v1.DeleteOptions", "meta/v1.WatchEvent"))
+#: Served from every group, whatever the resources are.
+_ALWAYS: Final = tuple(
+    f"meta/v1.{name}"
+    for name in ("APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "DeleteOptions", "Patch", "Status", "WatchEvent")
+) + ("version.Info",)
+#: Definitions that say less than the table: JSON schema's own unions have no v2 form.
+_OPEN: Final = frozenset(
+    f"apiextensions/v1.{name}" for name in ("JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray")
+)
+#: Unions that release 1.23 declares: discriminator, and value of it by the member that it selects.
+_UNIONS: Final[dict[str, tuple[str, dict[str, str]]]] = {
+    "core/v1.SeccompProfile": ("type", {"localhostProfile": "LocalhostProfile"}),
+    **{
+        f"flowcontrol/{version}.{name}": union
+        for version in ("v1beta1", "v1beta2")
+        for name, union in (
+            ("LimitResponse", ("type", {"queuing": "Queuing"})),
+            ("PriorityLevelConfigurationSpec", ("type", {"limited": "Limited"})),
+            ("Subject", ("kind", {"group": "Group", "serviceAccount": "ServiceAccount", "user": "User"})),
+        )
+    },
+}
+
+_API_VERSION: Final[Json] = {"description": "Group and version of this representation.", "type": "string"}
+_KIND: Final[Json] = {"description": "What sort of object this is, in CamelCase.", "type": "string"}
+
+
+def definition_name(resource: Resource) -> str:
+    """The name of a resource's definition; that of a custom kind is its group in reverse, version and kind."""
+    if resource.type.definition:
+        return resource.type.definition
+    return ".".join([*reversed(resource.group.split(".")), resource.version, resource.kind])
+
+
+def list_definition_name(resource: Resource) -> str:
+    return definition_name(resource).removesuffix(resource.kind) + (resource.list_kind or resource.kind + "List")
+
+
+class Definitions:
+    """The definitions of one catalog, for references that start with `root` (`V2_ROOT` or `V3_ROOT`)."""
+
+    def __init__(self, catalog: Catalog, *, root: str = V2_ROOT) -> None:
+        self._catalog = catalog
+        self._dialect: Dialect = catalog.dialect
+        self._root = root
+        self._v3 = root == V3_ROOT
+        self._found: dict[str, Json] = {}
+        self._pending: list[Type] = []
+        dialect = self._dialect
+        self._special = {kind: (dialect(name), schema) for kind, (name, schema) in SPECIAL.items()}
+        self._x = dialect("x-{long}-")
+
+    def of(self, resources: Iterable[Resource]) -> dict[str, Json]:
+        """Name -> schema of everything that `resources` need, sorted by name."""
+        types = self._catalog.types
+        for name in _ALWAYS:
+            self._need(types.get(name))
+        for resource in resources:
+            if resource.custom:
+                self._custom_kind(resource)
+            else:
+                for type_ in builtin_types(self._catalog, resource):
+                    self._need(type_)
+        while self._pending:
+            type_ = self._pending.pop()
+            self._found[type_.definition] = self._struct_definition(type_)
+        return dict(sorted(self._found.items()))
+
+    def _need(self, type_: Type) -> None:
+        name = type_.definition
+        if name and name not in self._found:
+            self._found[name] = {}
+            self._pending.append(type_)
+
+    def _ref(self, kind: str) -> Json:
+        name, schema = self._special[kind]
+        self._found.setdefault(name, schema)
+        return {"$ref": self._root + name}
+
+    def _struct_definition(self, type_: Type) -> Json:
+        if type_.name in _OPEN:
+            return {}
+        out: Json = {"type": "object"}
+        required = [name for name, field in type_.fields.items() if field.required]
+        if required:
+            out["required"] = required
+        properties = {name: self._property(field) for name, field in type_.fields.items()}
+        object_ = is_object(type_)
+        if object_:
+            properties["apiVersion"] = _API_VERSION
+            properties["kind"] = _KIND
+        if properties:
+            out["properties"] = dict(sorted(properties.items()))
+        if object_ or type_.name in _EVERYWHERE:
+            out[self._x + "group-version-kind"] = list(self._group_version_kinds(type_))
+        if type_.atomic:
+            out[self._x + "map-type"] = "atomic"
+        union = _UNIONS.get(type_.name)
+        if union is not None:
+            out[self._x + "unions"] = [{"discriminator": union[0], "fields-to-discriminateBy": union[1]}]
+        return out
+
+    def _group_version_kinds(self, type_: Type) -> Iterator[Json]:
+        package, _, kind = type_.name.rpartition(".")
+        if type_.name in _EVERYWHERE:
+            for group, version in registered_versions(self._dialect):
+                yield {"group": group, "kind": kind, "version": version}
+        elif package == "meta/v1":
+            yield {"group": "", "kind": kind, "version": "v1"}
+        else:
+            module = self._catalog.types.module(package)
+            yield {"group": self._dialect(module.GROUP), "kind": kind, "version": module.VERSION}
+
+    def _property(self, field: Field) -> Json:
+        type_ = field.type
+        out = self.schema(type_)
+        more = self._extensions(type_)
+        if self._v3:
+            default = field.default if field.default is not None else _zero(field)
+            if "$ref" in out and (more or default is not None):
+                # A v3 reference stands alone: what is said beside it goes around it.
+                out = {"allOf": [out]}
+            if default is not None:
+                more = {"default": default, **more}
+        return {**out, **more} if more else out
+
+    def _extensions(self, type_: Type) -> Json:
+        x = self._x
+        more: Json = {}
+        if type_.list_keys:
+            more[x + "list-map-keys"] = list(type_.list_keys)
+        if type_.list_type:
+            more[x + "list-type"] = type_.list_type
+        if type_.atomic and type_.kind != "struct":
+            more[x + "map-type"] = "atomic"
+        if type_.merge_key:
+            more[x + "patch-merge-key"] = type_.merge_key
+        if type_.merge_strategies:
+            more[x + "patch-strategy"] = ",".join(sorted(type_.merge_strategies))
+        return more
+
+    def schema(self, type_: Type) -> Json:
+        """The schema of a value; named structs and the special types by reference."""
+        kind = type_.kind
+        plain = _PLAIN.get(kind)
+        if plain is not None:
+            return plain
+        if kind == "struct":
+            if not type_.definition:
+                return self.inline(type_)
+            self._need(type_)
+            return {"$ref": self._root + type_.definition}
+        if kind == "list":
+            return {"type": "array", "items": self._element(type_)}
+        if kind == "map":
+            return {"type": "object", "additionalProperties": self._element(type_)}
+        return self._ref(kind)
+
+    def _element(self, type_: Type) -> Json:
+        out = self.schema(type_.element)
+        if self._v3:
+            zero = _ZERO.get(type_.element.kind)
+            if "$ref" in out:
+                return {"allOf": [out], "default": {}} if type_.element.kind == "struct" else out
+            if zero is not None:
+                return {**out, "default": zero}
+        return out
+
+    # Custom kinds
+
+    def _custom_kind(self, resource: Resource) -> None:
+        dialect = self._dialect
+        name = definition_name(resource)
+        gvk = self._x + "group-version-kind"
+        own: Json = {"group": resource.group, "kind": resource.kind, "version": resource.version}
+        schema = self.inline(resource.type)
+        if schema.get(self._x + "preserve-unknown-fields") or "type" not in schema:
+            schema = {k: v for k, v in schema.items() if k == "description"} | {"type": "object"}
+        else:
+            properties = schema.get("properties", {})
+            schema = {**schema, "properties": dict(sorted({**properties, **self._identity()}.items()))}
+        self._found[name] = {**schema, gvk: [own]}
+        list_kind = resource.list_kind or resource.kind + "List"
+        self._need(self._catalog.types.get("meta/v1.ListMeta"))
+        self._found[list_definition_name(resource)] = {
+            "description": f"A list of {resource.kind}.",
+            "type": "object",
+            "required": ["items"],
+            "properties": {
+                "apiVersion": _API_VERSION,
+                "items": {"type": "array", "items": {"$ref": self._root + name}},
+                "kind": _KIND,
+                "metadata": {"$ref": self._root + dialect(_META) + "ListMeta"},
+            },
+            gvk: [{**own, "kind": list_kind}],
+        }
+        for sub in resource.subresources.values():
+            if sub.version:
+                for type_ in _subresource_types(self._catalog, sub.group, sub.version, sub.kind):
+                    self._need(type_)
+
+    def _identity(self) -> Json:
+        self._need(self._catalog.types.get("meta/v1.ObjectMeta"))
+        return {
+            "apiVersion": _API_VERSION,
+            "kind": _KIND,
+            "metadata": {"$ref": self._root + self._dialect(_META) + "ObjectMeta"},
+        }
+
+    def inline(self, type_: Type) -> Json:
+        """The schema of a custom kind's node, without references except for metadata.
+
+        Version 2 knows neither null nor unions of schemas, and clients that validate with it would refuse valid
+        objects: there a nullable node has no type, and ``allOf``, ``anyOf``, ``oneOf``, ``not`` are left out.
+        """
+        x = self._x
+        out: Json = {}
+        for word, value in (type_.constraints or {}).items():
+            if self._v3 or word not in _UNION_WORDS:
+                out[word] = value
+        if type_.preserve_unknown:
+            out[x + "preserve-unknown-fields"] = True
+        if type_.embedded_resource:
+            out[x + "embedded-resource"] = True
+        if type_.kind == "int-or-string":
+            out[x + "int-or-string"] = True
+            return out
+        if type_.enum and "enum" not in out:
+            out["enum"] = list(type_.enum)
+        if type_.nullable:
+            if not self._v3:
+                out.pop("format", None)
+                return out
+            out["nullable"] = True
+        out.update(self._extensions(type_))
+        if type_.atomic and type_.kind == "struct":
+            out[x + "map-type"] = "atomic"
+        if type_.preserve_unknown and not self._v3:
+            if type_.kind in ("struct", "map", "raw"):
+                out["type"] = "object"
+            return out
+        if type_.kind == "list":
+            return {**out, "type": "array", "items": self.inline(type_.element)}
+        if type_.kind == "map":
+            return {**out, "type": "object", "additionalProperties": self.inline(type_.element)}
+        if type_.kind == "struct":
+            return self._inline_struct(type_, out)
+        return {**_CUSTOM[type_.kind], **out}
+
+    def _inline_struct(self, type_: Type, out: Json) -> Json:
+        out = {**out, "type": "object"}
+        if type_.definition:
+            return self.schema(type_)
+        required = [name for name, field in type_.fields.items() if field.required]
+        if required and "required" not in out:
+            out["required"] = required
+        properties: Json = {}
+        for name, field in type_.fields.items():
+            schema = self.schema(field.type) if field.type.definition else self.inline(field.type)
+            if field.default is not None and "$ref" not in schema:
+                schema = {**schema, "default": field.default}
+            properties[name] = schema
+        if type_.embedded_resource:
+            properties.update(self._identity())
+        if properties:
+            out["properties"] = dict(sorted(properties.items()))
+        return out
+
+
+_ZERO: Final[dict[str, Any]] = {
+    "string": "", "bool": False, "int32": 0, "int64": 0, "uint32": 0, "uint64": 0, "int64ns": 0, "number": 0,
+}
+
+
+def _zero(field: Field) -> Any:
+    """What v3 publishes as the default of a member that is not a pointer: its empty value where that is sent."""
+    if field.ptr:
+        return None
+    if field.type.kind == "struct":
+        return {}
+    return _ZERO.get(field.type.kind) if field.required else None
+
+
+def is_object(type_: Type) -> bool:
+    """Does this struct carry apiVersion and kind?"""
+    if type_.name in _BARE_OBJECTS:
+        return True
+    metadata = type_.fields.get("metadata")
+    return (
+        metadata is not None
+        and metadata.type.name in ("meta/v1.ObjectMeta", "meta/v1.ListMeta")
+        and type_.name.rpartition(".")[2] not in _TEMPLATES
+    )
+
+
+def builtin_types(catalog: Catalog, resource: Resource) -> Iterator[Type]:
+    """The types that requests for a built-in resource carry: its own, its list's, its subresources'."""
+    yield resource.type
+    package = resource.type.name.rpartition(".")[0]
+    if "list" in resource.verbs:
+        yield catalog.types.get(f"{package}.{resource.list_kind}")
+    for sub in resource.subresources.values():
+        group, version = (sub.group, sub.version) if sub.version else (resource.group, resource.version)
+        yield from _subresource_types(catalog, group, version, sub.kind)
+
+
+def _subresource_types(catalog: Catalog, group: str, version: str, kind: str) -> Iterator[Type]:
+    if kind.endswith("Options"):
+        return
+    yield catalog.types.get(f"{package_of(group, version)}.{kind}")
+
+
+def package_of(group: str, version: str) -> str:
+    """The name of the type table of a built-in group version: ``rbac/v1``."""
+    return f"{group.partition('.')[0] or 'core'}/{version}"
+
+
+def resources_in(catalog: Catalog, api_version: str) -> tuple[Resource, ...]:
+    """The resources of an apiVersion."""
+    return tuple(r for r in catalog.resources if group_version(r.group, r.version) == api_version)

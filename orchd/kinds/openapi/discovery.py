@@ -1,0 +1,185 @@
+"""The discovery documents of a catalog: which groups, versions and resources there are, as JSON data.
+
+Shapes: APIVersions, APIGroupList, APIGroup, APIResourceList and RootPaths of ``meta/v1``, and version.Info
+(specification, "API discovery"). Everything here is pure; whoever serves a document encodes and keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from orchd.kinds.catalog import Catalog, Group, Resource, Subresource, group_version
+
+Json = dict[str, Any]
+
+#: Verbs of a custom kind are listed in this order; those of built-in kinds alphabetically.
+CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+
+
+def api_versions(catalog: Catalog, server_address: str) -> Json:
+    """``/api``: the versions of the group without a name. `server_address` is ``host:port``, the same for every client."""
+    core = catalog.group("")
+    return {
+        "kind": "APIVersions",
+        "versions": list(core.versions) if core else [],
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": server_address}],
+    }
+
+
+def api_group_list(catalog: Catalog) -> Json:
+    """``/apis``: every named group in priority order."""
+    return {
+        "kind": "APIGroupList",
+        "apiVersion": "v1",
+        "groups": [_group(group) for group in catalog.groups if group.name],
+    }
+
+
+def api_group(catalog: Catalog, name: str) -> Json | None:
+    """``/apis/NAME``, None when the group is not served."""
+    group = catalog.group(name) if name else None
+    return None if group is None else {"kind": "APIGroup", "apiVersion": "v1", **_group(group)}
+
+
+def _group(group: Group) -> Json:
+    return {
+        "name": group.name,
+        "versions": [_version(group.name, version) for version in group.versions],
+        "preferredVersion": _version(group.name, group.preferred),
+    }
+
+
+def _version(group: str, version: str) -> Json:
+    return {"groupVersion": group_version(group, version), "version": version}
+
+
+def api_resource_list(catalog: Catalog, group: str, version: str) -> Json | None:
+    """``/api/v1`` or ``/apis/GROUP/VERSION``: resources and subresources; None when that version is not served.
+
+    Built-in resources are listed by path (so is ``pods/log`` after ``pods``), custom ones in the catalog's order.
+    """
+    served = catalog.group(group)
+    if served is None or version not in served.versions:
+        return None
+    listed = catalog.in_version(group, version)
+    builtin: list[Json] = []
+    custom: list[Json] = []
+    for resource in listed:
+        (custom if resource.custom else builtin).extend(api_resources(resource))
+    builtin.sort(key=lambda entry: str(entry["name"]))
+    out: Json = {"kind": "APIResourceList"}
+    if group:
+        out["apiVersion"] = "v1"
+    out["groupVersion"] = group_version(group, version)
+    out["resources"] = builtin + custom
+    return out
+
+
+def api_resources(resource: Resource) -> list[Json]:
+    """The APIResource of a resource and of each of its subresources."""
+    entry: Json = {
+        "name": resource.plural,
+        "singularName": resource.singular,
+        "namespaced": resource.namespaced,
+        "kind": resource.kind,
+        "verbs": _verbs(resource),
+    }
+    if resource.short_names:
+        entry["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        entry["categories"] = list(resource.categories)
+    if resource.stored:
+        entry["storageVersionHash"] = resource.storage_version_hash
+    return [entry, *(_subresource(resource, sub) for sub in resource.subresources.values())]
+
+
+def _verbs(resource: Resource) -> list[str]:
+    if resource.custom:
+        return [verb for verb in CUSTOM_VERBS if verb in resource.verbs]
+    return sorted(resource.verbs)
+
+
+def _subresource(resource: Resource, sub: Subresource) -> Json:
+    entry: Json = {
+        "name": f"{resource.plural}/{sub.name}",
+        "singularName": "",
+        "namespaced": resource.namespaced,
+    }
+    if sub.version:
+        entry["group"] = sub.group
+        entry["version"] = sub.version
+        if not sub.group:
+            del entry["group"]
+    entry["kind"] = sub.kind
+    entry["verbs"] = sorted(sub.verbs)
+    return entry
+
+
+#: Paths outside the API groups, as templates; health checks are added per endpoint.
+ROOT_PATHS = (
+    "/.well-known/openid-configuration",
+    "/api",
+    "/apis",
+    "/apis/",
+    "/healthz",
+    "/livez",
+    "/logs",
+    "/metrics",
+    "/openapi/v2",
+    "/openid/v1/jwks",
+    "/readyz",
+    "/version",
+)
+
+
+def root_paths(
+    catalog: Catalog,
+    *,
+    healthz: Iterable[str] = (),
+    livez: Iterable[str] = (),
+    readyz: Iterable[str] = (),
+    more: Iterable[str] = (),
+    without: Iterable[str] = (),
+) -> Json:
+    """``/``: every path that a client may start from, sorted.
+
+    `healthz`, `livez` and `readyz` are names of checks (``ping``, ``poststarthook/...``); `more` are further whole
+    paths and `without` paths that this server does not have.
+    """
+    paths = set(ROOT_PATHS)
+    for group in catalog.groups:
+        base = f"/apis/{group.name}" if group.name else "/api"
+        paths.add(base)
+        paths.update(f"{base}/{version}" for version in group.versions)
+    for endpoint, checks in (("healthz", healthz), ("livez", livez), ("readyz", readyz)):
+        paths.update(f"/{endpoint}/{check}" for check in checks)
+    paths.update(more)
+    paths.difference_update(without)
+    return {"paths": sorted(paths)}
+
+
+def version_info(
+    *,
+    git_version: str = "v1.23.17",
+    git_commit: str = "",
+    build_date: str = "1970-01-01T00:00:00Z",
+    implementation: Sequence[str] = ("python", "cpython", "linux/amd64"),
+) -> Json:
+    """``/version``. `git_version` is the release whose API this is; clients decide by it what they may ask for.
+
+    `implementation` is language version, compiler and platform, which the API calls goVersion, compiler, platform.
+    """
+    major, minor = git_version.lstrip("v").split(".")[:2]
+    language, compiler, platform = implementation
+    return {
+        "major": major,
+        "minor": minor,
+        "gitVersion": git_version,
+        "gitCommit": git_commit,
+        "gitTreeState": "clean",
+        "buildDate": build_date,
+        "goVersion": language,
+        "compiler": compiler,
+        "platform": platform,
+    }

@@ -1,0 +1,31 @@
+"""The OpenAPI v2 (Swagger 2.0) document of a catalog, as JSON data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchd.kinds.catalog import Catalog
+from orchd.kinds.openapi.definitions import Definitions
+from orchd.kinds.openapi.paths import Paths
+
+
+def document(catalog: Catalog, *, title: str = "", version: str = "v1.23.17") -> dict[str, Any]:
+    """Everything that is served, all of it new data except for shared leaves: not to be changed.
+
+    `version` is the release that ``/version`` names. The title defaults to the dialect's word.
+    """
+    return {
+        "swagger": "2.0",
+        "info": {"title": title or catalog.dialect("{Long}"), "version": version},
+        "paths": Paths(catalog).all(),
+        "definitions": Definitions(catalog).of(catalog.resources),
+        "securityDefinitions": {
+            "BearerToken": {
+                "description": "Bearer Token authentication",
+                "type": "apiKey",
+                "name": "authorization",
+                "in": "header",
+            }
+        },
+        "security": [{"BearerToken": []}],
+    }
