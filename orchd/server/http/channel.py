@@ -1,0 +1,489 @@
+"""One HTTP/1.1 connection: bytes in, requests to the pipeline in order, answers out.
+
+Lives above any Twisted transport (`tls.py` has two with TLS). Its own parser, because measurement said so and because
+the reference takes any token as a method, which llhttp does not: the header block of a connection's requests hardly
+ever changes, so that comparing it with the last one costs less than any parser.
+
+The connection's life, one row per state::
+
+    state      reads                        leaves when
+    HEAD       a request head               it is complete -> BUSY; unreadable -> CLOSING
+    BUSY       the body; later requests     the answer is written -> HEAD, or DRAIN when body is left, or CLOSING
+               wait in the buffer
+    DRAIN      the rest of the body         it has ended -> HEAD; too long -> CLOSING
+    CLOSING    and discards, for a while    the client closes, or time is up
+    TAKEN      for the protocol that took   never
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+from typing import Protocol as Shape
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IProtocol, IPushProducer, ITransport
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from orchd.server.authn.interfaces import Credentials
+from orchd.server.http.answers import BODILESS, CONTINUE, head, refusal
+from orchd.server.http.bodies import ArrivingBody, NoBody
+from orchd.server.http.heads import BadHead, Fields, Target, parse_fields, parse_line
+from orchd.server.http.peers import certificate_chain, remote_address
+from orchd.server.http.sinks import ChunkSink
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.txkit.coroutines import enter
+
+if TYPE_CHECKING:
+    from orchd.server.http.factory import ApiServerFactory
+
+HEAD, BUSY, DRAIN, CLOSING, TAKEN, GONE = range(6)
+_END = b"\r\n\r\n"
+_NO_BODY = NoBody()
+#: Bodies up to this size are joined with their head, so that both leave in one TLS record and one packet train.
+_JOIN = 64 << 10
+#: How long the rest of what was no request is taken before the connection is closed.
+_REFUSED = 0.5
+
+
+class Transport(Shape):
+    """What the channel asks of its transport."""
+
+    def write(self, data: bytes) -> None: ...
+    def writeSequence(self, data: list[bytes]) -> None: ...
+    def loseConnection(self) -> None: ...
+    def abortConnection(self) -> None: ...
+    def registerProducer(self, producer: Any, streaming: bool) -> None: ...
+    def unregisterProducer(self) -> None: ...
+    def pauseProducing(self) -> None: ...
+    def resumeProducing(self) -> None: ...
+
+
+@implementer(IPushProducer)
+class HttpChannel(Protocol):
+    """See the module. Made by `ApiServerFactory`; `paused` is true while the transport wants no more data."""
+
+    _log = Logger()
+
+    def __init__(self, factory: ApiServerFactory) -> None:
+        self._factory = factory
+        self._limits = factory.limits
+        self.state = HEAD
+        #: When the state began, as far as timeouts care.
+        self.since = factory.clock.seconds()
+        self.paused = False
+        self.paused_since = 0.0
+        self._buffer = b""
+        #: How much of `_buffer` is known to hold no end of a head.
+        self._searched = 0
+        self._reading = True
+        self._block: bytes | None = None
+        self._fields: Fields | None = None
+        self._body: ArrivingBody | None = None
+        self._told_continue = True
+        self._request: Target | None = None
+        self._keep = True
+        self._gzip = False
+        self._running: Deferred[Any] | None = None
+        self._serial = 0
+        self._sink: ChunkSink | None = None
+        self._stream: Any = None
+        self._taker: IProtocol | None = None
+        self._fresh = True
+        self._certificates: tuple[bytes, ...] = ()
+        self._remote = ""
+        self._advancing = False
+
+    # -- the transport's side -------------------------------------------------------------------------------------
+
+    def connectionMade(self) -> None:
+        self._transport = cast(Transport, self.transport)
+        self._remote = remote_address(self.transport)
+        self._transport.registerProducer(self, True)
+        self._factory.opened(self)
+
+    def dataReceived(self, data: bytes) -> None:
+        if self._fresh:
+            # The handshake is over when the first byte arrives, not earlier.
+            self._fresh = False
+            self._certificates = certificate_chain(self.transport)
+        if self.state == CLOSING:
+            return
+        if self.state == TAKEN:
+            if self._taker is None:
+                self._buffer += data
+            else:
+                self._taker.dataReceived(data)
+            return
+        body = self._body
+        if body is not None and not body.complete:
+            data = body.feed(data)
+            self._watch_reading()
+            if not data:
+                if self.state == DRAIN and body.complete:
+                    self._advance()
+                return
+        if not self._buffer:
+            self._buffer = data
+            if self.state == HEAD and not self._advancing:
+                self.since = self._factory.clock.seconds()
+        else:
+            self._buffer += data
+        self._advance()
+        self._watch_reading()
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        state, self.state = self.state, GONE
+        self._factory.closed(self)
+        if state == TAKEN:
+            if self._taker is not None:
+                self._taker.connectionLost(reason)
+            return
+        self._buffer = b""
+        if self._sink is not None:
+            self._end_stream()
+        if self._body is not None:
+            self._body.lost()
+        if self._running is not None:
+            # Reads end here; a write is shielded by the pipeline and goes on.
+            self._running.cancel()
+
+    def pauseProducing(self) -> None:
+        self.paused = True
+        self.paused_since = self._factory.clock.seconds()
+
+    def resumeProducing(self) -> None:
+        self.paused = False
+        if self._sink is not None:
+            self._sink.drained()
+
+    def stopProducing(self) -> None:
+        """The transport is going away; connectionLost follows."""
+
+    # -- requests -------------------------------------------------------------------------------------------------
+
+    def _advance(self) -> None:
+        """Go on with what is in the buffer, as far as it goes. Answers that come at once are answered in this loop."""
+        if self._advancing:
+            return
+        self._advancing = True
+        try:
+            while self._step():
+                pass
+        finally:
+            self._advancing = False
+
+    def _step(self) -> bool:
+        if self.state == DRAIN:
+            body = self._body
+            if body is not None and not body.complete:
+                return False
+            self._body = None
+            self.state = HEAD
+            self.since = self._factory.clock.seconds()
+        if self.state != HEAD or not self._buffer:
+            return False
+        data = self._buffer
+        if self._searched == 0 and data[:2] == b"\r\n":
+            # An empty line before a request is skipped (RFC 9112, 2.2).
+            self._buffer = data[2:]
+            return True
+        end = data.find(_END, max(0, self._searched - 3))
+        if end < 0 or end > self._limits.head:
+            if end >= 0 or len(data) > self._limits.head:
+                self._refuse(BadHead(431))
+            elif data.count(b"\n", self._searched) != data.count(b"\r\n", max(0, self._searched - 1)):
+                self._refuse(BadHead(400))
+            else:
+                self._searched = len(data)
+            return False
+        self._searched = 0
+        self._buffer = data[end + 4 :]
+        try:
+            self._begin(data[:end])
+        except BadHead as bad:
+            self._refuse(bad)
+        return self.state in (HEAD, DRAIN)
+
+    def _begin(self, text: bytes) -> None:
+        """Hand the request with this head to the pipeline."""
+        line, _, block = text.partition(b"\r\n")
+        target = parse_line(line)
+        if block == self._block:
+            fields = self._fields
+            assert fields is not None
+        else:
+            fields = parse_fields(block, modern=target.modern)
+            if target.modern:
+                self._block, self._fields = block, fields
+        factory = self._factory
+        now = factory.clock.seconds()
+        body: ArrivingBody | None = None
+        if fields.length != 0:
+            body = ArrivingBody(fields.length, self._body_wanted)
+            self._told_continue = not fields.expects_continue
+            if self._buffer:
+                self._buffer = body.feed(self._buffer)
+        self._body = body
+        self._request = target
+        self._gzip = fields.gzip
+        self._keep = fields.keep_alive is not False if target.modern else fields.keep_alive is True
+        self.state = BUSY
+        self.since = now
+        self._serial += 1
+        request = Request(
+            method=target.method,
+            path=target.path,
+            raw_path=target.raw_path,
+            query=target.query,
+            headers=fields.headers,
+            body=_NO_BODY if body is None else body,
+            credentials=Credentials(
+                headers=fields.headers, certificates=self._certificates, remote=self._remote, path=target.path
+            ),
+            received=now,
+            hijack=self._take_over,
+        )
+        self._running = enter(factory.pipeline.handle(request), self._answer, self._failed)
+
+    def _body_wanted(self) -> None:
+        if not self._told_continue:
+            self._told_continue = True
+            self._transport.write(CONTINUE)
+        self._watch_reading()
+
+    def _watch_reading(self) -> None:
+        """Stop reading while more waits than we want to keep; go on when it is less."""
+        if self.state in (CLOSING, TAKEN, GONE):
+            reading = self.state != GONE
+        else:
+            waiting = len(self._buffer)
+            if self._body is not None and not self._body.wanted:
+                waiting += self._body.size
+            reading = self.state == HEAD or waiting <= self._limits.read_ahead
+        if reading != self._reading:
+            self._reading = reading
+            if reading:
+                self._transport.resumeProducing()
+            elif self.state != GONE:
+                self._transport.pauseProducing()
+
+    def _refuse(self, bad: BadHead) -> None:
+        """Answer what is no request, and end the connection: nobody knows where the next one begins."""
+        self.state = BUSY
+        self._keep = False
+        self._transport.write(refusal(bad))
+        self._linger(_REFUSED)
+
+    # -- answers --------------------------------------------------------------------------------------------------
+
+    def _failed(self, failure: Failure) -> None:
+        """The pipeline answers everything itself; what arrives here is the end of a cancelled request, or a bug."""
+        self._running = None
+        if self.state in (GONE, TAKEN):
+            if not failure.check(CancelledError):
+                self._log.failure("a request failed after its client had gone", failure=failure)
+            return
+        self._log.failure("the pipeline failed", failure=failure)
+        if self.state == BUSY and self._sink is None:
+            self._keep = False
+            text = b"Internal Server Error\n"
+            self._write(Response(code=500, content_type="text/plain; charset=utf-8"), text, len(text))
+        else:
+            self.abort()
+
+    def _answer(self, response: Response) -> None:
+        self._running = None
+        if self.state != BUSY:
+            stream = response.stream
+            if stream is not None:
+                stream.stop()
+            return
+        if response.stream is not None:
+            self._answer_stream(response)
+            return
+        body = response.body
+        size = len(body) if isinstance(body, bytes) else sum(map(len, body))
+        if size > self._limits.gzip_above and self._gzip and not _has(response, "content-encoding"):
+            compressing = self._factory.compress([body] if isinstance(body, bytes) else body)
+            compressing.addCallback(self._answer_compressed, response)
+            compressing.addErrback(self._failed)
+            return
+        self._write(response, body, size)
+
+    def _answer_compressed(self, pieces: list[bytes], response: Response) -> None:
+        if self.state == BUSY:
+            response.headers = [*response.headers, ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
+            self._write(response, pieces, sum(map(len, pieces)))
+
+    def _write(self, response: Response, body: bytes | list[bytes], size: int) -> None:
+        """Send a complete answer and go on."""
+        bodiless = response.code in BODILESS
+        framing = "" if bodiless else f"Content-Length: {size}\r\n"
+        try:
+            text = head(response, framing + self._connection(), self._factory.date.at(self._factory.clock.seconds()))
+        except ValueError:
+            self._failed(Failure())
+            return
+        target = self._request
+        if bodiless or not size or (target is not None and target.method == "HEAD"):
+            self._transport.write(text)
+        elif size <= _JOIN:
+            self._transport.write(text + body if isinstance(body, bytes) else b"".join((text, *body)))
+        else:
+            self._transport.writeSequence([text, body] if isinstance(body, bytes) else [text, *body])
+        self._finished()
+
+    def _connection(self) -> str:
+        """The Connection line, if one is needed, after deciding whether another request can follow."""
+        body = self._body
+        if self._factory.stopping or (
+            body is not None
+            and (
+                body.broken
+                or not self._told_continue
+                or (not body.complete and (body.chunked or body.left > self._limits.discard))
+            )
+        ):
+            self._keep = False
+        if not self._keep:
+            return "Connection: close\r\n"
+        return "" if self._request is None or self._request.modern else "Connection: keep-alive\r\n"
+
+    def _answer_stream(self, response: Response) -> None:
+        target = self._request
+        assert target is not None
+        if not target.modern:
+            self._keep = False
+        framing = ("Transfer-Encoding: chunked\r\n" if target.modern else "") + self._connection()
+        try:
+            text = head(response, framing, self._factory.date.at(self._factory.clock.seconds()))
+        except ValueError:
+            response.stream.stop()
+            self._failed(Failure())
+            return
+        self._transport.write(text)
+        if target.method == "HEAD":
+            response.stream.stop()
+            self._finished()
+            return
+        self._stream = response.stream
+        self._sink = ChunkSink(self, self._factory.chunks, raw=not target.modern)
+        response.stream.start(self._sink)
+
+    def send(self, data: bytes) -> None:
+        """For the sink: write now."""
+        self._transport.write(data)
+
+    def stream_finished(self) -> None:
+        """For the sink: the last byte of a streamed answer has been written."""
+        self._sink = None
+        self._stream = None
+        self._finished()
+
+    def _end_stream(self) -> None:
+        """Nobody takes the stream any longer."""
+        sink, stream = self._sink, self._stream
+        self._sink = self._stream = None
+        if sink is not None:
+            sink.lost()
+        if stream is not None:
+            stream.stop()
+
+    def _finished(self) -> None:
+        """An answer has been written: what comes next on this connection?"""
+        body = self._body
+        if not self._keep:
+            self._linger(self._limits.linger if body is not None and not body.complete else 0)
+            return
+        self._request = None
+        self.since = self._factory.clock.seconds()
+        if body is not None and not body.complete:
+            body.discard()
+            self.state = DRAIN
+        else:
+            self._body = None
+            self.state = HEAD
+        if not self._reading:
+            self._watch_reading()
+        if self._buffer and not self._advancing:
+            self._advance()
+
+    # -- ends -----------------------------------------------------------------------------------------------------
+
+    def _linger(self, seconds: float) -> None:
+        """Close, after having taken what the client still sends: closing on unread bytes would reset the connection,
+        and the client might never see the answer."""
+        self.state = CLOSING
+        self._buffer = b""
+        self._watch_reading()
+        if seconds:
+            self._factory.clock.callLater(seconds, self._close)
+        else:
+            self._transport.loseConnection()
+
+    def _close(self) -> None:
+        if self.state == CLOSING:
+            self._transport.loseConnection()
+
+    def abort(self) -> None:
+        """Cut the connection."""
+        if self.state != GONE:
+            self._transport.abortConnection()
+
+    def check(self, now: float) -> None:
+        """Called every second or so: end what takes too long."""
+        limits = self._limits
+        if self.paused and now - self.paused_since > limits.stall_timeout:
+            self.abort()
+        elif self.state == HEAD:
+            if now - self.since > (limits.head_timeout if self._buffer or not self._serial else limits.idle_timeout):
+                self._linger(0)
+        elif self.state == DRAIN and now - self.since > limits.head_timeout:
+            self.abort()
+
+    def stop(self) -> None:
+        """The server stops: end when idle, at once; else after the answer that is under way. Streams end now."""
+        self._keep = False
+        if self.state in (HEAD, DRAIN):
+            self._linger(0)
+        elif self._sink is not None:
+            sink, stream = self._sink, self._stream
+            if stream is not None:
+                stream.stop()
+            sink.finish()
+
+    def _take_over(self) -> Takeover:
+        """`Request.hijack`: the pipeline's answer will be ignored, the connection is the caller's."""
+        if self.state != BUSY or self._sink is not None:
+            raise RuntimeError("the request has been answered")
+        self.state = TAKEN
+        self._watch_reading()
+        self._transport.unregisterProducer()
+        self._factory.closed(self)
+        return Takeover(self, self._transport)
+
+    def _hand_over(self, taker: IProtocol) -> None:
+        self._taker = taker
+        taker.makeConnection(cast(ITransport, self._transport))
+        data, self._buffer = self._buffer, b""
+        if data:
+            taker.dataReceived(data)
+
+
+class Takeover:
+    """A connection after its request: write the answer's head to `transport`, then `to` a protocol of your own."""
+
+    def __init__(self, channel: HttpChannel, transport: Transport) -> None:
+        self._channel = channel
+        self.transport = transport
+
+    def to(self, protocol: IProtocol) -> None:
+        """From now on `protocol` gets what arrives, beginning with what has arrived already, and the connection's end."""
+        self._channel._hand_over(protocol)
+
+
+def _has(response: Response, name: str) -> bool:
+    return any(key.lower() == name for key, _ in response.headers)

@@ -1,0 +1,101 @@
+"""The protocol factory of the API server: what all connections share, and their orderly end."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from twisted.internet.defer import Deferred, TimeoutError, execute
+from twisted.internet.interfaces import IAddress, IReactorThreads, IReactorTime
+from twisted.internet.protocol import Factory
+from twisted.internet.task import LoopingCall
+from twisted.internet.threads import deferToThreadPool
+from twisted.logger import Logger
+
+from orchd.server.http.answers import DateHeader, compress
+from orchd.server.http.channel import HttpChannel
+from orchd.server.http.limits import Limits
+from orchd.server.http.sinks import ChunkCache
+from orchd.server.pipeline.interfaces import IPipeline
+from orchd.txkit.timeouts import within
+
+#: How often connections are asked whether they have been waiting for too long.
+_SWEEP = 1.0
+
+
+class ApiServerFactory(Factory):
+    """Makes an `HttpChannel` for each connection and ends all of them.
+
+    `clock` is the reactor, or a Clock in tests; where it has threads, large answers are compressed in one of them.
+    """
+
+    noisy = False
+    _log = Logger()
+
+    def __init__(self, pipeline: IPipeline, clock: IReactorTime, limits: Limits | None = None) -> None:
+        self.pipeline = pipeline
+        self.clock = clock
+        self.limits = limits or Limits()
+        self.date = DateHeader()
+        self.chunks = ChunkCache()
+        self.stopping = False
+        self._channels: dict[HttpChannel, None] = {}
+        self._sweeping = LoopingCall(self._sweep)
+        self._sweeping.clock = clock
+        self._empty: list[Deferred[None]] = []
+        self._threads: Any = clock if IReactorThreads.providedBy(clock) else None
+
+    def __len__(self) -> int:
+        """Connections that are open."""
+        return len(self._channels)
+
+    def buildProtocol(self, addr: IAddress | None) -> HttpChannel | None:
+        if self.stopping:
+            return None
+        channel = HttpChannel(self)
+        channel.factory = self
+        return channel
+
+    def opened(self, channel: HttpChannel) -> None:
+        """For channels: a connection has been made."""
+        self._channels[channel] = None
+        if not self._sweeping.running:
+            self._sweeping.start(_SWEEP, now=False)
+
+    def closed(self, channel: HttpChannel) -> None:
+        """For channels: a connection has ended, or somebody else owns it now. Idempotent."""
+        self._channels.pop(channel, None)
+        if not self._channels:
+            if self._sweeping.running:
+                self._sweeping.stop()
+            waiting, self._empty = self._empty, []
+            for one in waiting:
+                one.callback(None)
+
+    def _sweep(self) -> None:
+        now = self.clock.seconds()
+        for channel in list(self._channels):
+            channel.check(now)
+
+    def compress(self, pieces: list[bytes]) -> Deferred[list[bytes]]:
+        """For channels: gzip, off the reactor's thread where there are others."""
+        if self._threads is None:
+            return cast("Deferred[list[bytes]]", execute(compress, pieces))
+        return deferToThreadPool(self._threads, self._threads.getThreadPool(), compress, pieces)
+
+    async def stop(self, grace: float) -> None:
+        """End all connections: idle ones at once, streams with their last chunk, requests when they are answered.
+        What is left after `grace` seconds is cut off."""
+        self.stopping = True
+        for channel in list(self._channels):
+            channel.stop()
+        if not self._channels:
+            return
+        waiting: Deferred[None] = Deferred(lambda _: None)
+        self._empty.append(waiting)
+        try:
+            await within(waiting, grace, self.clock)
+        except TimeoutError:
+            self._log.info("cutting {count} connections off", count=len(self._channels))
+        finally:
+            for channel in list(self._channels):
+                channel.abort()

@@ -1,0 +1,448 @@
+"""A connection turns bytes into requests in order, and keeps its limits."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+
+import pytest
+from http_doubles import Answer, Paths, read_answers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.internet.task import Clock
+from twisted.internet.testing import StringTransport
+from twisted.python.failure import Failure
+
+from orchd.server.http.channel import GONE
+from orchd.server.http.factory import ApiServerFactory
+from orchd.server.http.limits import Limits
+from orchd.server.pipeline.interfaces import Request, Response, StreamEnded
+from orchd.txkit.coroutines import start
+
+GET = b"GET %b HTTP/1.1\r\nHost: h\r\n\r\n"
+
+
+class Wire:
+    """One connection to a server on a clock."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.clock = Clock()
+        self.clock.advance(1_000_000)
+        self.paths = Paths()
+        self.factory = ApiServerFactory(self.paths, self.clock, limits)
+        self.connect()
+
+    def connect(self) -> None:
+        channel = self.factory.buildProtocol(None)
+        assert channel is not None
+        self.channel = channel
+        self.transport = StringTransport()
+        channel.makeConnection(self.transport)
+
+    def send(self, *data: bytes) -> None:
+        for piece in data:
+            self.channel.dataReceived(piece)
+
+    def answers(self, *, bodiless: int = 0) -> list[Answer]:
+        """The answers since the last call."""
+        wire = self.transport.value()
+        self.transport.clear()
+        return read_answers(wire, bodiless=bodiless)
+
+    def lose(self) -> None:
+        self.channel.connectionLost(connectionDone)
+
+    @property
+    def closed(self) -> bool:
+        return self.transport.disconnecting or self.transport.disconnected
+
+
+def _post(path: bytes, body: bytes, *headers: bytes) -> bytes:
+    lines = b"".join(header + b"\r\n" for header in (b"Host: h", b"Content-Length: %d" % len(body), *headers))
+    return b"POST %b HTTP/1.1\r\n%b\r\n%b" % (path, lines, body)
+
+
+def test_keep_alive() -> None:
+    """One connection carries many requests; answers have a length, a date and no Connection header."""
+    wire = Wire()
+    for _ in range(3):
+        wire.send(GET % b"/a?b=c")
+        (answer,) = wire.answers()
+        assert answer.body == b"GET /a"
+        assert answer.headers == {
+            "content-type": "text/plain", "content-length": "6", "date": "Mon, 12 Jan 1970 13:46:40 GMT",
+        }  # fmt: skip
+    assert wire.paths.requests[0].query == {"b": ["c"]}
+    assert wire.paths.requests[0].credentials.remote == "192.168.1.1"
+    assert not wire.closed
+
+
+def test_pipelined_in_order() -> None:
+    """Requests that arrive together are answered in their order, the later ones only after the earlier."""
+    wire = Wire()
+    wire.send(GET % b"/a" + GET % b"/wait" + GET % b"/b" + _post(b"/echo", b"x"))
+    assert [answer.body for answer in wire.answers()] == [b"GET /a"]
+    wire.paths.waiting[0].callback(Response(body=b"late"))
+    assert [answer.body for answer in wire.answers()] == [b"late", b"GET /b", b"x"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 60), max_size=60))
+def test_any_cut(cuts: list[int]) -> None:
+    """However the bytes are cut into reads, the answers are the same."""
+    data = (
+        GET % b"/a"
+        + _post(b"/echo", b"hello")
+        + b"POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
+        + _post(b"/ignore", b"dropped")
+        + GET % b"/b"
+    )
+    wire = Wire()
+    while data:
+        size = cuts.pop() if cuts else len(data)
+        wire.send(data[:size])
+        data = data[size:]
+    assert [answer.body for answer in wire.answers()] == [b"GET /a", b"hello", b"abcde", b"POST /ignore", b"GET /b"]
+    assert not wire.closed
+
+
+def test_expect_continue() -> None:
+    """The client is told to continue when somebody reads the body, once."""
+    wire = Wire()
+    wire.send(_post(b"/echo", b"hello", b"Expect: 100-continue")[:-5])
+    assert [answer.code for answer in wire.answers()] == [100]
+    wire.send(b"he", b"llo")
+    assert [answer.body for answer in wire.answers()] == [b"hello"]
+
+
+def test_expect_continue_unread() -> None:
+    """Without a reader the client is not told to continue, and the connection ends: the body may come or not."""
+    wire = Wire()
+    wire.send(_post(b"/ignore", b"hello", b"Expect: 100-continue")[:-5])
+    (answer,) = wire.answers()
+    assert (answer.code, answer.headers["connection"]) == (200, "close")
+
+
+def test_head() -> None:
+    """HEAD is answered with the length of what GET would bring, and no body."""
+    wire = Wire()
+    wire.send(b"HEAD /a HTTP/1.1\r\nHost: h\r\n\r\n")
+    (answer,) = wire.answers(bodiless=1)
+    assert (answer.headers["content-length"], answer.body) == ("7", b"")
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (b"HTTP/1.0\r\n\r\n", "close"),
+        (b"HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "keep-alive"),
+        (b"HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "close"),
+    ],
+)
+def test_closing(sent: bytes, expected: str) -> None:
+    """Old clients and those that ask for it get their connection closed."""
+    wire = Wire()
+    wire.send(b"GET / " + sent)
+    (answer,) = wire.answers()
+    assert answer.headers["connection"] == expected
+    assert wire.closed is (expected == "close")
+
+
+def test_body_too_large() -> None:
+    """A body above the verb's limit is refused before it is read, and the rest of it does not reset the connection."""
+    wire = Wire(Limits(discard=10_000, linger=3))
+    head = b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 3000000\r\n\r\n"
+    wire.send(head)
+    (answer,) = wire.answers()
+    assert (answer.code, answer.headers["connection"]) == (413, "close")
+    assert json.loads(answer.body)["reason"] == "RequestEntityTooLarge"
+    assert not wire.closed
+    wire.send(b"x" * 100_000)
+    wire.clock.advance(3)
+    assert wire.closed
+
+
+def test_small_body_too_large() -> None:
+    """When little is left of a refused body, it is read away and the connection goes on."""
+    wire = Wire()
+    wire.send(_post(b"/echo", b"x" * 2000) + GET % b"/next")
+    assert [answer.code for answer in wire.answers()] == [413, 200]
+
+
+def test_chunked_body_too_large() -> None:
+    """A body of unknown length is refused as soon as it has grown too large."""
+    wire = Wire()
+    wire.send(
+        b"POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" + b"200\r\n" + b"x" * 512 + b"\r\n"
+    )
+    assert wire.answers() == []
+    wire.send(b"200\r\n" + b"x" * 512 + b"\r\n")
+    assert [answer.code for answer in wire.answers()] == [413]
+
+
+def test_broken_chunks() -> None:
+    """A broken coding is a 500 with the reference's text, after which the connection ends."""
+    wire = Wire()
+    wire.send(b"POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n0\r\n\r\n")
+    (answer,) = wire.answers()
+    status = json.loads(answer.body)
+    assert (answer.code, status["message"]) == (500, "malformed chunked encoding")
+    assert "reason" not in status
+    assert wire.closed
+
+
+def test_read_ahead_is_bounded() -> None:
+    """The transport is paused while a body or later requests wait for a verb that is slow."""
+    wire = Wire(Limits(read_ahead=1000))
+    wire.send(b"POST /wait HTTP/1.1\r\nHost: h\r\nContent-Length: 5000\r\n\r\n" + b"x" * 1500)
+    assert wire.transport.producerState == "paused"
+    wire.paths.waiting[0].callback(Response())
+    assert wire.transport.producerState == "producing"
+    wire.send(b"x" * 3500 + GET % b"/wait" + b"x" * 1001)
+    assert wire.transport.producerState == "paused"
+
+
+def test_head_too_large() -> None:
+    """Headers above the limit are 431 in plain text; the client gets time to read it."""
+    wire = Wire(Limits(head=1000))
+    wire.send(b"GET / HTTP/1.1\r\nHost: h\r\nX: ", b"x" * 2000)
+    (answer,) = wire.answers()
+    assert (answer.code, answer.body) == (431, b"431 Request Header Fields Too Large")
+    wire.send(b"x" * 2000)
+    assert wire.answers() == []
+    wire.clock.advance(1)
+    assert wire.closed
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"\x16\x03\x01\x02\x00\x01\n", b"GET / HTTP/1.1\nHost: h\n\n", b"GET /%zz HTTP/1.1\r\nHost: h\r\n\r\n", b"\x00" * 50 + b"\r\n\r\n"],
+)  # fmt: skip
+def test_garbage(data: bytes) -> None:
+    """What is no request gets a plain 400, and nothing that follows is read as one."""
+    wire = Wire()
+    wire.send(data)
+    (answer,) = wire.answers()
+    assert (answer.code, answer.body, answer.headers["connection"]) == (400, b"400 Bad Request", "close")
+    wire.send(GET % b"/a")
+    assert wire.answers() == []
+    assert wire.paths.requests == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.binary(max_size=60), max_size=10))
+def test_any_garbage(pieces: list[bytes]) -> None:
+    """No bytes make a connection raise."""
+    wire = Wire(Limits(head=200))
+    wire.send(*pieces)
+    wire.clock.advance(60)
+    wire.lose()
+    assert not wire.clock.getDelayedCalls()
+
+
+def test_timeouts() -> None:
+    """Connections that say nothing, send a head slowly or idle between requests are closed."""
+    wire = Wire(Limits(head_timeout=10, idle_timeout=20))
+    wire.clock.pump([1] * 12)
+    assert wire.closed
+    wire.connect()
+    wire.send(GET % b"/a", b"GET")
+    for _ in range(12):
+        wire.send(b"x")
+        wire.clock.advance(1)
+    assert wire.closed
+    wire.connect()
+    wire.send(GET % b"/a")
+    wire.clock.pump([1] * 15)
+    assert not wire.closed
+    wire.clock.pump([1] * 7)
+    assert wire.closed
+
+
+def test_running_requests_do_not_time_out() -> None:
+    """How long a request may take is the pipeline's business."""
+    wire = Wire(Limits(head_timeout=10, idle_timeout=20))
+    wire.send(GET % b"/wait")
+    wire.clock.pump([1] * 100)
+    assert not wire.closed
+
+
+def test_disconnect_cancels() -> None:
+    """A client that goes away cancels its request, and a reader of its body."""
+    wire = Wire()
+    wire.send(GET % b"/wait")
+    wire.lose()
+    assert wire.paths.cancelled == ["/wait"]
+    wire.connect()
+    wire.send(b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc")
+    wire.lose()
+    assert wire.paths.cancelled == ["/wait", "CancelledError"]
+    assert wire.channel.state == GONE
+
+
+def test_stream() -> None:
+    """A streamed answer is chunked, one write a chunk, at once; after it the connection can be used again."""
+    wire = Wire()
+    wire.send(GET % b"/stream")
+    feed = wire.paths.feeds[0]
+    head = wire.transport.value()
+    assert head.endswith(b"Transfer-Encoding: chunked\r\n\r\n")
+    wire.transport.clear()
+    feed.sink.write(b"hello")
+    assert wire.transport.value() == b"5\r\nhello\r\n"
+    feed.sink.write(b"")
+    feed.sink.finish()
+    feed.sink.write(b"late")
+    assert wire.transport.value() == b"5\r\nhello\r\n0\r\n\r\n"
+    wire.transport.clear()
+    wire.send(GET % b"/a")
+    assert [answer.body for answer in wire.answers()] == [b"GET /a"]
+
+
+def test_stream_for_old_clients() -> None:
+    """HTTP/1.0 has no chunks: the end of the connection ends the stream."""
+    wire = Wire()
+    wire.send(b"GET /stream HTTP/1.0\r\n\r\n")
+    wire.transport.clear()
+    wire.paths.feeds[0].sink.write(b"hello")
+    wire.paths.feeds[0].sink.finish()
+    assert wire.transport.value() == b"hello"
+    assert wire.closed
+
+
+def test_stream_disconnect() -> None:
+    """When the client goes, the stream is stopped and writing to it does nothing."""
+    wire = Wire()
+    wire.send(GET % b"/stream")
+    feed = wire.paths.feeds[0]
+    wire.lose()
+    assert feed.stopped == 1
+    feed.sink.write(b"x")
+    feed.sink.finish()
+    failed: list[Failure] = []
+    start(_await(feed.sink.writable)).addErrback(failed.append)
+    assert failed[0].check(StreamEnded)
+
+
+async def _await(wait: Callable[[], object]) -> object:
+    return await wait()  # type: ignore[misc]  # the double's sink is untyped
+
+
+def test_backpressure() -> None:
+    """`buffered` counts what is written while the transport is full; `writable` fires when it has room again."""
+    wire = Wire(Limits(stall_timeout=30))
+    wire.send(GET % b"/stream")
+    sink = wire.paths.feeds[0].sink
+    sink.write(b"x")
+    assert sink.buffered == 0
+    wire.channel.pauseProducing()
+    sink.write(b"12345")
+    assert sink.buffered == 10
+    done: list[object] = []
+    start(_await(sink.writable)).addCallback(done.append)
+    assert not done
+    wire.channel.resumeProducing()
+    assert (sink.buffered, done) == (0, [None])
+    wire.channel.pauseProducing()
+    wire.clock.pump([1] * 40)
+    assert wire.transport.disconnected
+
+
+def test_gzip() -> None:
+    """Large answers are compressed for those who ask; small ones and others are not."""
+    wire = Wire()
+    wire.send(b"GET /big HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n")
+    (answer,) = wire.answers()
+    assert answer.headers["content-encoding"] == "gzip"
+    assert answer.headers["vary"] == "Accept-Encoding"
+    assert gzip.decompress(answer.body) == b"0123456789" * 30000
+    wire.send(GET % b"/big", b"GET /a HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n")
+    assert ["content-encoding" in answer.headers for answer in wire.answers()] == [False, False]
+
+
+def test_bug() -> None:
+    """A pipeline that raises is a plain 500 and the end of the connection."""
+    wire = Wire()
+    wire.send(GET % b"/bug")
+    (answer,) = wire.answers()
+    assert (answer.code, answer.headers["connection"]) == (500, "close")
+
+
+def test_header_injection() -> None:
+    """A line break in a response header is a bug, answered with 500: it never reaches the wire."""
+    wire = Wire()
+    wire.paths.special["/inject"] = lambda _: Response(headers=[("X", "a\r\nSet-Cookie: b")])
+    wire.send(GET % b"/inject")
+    (answer,) = wire.answers()
+    assert answer.code == 500
+    assert "set-cookie" not in answer.headers
+
+
+def test_stop() -> None:
+    """Stopping closes idle connections, ends streams in good order and lets a request be answered."""
+    wire = Wire()
+    idle = wire.channel, wire.transport
+    wire.connect()
+    wire.send(GET % b"/stream")
+    streaming = wire.channel, wire.transport
+    wire.connect()
+    wire.send(GET % b"/wait")
+    stopped: list[None] = []
+    start(wire.factory.stop(10)).addCallback(stopped.append)
+    assert idle[1].disconnecting
+    assert wire.paths.feeds[0].stopped == 1
+    assert streaming[1].value().endswith(b"0\r\n\r\n")
+    assert streaming[1].disconnecting
+    assert not wire.closed
+    wire.paths.waiting[0].callback(Response())
+    assert wire.answers()[0].headers["connection"] == "close"
+    assert wire.closed
+    for channel in (idle[0], streaming[0], wire.channel):
+        assert not stopped
+        channel.connectionLost(connectionDone)
+    assert stopped == [None]
+    assert wire.factory.buildProtocol(None) is None
+    assert not wire.clock.getDelayedCalls()
+
+
+def test_stop_out_of_grace() -> None:
+    """What does not end within the grace is cut off."""
+    wire = Wire()
+    wire.send(GET % b"/wait")
+    start(wire.factory.stop(5))
+    wire.clock.advance(6)
+    assert wire.transport.disconnected
+
+
+def test_hijack() -> None:
+    """A request's connection can be taken over, with the bytes that came after its head."""
+
+    class Taker(Protocol):
+        def __init__(self) -> None:
+            self.got = b""
+            self.lost = False
+
+        def dataReceived(self, data: bytes) -> None:
+            self.got += data
+
+        def connectionLost(self, reason: Failure = connectionDone) -> None:
+            self.lost = True
+
+    wire = Wire()
+    taker = Taker()
+
+    def take(request: Request) -> Response:
+        assert request.hijack is not None
+        takeover = request.hijack()
+        takeover.transport.write(b"HTTP/1.1 101 Switching Protocols\r\n\r\n")
+        takeover.to(taker)
+        return Response(body=b"ignored")
+
+    wire.paths.special["/take"] = take
+    wire.send(GET % b"/take" + b"early", b"later")
+    assert taker.got == b"earlylater"
+    assert wire.transport.value() == b"HTTP/1.1 101 Switching Protocols\r\n\r\n"
+    wire.lose()
+    assert taker.lost
