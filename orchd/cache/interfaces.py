@@ -41,6 +41,12 @@ class Entry:
         self.fields = fields
         self.forms: dict[Any, Any] = {}
 
+    def at_revision(self, revision: int) -> Entry:
+        """The same object under another revision: the last state of one that has moved out of a watcher's sight."""
+        head, mark, rest = self.json.partition(b'"resourceVersion":"')
+        body = b"%b%b%d%b" % (head, mark, revision, rest[rest.index(b'"') :])
+        return Entry(self.path, revision, self.created, body, self.labels, self.fields)
+
 
 class ChangeType(Enum):
     ADDED = "ADDED"

@@ -1,0 +1,252 @@
+"""All caches of a server, fed by one watch of the whole store.
+
+The watch has every event of every resource, so its progress is that of all caches: a write to one resource makes the
+others newer too, in no time. A cache loads by itself (`_load`): the state at the oldest revision that the store still
+serves and what happened since, so that watches from before a restart can go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.internet.task import LoopingCall, deferLater
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from orchd.cache.interfaces import ICaches, Index
+from orchd.cache.progress import Progress
+from orchd.cache.resource import ResourceCache
+from orchd.errors import ApiError, unavailable
+from orchd.store.interfaces import CompactedError, Event, IStore, IWatch, Range, StoreError
+
+_log = Logger()
+#: Entries that are made in one reactor turn while loading.
+_PIECE = 500
+#: Seconds between attempts to reach a store that does not answer.
+_RETRY = 1.0
+
+
+@implementer(ICaches)
+class Caches:
+    """`window_seconds`, `window_events` and `window_bytes` bound the history of each cache; `patience` is how many
+    seconds a read waits for a revision.
+
+    Figures for metrics: `caches` (by key), `restarts` (of the watch), `lag` (revisions), `waiting` (reads).
+    """
+
+    def __init__(
+        self,
+        store: IStore,
+        *,
+        clock: Any,
+        window_seconds: float = 300.0,
+        window_events: int = 10_000,
+        window_bytes: int = 64 * 1024 * 1024,
+        patience: float = 3.0,
+    ) -> None:
+        self.caches: dict[str, ResourceCache] = {}
+        self.restarts = 0
+        self._store = store
+        self._clock = clock
+        self._window_seconds = window_seconds
+        self._window_events = window_events
+        self._window_bytes = window_bytes
+        self._progress = Progress(clock, patience=patience)
+        self._loading: dict[str, Deferred[None]] = {}
+        self._watch: IWatch | None = None
+        self._retry: Any = None
+        self._running = False
+        self._expiry = LoopingCall(self._expire)
+        self._expiry.clock = clock
+
+    @property
+    def lag(self) -> int:
+        return max(0, self._store.revision - self._progress.revision)
+
+    @property
+    def waiting(self) -> int:
+        return len(self._progress)
+
+    # Life.
+
+    def start(self) -> Deferred[None]:
+        """Begin to follow the store, which must be started. `ICache.ready` says when a cache can be read."""
+        self._running = True
+        self._expiry.start(max(1.0, self._window_seconds / 10), now=False).addErrback(self._broken)
+        self._follow()
+        return succeed(None)
+
+    def stop(self) -> Deferred[None]:
+        """End every watch and stop following. Nothing can be read afterwards."""
+        self._running = False
+        if self._expiry.running:
+            self._expiry.stop()
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+        for key in list(self.caches):
+            self._close(key, unavailable("the server is stopping"))
+        return succeed(None)
+
+    def cache(self, key: str, index: Index) -> ResourceCache:
+        found = self.caches.get(key)
+        if found is None:
+            for other in self.caches:
+                if key.startswith(other + "/") or other.startswith(key + "/"):
+                    raise ValueError(f"objects under /{key}/ would be mixed up with those under /{other}/")
+            found = self.caches[key] = ResourceCache(
+                key,
+                index,
+                self._store,
+                self._progress,
+                self._clock,
+                limit=self._window_events,
+                limit_bytes=self._window_bytes,
+            )
+            if self._watch is not None:
+                self._load(found)
+        return found
+
+    def drop(self, key: str) -> None:
+        if key in self.caches:
+            self._close(key, ApiError(410, "Gone", "the resource is no longer served"))
+
+    def _close(self, key: str, error: ApiError) -> None:
+        cache = self.caches.pop(key)
+        loading = self._loading.pop(key, None)
+        if loading is not None:
+            loading.cancel()
+        cache.close(error)
+
+    # Following.
+
+    def _follow(self) -> None:
+        """Watch everything from now on, and have all caches loaded anew."""
+        self._retry = None
+        self._progress.advance(self._store.revision)
+        try:
+            self._watch = self._store.watch(
+                "/",
+                after=self._store.revision,
+                on_events=self._dispatch,
+                on_end=self._ended,
+                on_progress=self._progress.advance,
+            )
+        except StoreError as error:
+            self._later(error)
+            return
+        for cache in list(self.caches.values()):
+            self._load(cache)
+
+    def _ended(self, error: StoreError) -> None:
+        """The store ended the watch: what happens until the next one begins is not known here."""
+        self._watch = None
+        self.restarts += 1
+        for key in list(self._loading):
+            self._loading.pop(key).cancel()
+        for cache in list(self.caches.values()):
+            cache.restart()
+        self._later(error)
+
+    def _later(self, error: StoreError) -> None:
+        if self._running:
+            _log.warn("the store ended its watch, trying again: {why}", why=str(error))
+            self._retry = self._clock.callLater(_RETRY, self._follow)
+
+    def _dispatch(self, events: Sequence[Event]) -> None:
+        progress, caches = self._progress, self.caches
+        for event in events:
+            key = event.key
+            # Keys of resources have one segment, or a few: the first that is a resource is it (see `cache`).
+            slash = key.find("/", 1)
+            cache = None
+            while slash > 0:
+                cache = caches.get(key[1:slash])
+                if cache is not None:
+                    break
+                slash = key.find("/", slash + 1)
+            progress.revision = event.revision
+            if cache is not None:
+                cache.apply(event)
+        progress.wake()
+
+    # Loading.
+
+    def _load(self, cache: ResourceCache) -> None:
+        loading = Deferred.fromCoroutine(self._load_patiently(cache))
+        if not loading.called:
+            self._loading[cache.key] = loading
+        loading.addBoth(self._load_ended, cache.key, loading)
+
+    def _load_ended(self, result: Any, key: str, loading: Deferred[None]) -> None:
+        if self._loading.get(key) is loading:
+            del self._loading[key]
+        if isinstance(result, Failure) and not isinstance(result.value, CancelledError):
+            _log.failure("loading {key} failed", result, key=key)
+
+    async def _load_patiently(self, cache: ResourceCache) -> None:
+        while True:
+            try:
+                await self._load_once(cache)
+                return
+            except StoreError as error:
+                _log.warn("cannot load {key} yet: {why}", key=cache.key, why=str(error))
+            await deferLater(self._clock, _RETRY)
+
+    async def _load_once(self, cache: ResourceCache) -> None:
+        found = await self._oldest(cache.prefix)
+        cache.begin(found.revision)
+        items = found.items
+        for first in range(0, len(items), _PIECE):
+            if first:
+                # Between two pieces the server answers others.
+                await deferLater(self._clock, 0)
+            cache.take(items[first : first + _PIECE])
+        events: list[Event] = []
+        done: Deferred[None] = Deferred()
+
+        def complete(revision: int) -> None:
+            if not done.called:
+                cache.loaded(events, revision)
+                done.callback(None)
+
+        def ended(error: StoreError) -> None:
+            if not done.called:
+                done.errback(error)
+
+        watch = self._store.watch(
+            cache.prefix, after=found.revision, on_events=events.extend, on_end=ended, on_progress=complete
+        )
+        try:
+            await done
+        finally:
+            watch.cancel()
+
+    async def _oldest(self, prefix: str) -> Range:
+        """The state as of the oldest revision that is served and worth having, else the current one."""
+        store = self._store
+        oldest = max(store.compacted, store.revision - self._window_events)
+        if oldest < store.revision:
+            try:
+                return await store.range(prefix, revision=oldest)
+            except CompactedError:
+                pass
+        return await store.range(prefix)
+
+    def _expire(self) -> None:
+        before = self._clock.seconds() - self._window_seconds
+        for cache in self.caches.values():
+            cache.expire(before)
+
+    def _broken(self, failure: Failure) -> None:
+        _log.failure("forgetting old changes ended", failure)
+
+    def figures(self) -> Mapping[str, tuple[int, int, int, int]]:
+        """By key: entries, changes in the window, subscribers, events applied so far."""
+        return {k: (len(c), c.window_length, c.subscribers, c.applied_events) for k, c in self.caches.items()}

@@ -1,0 +1,89 @@
+"""Which entries have a label or field of a certain value. Built when first asked for, so that memory follows use."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+
+from orchd.cache.interfaces import Entry
+
+#: Indexes kept; each costs one dict look-up a change and one reference an entry. The least recently used one goes.
+_MOST = 16
+_NONE: frozenset[str] = frozenset()
+
+
+class _Index:
+    """Paths by the value of one label or field."""
+
+    __slots__ = ("_label", "_name", "_paths")
+
+    def __init__(self, name: str, label: bool) -> None:
+        self._name = name
+        self._label = label
+        self._paths: dict[str, set[str]] = {}
+
+    def _value(self, entry: Entry) -> str | None:
+        # A missing label has no value; a missing field is the empty one.
+        return entry.labels.get(self._name) if self._label else entry.fields.get(self._name, "")
+
+    def replace(self, path: str, old: Entry | None, new: Entry | None) -> None:
+        before = None if old is None else self._value(old)
+        after = None if new is None else self._value(new)
+        if before == after:
+            return
+        if before is not None:
+            paths = self._paths[before]
+            paths.discard(path)
+            if not paths:
+                del self._paths[before]
+        if after is not None:
+            found = self._paths.get(after)
+            if found is None:
+                self._paths[after] = {path}
+            else:
+                found.add(path)
+
+    def paths(self, value: str) -> set[str] | frozenset[str]:
+        return self._paths.get(value, _NONE)
+
+
+class Indexes:
+    """The indexes of one resource."""
+
+    def __init__(self) -> None:
+        self._indexes: OrderedDict[tuple[bool, str], _Index] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._indexes)
+
+    def clear(self) -> None:
+        self._indexes.clear()
+
+    def replace(self, path: str, old: Entry | None, new: Entry | None) -> None:
+        """An entry was added (`old` None), changed or removed (`new` None)."""
+        for index in self._indexes.values():
+            index.replace(path, old, new)
+
+    def paths(
+        self, entries: Iterable[Entry], labels: Mapping[str, str], fields: Mapping[str, str]
+    ) -> set[str] | frozenset[str]:
+        """A superset of the paths that meet exact requirements: those of the most selective. Not to be edited."""
+        best: set[str] | frozenset[str] | None = None
+        for label, wanted in ((True, labels), (False, fields)):
+            for name, value in wanted.items():
+                found = self._index(entries, name, label).paths(value)
+                if best is None or len(found) < len(best):
+                    best = found
+        return _NONE if best is None else best
+
+    def _index(self, entries: Iterable[Entry], name: str, label: bool) -> _Index:
+        index = self._indexes.get((label, name))
+        if index is None:
+            index = self._indexes[label, name] = _Index(name, label)
+            for entry in entries:
+                index.replace(entry.path, None, entry)
+            if len(self._indexes) > _MOST:
+                self._indexes.popitem(last=False)
+        else:
+            self._indexes.move_to_end((label, name))
+        return index

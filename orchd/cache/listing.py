@@ -1,0 +1,141 @@
+"""Lists: a range of paths, now or as it was, and what of it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from heapq import merge
+from itertools import islice
+
+from sortedcontainers import SortedList
+
+from orchd.cache.interfaces import Entry, Match, Page
+
+#: Fields that the path has.
+NAME = "metadata.name"
+NAMESPACE = "metadata.namespace"
+
+
+class View:
+    """The paths from `low` on and before `high`, as of a revision: the present, but for what `differs`."""
+
+    def __init__(
+        self,
+        entries: Mapping[str, Entry],
+        paths: SortedList,
+        differs: Mapping[str, Entry | None],
+        low: str,
+        high: str | None,
+    ) -> None:
+        self._entries = entries
+        self._paths = paths
+        self._low = low
+        self._high = high
+        self._first = paths.bisect_left(low) if low else 0
+        self._end = len(paths) if high is None else max(self._first, paths.bisect_left(high))
+        self._differs = {p: e for p, e in differs.items() if p >= low and (high is None or p < high)} if differs else {}
+        self._revived = sorted(path for path, entry in self._differs.items() if entry is not None)
+
+    def __len__(self) -> int:
+        hidden = sum(path in self._entries for path in self._differs)
+        return self._end - self._first - hidden + len(self._revived)
+
+    def get(self, path: str) -> Entry | None:
+        if not self.covers(path):
+            return None
+        return self._differs[path] if path in self._differs else self._entries.get(path)
+
+    def covers(self, path: str) -> bool:
+        return path >= self._low and (self._high is None or path < self._high)
+
+    def __iter__(self) -> Iterator[Entry]:
+        present = self._paths.islice(self._first, self._end)
+        if not self._differs:
+            return map(self._entries.__getitem__, present)
+        return self._merged(present)
+
+    def _merged(self, present: Iterable[str]) -> Iterator[Entry]:
+        differs, entries = self._differs, self._entries
+        kept = (path for path in present if path not in differs)
+        for path in merge(kept, self._revived):
+            entry = differs.get(path)
+            yield entries[path] if entry is None else entry
+
+    def some(self, candidates: Iterable[str]) -> Iterator[Entry]:
+        """Those among `candidates`, which are present paths, and all that differ; in order."""
+        chosen = {path for path in candidates if self.covers(path)}
+        chosen.update(self._revived)
+        for path in sorted(chosen):
+            entry = self.get(path)
+            if entry is not None:
+                yield entry
+
+    def after(self, path: str) -> str:
+        """The path that follows, "" at the end."""
+        rest = View(self._entries, self._paths, self._differs, path + "\0", self._high)
+        for entry in rest:
+            return entry.path
+        return ""
+
+
+def listed(
+    entries: Mapping[str, Entry],
+    paths: SortedList,
+    differs: Mapping[str, Entry | None],
+    *,
+    revision: int,
+    prefix: str,
+    start: str,
+    limit: int,
+    match: Match | None,
+    labels: Mapping[str, str],
+    fields: Mapping[str, str],
+    candidates: Iterable[str] | None,
+) -> Page:
+    """A page. With requirements, `next_path` may lead to a page without entries: that no more match is found out there.
+
+    `candidates` are the present paths that can meet the requirements, None for all.
+    """
+    if NAMESPACE in fields and (not prefix or prefix == fields[NAMESPACE] + "/"):
+        prefix = fields[NAMESPACE] + "/" if fields[NAMESPACE] else prefix
+    if NAME in fields and prefix.endswith("/"):
+        prefix += fields[NAME]
+    low, high = prefix, _end(prefix)
+    view = View(entries, paths, differs, max(low, start), high)
+    if match is None and not labels and not fields:
+        found = list(islice(view, limit)) if limit else list(view)
+        remaining = len(view) - len(found) if limit else 0
+        return Page(found, revision, view.after(found[-1].path) if remaining else "", remaining)
+    matching = _matching(view if candidates is None else view.some(candidates), match, labels, fields)
+    chosen = list(islice(matching, limit)) if limit else list(matching)
+    more = view.after(chosen[-1].path) if limit and len(chosen) == limit else ""
+    return Page(chosen, revision, more, None)
+
+
+def _end(prefix: str) -> str | None:
+    """The first path that is not under a prefix (all, a namespace, or one path)."""
+    if not prefix:
+        return None
+    # What follows "/" is "0": nothing lies between the last name of a namespace and that.
+    return prefix[:-1] + "0" if prefix[-1] == "/" else prefix + "\0"
+
+
+def _matching(
+    entries: Iterable[Entry], match: Match | None, labels: Mapping[str, str], fields: Mapping[str, str]
+) -> Iterator[Entry]:
+    wanted = tuple(labels.items())
+    wanted_fields = tuple(fields.items())
+    for entry in entries:
+        if (
+            all(entry.labels.get(k) == v for k, v in wanted)
+            and all(_field(entry, k) == v for k, v in wanted_fields)
+            and (match is None or match(entry))
+        ):
+            yield entry
+
+
+def _field(entry: Entry, name: str) -> str:
+    if name == NAME:
+        return entry.path.rpartition("/")[2]
+    if name == NAMESPACE:
+        return entry.path.rpartition("/")[0]
+    return entry.fields.get(name, "")

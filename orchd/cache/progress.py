@@ -1,0 +1,62 @@
+"""How far all caches are: one number that every event of any resource moves, and who waits for it."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from orchd.errors import resource_version_too_large
+
+
+class Progress:
+    """`revision` is the store's revision up to which everything has been applied."""
+
+    def __init__(self, clock: Any, *, patience: float) -> None:
+        self.revision = 0
+        self._clock = clock
+        self._patience = patience
+        self._waiting: list[tuple[int, int, Deferred[None]]] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def advance(self, revision: int) -> None:
+        self.revision = max(self.revision, revision)
+        self.wake()
+
+    def wake(self) -> None:
+        """Let those go on whose revision is there. Callbacks may wait anew."""
+        waiting = self._waiting
+        while waiting and waiting[0][0] <= self.revision:
+            deferred = heappop(waiting)[2]
+            if not deferred.called:
+                deferred.callback(None)
+
+    async def reached(self, revision: int) -> None:
+        """Wait for a revision, at most `patience` seconds; then ApiError 504, too large resource version."""
+        if revision <= self.revision:
+            return
+        deferred: Deferred[None] = Deferred()
+        self._count += 1
+        mine = (revision, self._count, deferred)
+        heappush(self._waiting, mine)
+        call = self._clock.callLater(self._patience, self._give_up, mine)
+        try:
+            await deferred
+        finally:
+            if call.active():
+                call.cancel()
+                if mine in self._waiting:
+                    self._remove(mine)
+
+    def _give_up(self, mine: tuple[int, int, Deferred[None]]) -> None:
+        self._remove(mine)
+        revision, _, deferred = mine
+        deferred.errback(resource_version_too_large(revision, self.revision))
+
+    def _remove(self, mine: tuple[int, int, Deferred[None]]) -> None:
+        # Sorted order is a heap, and waiting ended early is rare.
+        self._waiting = sorted(other for other in self._waiting if other[2] is not mine[2])

@@ -1,0 +1,294 @@
+"""The read model of one resource: current entries in order, recent changes, indexes, subscribers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from sys import intern
+from typing import Any
+
+from sortedcontainers import SortedList
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from orchd.cache.fanout import Fanout, Subscription
+from orchd.cache.indexes import Indexes
+from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, Index, Match, Page
+from orchd.cache.listing import NAME, NAMESPACE, listed
+from orchd.cache.progress import Progress
+from orchd.cache.stored import at_revision, with_revision
+from orchd.cache.window import Window
+from orchd.errors import ApiError, expired, resource_version_too_large
+from orchd.store.interfaces import Event, EventType, IStore, KeyValue
+
+_EMPTY: Mapping[str, str] = {}
+_log = Logger()
+
+
+@implementer(ICache)
+class ResourceCache:
+    """`Caches` makes it, feeds it (`begin`, `take`, `apply`, `loaded`) and ends it (`restart`, `close`).
+
+    Figures for metrics: `applied_events`, `len()` entries, `subscribers`, `window_length`, `window_bytes`, `indexed`.
+    """
+
+    def __init__(
+        self, key: str, index: Index, store: IStore, progress: Progress, clock: Any, *, limit: int, limit_bytes: int
+    ) -> None:
+        self.key = key
+        self.prefix = f"/{key}/"
+        self.applied_events = 0
+        self._cut = len(self.prefix)
+        self._index = index
+        self._store = store
+        self._progress = progress
+        self._clock = clock
+        self._entries: dict[str, Entry] = {}
+        self._paths: SortedList = SortedList()
+        self._window = Window(limit=limit, limit_bytes=limit_bytes)
+        self._indexes = Indexes()
+        self._fanout = Fanout()
+        #: Events up to here are in the entries; `Progress` may be behind just after loading.
+        self._floor = 0
+        self._ready = False
+        #: What is being loaded, and as of when.
+        self._taken: dict[str, Entry] = {}
+        self._began = 0
+        self._waiting: list[Deferred[None]] = []
+        self._closed: ApiError | None = None
+        #: Events that arrived while loading.
+        self._early: list[Event] = []
+
+    # Figures.
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def revision(self) -> int:
+        reached = self._progress.revision
+        return reached if reached > self._floor else self._floor
+
+    @property
+    def oldest(self) -> int:
+        return self._window.oldest
+
+    @property
+    def subscribers(self) -> int:
+        return len(self._fanout)
+
+    @property
+    def window_length(self) -> int:
+        return len(self._window)
+
+    @property
+    def window_bytes(self) -> int:
+        return self._window.bytes
+
+    @property
+    def indexed(self) -> int:
+        return len(self._indexes)
+
+    # Loading.
+
+    def begin(self, revision: int) -> None:
+        """Start from nothing, as of a revision; `take` brings what was there then. Not seen before `loaded`."""
+        self._taken = {}
+        self._began = revision
+
+    def take(self, items: Iterable[KeyValue]) -> None:
+        for item in items:
+            path = item.key[self._cut :]
+            self._taken[path] = self._entry(path, item.value, item.revision, item.created, None)
+
+    def loaded(self, events: Iterable[Event], upto: int) -> None:
+        """`events` are what happened between `begin` and `upto`; with those that came meanwhile all is complete."""
+        self._entries, self._taken = self._taken, {}
+        self._paths = SortedList(self._entries)
+        self._indexes.clear()
+        self._window.restart(self._began)
+        self._floor = self._began
+        self._ready = True
+        early, self._early = self._early, []
+        for event in events:
+            self._apply(event)
+        self._floor = max(self._floor, upto)
+        for event in early:
+            if event.revision > self._floor:
+                self._apply(event)
+        waiting, self._waiting = self._waiting, []
+        for deferred in waiting:
+            if not deferred.called:
+                deferred.callback(None)
+
+    def restart(self) -> None:
+        """What the store says no longer connects with what is here: everybody has to list again."""
+        self._ready = False
+        self._early = []
+        self._fanout.end(expired(f"too old resource version: the history of {self.key} has a gap"))
+
+    def close(self, error: ApiError) -> None:
+        """End for good."""
+        self._closed = error
+        self._ready = False
+        self._early = []
+        self._fanout.end(error)
+        self._entries, self._taken = {}, {}
+        self._paths = SortedList()
+        self._indexes.clear()
+        self._window.restart(self.revision)
+        waiting, self._waiting = self._waiting, []
+        for deferred in waiting:
+            if not deferred.called:
+                deferred.errback(error)
+
+    def expire(self, before: float) -> None:
+        self._window.expire(before)
+
+    # Events.
+
+    def apply(self, event: Event) -> None:
+        """The next event of this resource."""
+        if not self._ready:
+            if self._closed is None:
+                self._early.append(event)
+        elif event.revision > self._floor:
+            self._apply(event)
+
+    def _apply(self, event: Event) -> None:
+        path = event.key[self._cut :]
+        before = self._entries.get(path)
+        if event.type is EventType.PUT:
+            entry = self._entry(path, event.value, event.revision, event.created, before)
+            self._entries[path] = entry
+            if before is None:
+                self._paths.add(path)
+                change = Change(ChangeType.ADDED, entry, None)
+            else:
+                change = Change(ChangeType.MODIFIED, entry, before)
+            self._indexes.replace(path, before, entry)
+        elif before is not None:
+            json = at_revision(before.json, before.revision, event.revision)
+            entry = Entry(path, event.revision, before.created, json, before.labels, before.fields)
+            del self._entries[path]
+            self._paths.remove(path)
+            self._indexes.replace(path, before, None)
+            change = Change(ChangeType.DELETED, entry, before)
+        else:
+            return
+        self.applied_events += 1
+        self._window.add(change, self._clock.seconds())
+        self._fanout.tell(path, change)
+
+    def _entry(self, path: str, value: bytes, revision: int, created: int, before: Entry | None) -> Entry:
+        try:
+            json = with_revision(value, revision)
+            labels, fields = self._index(value)
+        except ValueError:
+            # Better served as it is, without selectors, than a cache that stops for one damaged value.
+            _log.failure("cannot index {path} of {key}", path=path, key=self.key)
+            json, labels, fields = value, _EMPTY, _EMPTY
+        if before is not None:
+            labels = before.labels if labels == before.labels else _shared(labels)
+            fields = before.fields if fields == before.fields else _shared(fields)
+        else:
+            labels, fields = _shared(labels), _shared(fields)
+        return Entry(path, revision, created, json, labels, fields)
+
+    # Waiting.
+
+    async def ready(self) -> None:
+        while not self._ready:
+            if self._closed is not None:
+                raise self._closed
+            deferred: Deferred[None] = Deferred()
+            self._waiting.append(deferred)
+            await deferred
+
+    async def fresh(self) -> None:
+        if not self._ready:
+            await self.ready()
+        if not self._store.exclusive:
+            await self.at_least(await self._store.current_revision())
+
+    async def at_least(self, revision: int) -> None:
+        if not self._ready:
+            await self.ready()
+        if revision > self.revision:
+            await self._progress.reached(revision)
+
+    async def applied(self, path: str, revision: int) -> Entry | None:
+        await self.at_least(revision)
+        current = self._entries.get(path)
+        if current is not None and current.revision == revision:
+            return current
+        change = self._window.at(revision)
+        if change is None:
+            # So many changes since that the window has forgotten it: what is there now is the best answer.
+            return current
+        return None if change.type is ChangeType.DELETED else change.entry
+
+    # Reading.
+
+    def get(self, path: str) -> Entry | None:
+        return self._entries.get(path)
+
+    def page(
+        self,
+        *,
+        prefix: str = "",
+        match: Match | None = None,
+        limit: int = 0,
+        start: str = "",
+        revision: int = 0,
+        labels: Mapping[str, str] | None = None,
+        fields: Mapping[str, str] | None = None,
+    ) -> Page:
+        current = self.revision
+        differs: Mapping[str, Entry | None] = {}
+        if revision and revision != current:
+            if revision > current:
+                raise resource_version_too_large(revision, current)
+            if revision < self._window.oldest:
+                raise expired("The resourceVersion for the provided list is too old.")
+            differs = self._window.past(revision)
+        candidates: Iterable[str] | None = None
+        # The name and namespace are in the path: no index of them.
+        indexed = {k: v for k, v in fields.items() if k not in (NAME, NAMESPACE)} if fields else _EMPTY
+        if labels or indexed:
+            candidates = self._indexes.paths(self._entries.values(), labels or _EMPTY, indexed)
+        return listed(
+            self._entries,
+            self._paths,
+            differs,
+            revision=revision or current,
+            prefix=prefix,
+            start=start,
+            limit=limit,
+            match=match,
+            labels=labels or _EMPTY,
+            fields=fields or _EMPTY,
+            candidates=candidates,
+        )
+
+    def subscribe(
+        self, *, after: int, prefix: str, on_change: Callable[[Change], None], on_end: Callable[[Exception], None]
+    ) -> Subscription:
+        if self._closed is not None:
+            raise self._closed
+        if after < self._window.oldest or not self._ready:
+            raise expired(f"too old resource version: {after} ({self._window.oldest})")
+        subscription = Subscription(self._fanout, prefix, after, on_change, on_end)
+        self._fanout.add(subscription)
+        for change in self._window.since(after):
+            path = change.entry.path
+            if not prefix or path == prefix or (prefix[-1] == "/" and path.startswith(prefix)):
+                if not subscription.active:
+                    break
+                subscription.tell(change)
+        return subscription
+
+
+def _shared(strings: Mapping[str, str]) -> Mapping[str, str]:
+    """The same strings, each once in memory however many entries have it."""
+    return {intern(k): intern(v) for k, v in strings.items()} if strings else _EMPTY
