@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,12 +23,10 @@ class Credentials:
 
     @property
     def bearer(self) -> str:
-        """The bearer token of the Authorization header, "" without one."""
-        for value in self.headers.get("authorization", ()):
-            scheme, _, token = value.partition(" ")
-            if scheme.lower() == "bearer":
-                return token.strip()
-        return ""
+        """The bearer token of the first Authorization header, "" without one: the word after one space."""
+        values = self.headers.get("authorization")
+        parts = values[0].strip().split(" ") if values else ()
+        return parts[1] if len(parts) > 1 and parts[0].lower() == "bearer" else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +54,16 @@ class IAuthenticator(Interface):
         """The sender; None when the request shows nothing of this method's sort. Raises AuthenticationError.
 
         Called once per request before anything else; must not mutate. May be cancelled when the client goes away."""
+
+
+class ITokenAuthenticator(Interface):
+    """One sort of bearer token."""
+
+    name: str = Attribute("As in metrics and logs: tokenfile, serviceaccount, ...")
+
+    async def authenticate_token(token: str, audiences: Sequence[str]) -> Authenticated | None:
+        """The holder of `token` if it is good for one of `audiences`; None when it is not of this sort. The answer's
+        `audiences` are those of the asked ones for which it is good. Raises AuthenticationError."""
 
 
 class IAuthenticatorFactory(Interface):

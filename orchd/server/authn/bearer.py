@@ -1,0 +1,59 @@
+"""Bearer tokens: the sorts of token in order, for requests and for TokenReview."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from zope.interface import implementer
+
+from orchd.server.authn.interfaces import (
+    Authenticated,
+    AuthenticationError,
+    Credentials,
+    IAuthenticator,
+    ITokenAuthenticator,
+)
+
+INVALID = "invalid bearer token"
+
+
+@implementer(IAuthenticator)
+class Bearer:
+    """The first sort that knows a token decides. A token that none knows is an error, never an anonymous request.
+
+    `audiences` are those of this API server: a request's token must be good for one of them.
+    """
+
+    name = "bearer"
+
+    def __init__(self, methods: Sequence[ITokenAuthenticator], *, audiences: Sequence[str]) -> None:
+        self.methods = tuple(methods)
+        self._audiences = tuple(audiences)
+
+    async def authenticate(self, credentials: Credentials) -> Authenticated | None:
+        token = credentials.bearer
+        if not token:
+            return None
+        found = await self.authenticate_token(token, self._audiences)
+        return Authenticated(
+            user=found.user,
+            audiences=found.audiences,
+            annotations=found.annotations,
+            consumed=(*found.consumed, "authorization"),
+        )
+
+    async def authenticate_token(self, token: str, audiences: Sequence[str] = ()) -> Authenticated:
+        """Who holds `token`; without `audiences` those of this API server are asked for.
+
+        Raises AuthenticationError with the text that TokenReview shows as ``status.error``.
+        """
+        problems = [INVALID]
+        for method in self.methods:
+            try:
+                found = await method.authenticate_token(token, audiences or self._audiences)
+            except AuthenticationError as error:
+                problems.append(str(error))
+                continue
+            if found is not None:
+                return found
+        raise AuthenticationError(INVALID if len(problems) == 1 else f"[{', '.join(problems)}]")

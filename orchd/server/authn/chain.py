@@ -1,0 +1,68 @@
+"""The methods in order: the first that knows the sender decides; what a wrong credential means is decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from orchd import errors
+from orchd.kinds.identity import (
+    ANONYMOUS,
+    AUTHENTICATED_GROUP,
+    UNAUTHENTICATED_GROUP,
+    User,
+)
+from orchd.server.authn.interfaces import Authenticated, AuthenticationError, Credentials, IAuthenticator
+
+
+def with_authenticated_group(user: User) -> User:
+    """`user` as a member of the group of all who are known; the anonymous user stays as it is."""
+    groups = user.groups
+    if user.name == ANONYMOUS or AUTHENTICATED_GROUP in groups or UNAUTHENTICATED_GROUP in groups:
+        return user
+    return replace(user, groups=(*groups, AUTHENTICATED_GROUP))
+
+
+class Chain:
+    """`methods` in order; `anonymous` is asked last and only of a request that no method found fault with.
+
+    `observe(method, outcome)` is told of every attempt that knew something: outcome is "success", "failure" (wrong
+    credential) or "unknown" for a request that nobody knew (method "").
+    """
+
+    def __init__(
+        self,
+        methods: Sequence[IAuthenticator],
+        *,
+        anonymous: IAuthenticator | None = None,
+        observe: Callable[[str, str], None] = lambda method, outcome: None,
+        log: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self._methods = tuple(methods)
+        self._anonymous = anonymous
+        self._observe = observe
+        self._log = log
+
+    async def authenticate(self, credentials: Credentials) -> Authenticated:
+        """The sender, in the group of all authenticated users. Raises ApiError 401."""
+        problems: list[str] = []
+        for method in self._methods:
+            try:
+                found = await method.authenticate(credentials)
+            except AuthenticationError as error:
+                self._observe(method.name, "failure")
+                problems.append(str(error))
+                continue
+            if found is not None:
+                self._observe(method.name, "success")
+                user = with_authenticated_group(found.user)
+                return found if user is found.user else replace(found, user=user)
+        if self._anonymous is not None and not problems:
+            found = await self._anonymous.authenticate(credentials)
+            if found is not None:
+                self._observe(self._anonymous.name, "success")
+                return found
+        self._observe("", "unknown")
+        if problems:
+            self._log(f"unable to authenticate {credentials.remote}: {'; '.join(problems)}")
+        raise errors.unauthorized()

@@ -1,0 +1,124 @@
+"""Acting as somebody else: what the Impersonate headers ask for, and who the user is then. Pure functions.
+
+The pipeline authorizes every action of `Impersonation.actions` in order for the real user, answers 403 for the first that is
+not allowed, and goes on as `Impersonation.user` (specification, "User impersonation").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from orchd.dialect import Dialect
+from orchd.kinds.identity import (
+    ANONYMOUS,
+    AUTHENTICATED_GROUP,
+    SERVICE_ACCOUNT_PREFIX,
+    SERVICE_ACCOUNTS_GROUP,
+    UNAUTHENTICATED_GROUP,
+    User,
+)
+from orchd.server.authz.interfaces import Action
+
+USER, GROUP, UID, EXTRA = "impersonate-user", "impersonate-group", "impersonate-uid", "impersonate-extra-"
+
+
+class ImpersonationError(Exception):
+    """Headers that make no sense; the answer is a plain-text 500 with this text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Impersonation:
+    """What must be allowed, in order, and who the sender is if it is. `consumed` names the headers."""
+
+    actions: tuple[Action, ...]
+    user: User
+    consumed: tuple[str, ...]
+
+
+def parse_impersonation(
+    dialect: Dialect, headers: Mapping[str, tuple[str, ...]], requestor: User
+) -> Impersonation | None:
+    """What `headers` (lower-case names) ask for; None when it is nothing. Raises ImpersonationError."""
+    names = [h for h in headers if h.startswith("impersonate-")]
+    if not names:
+        return None
+    group = dialect("authentication.{abbr}.io")
+    name = (headers.get(USER) or ("",))[0]
+    groups = tuple(headers.get(GROUP, ()))
+    extra: dict[str, tuple[str, ...]] = {}
+    for header in sorted(n for n in names if n.startswith(EXTRA)):
+        key = _extra_key(header[len(EXTRA):])
+        extra[key] = extra.get(key, ()) + tuple(headers[header])
+    uid = (headers.get(UID) or ("",))[0]
+    if not name:
+        if groups or extra or uid:
+            raise ImpersonationError(_without_user(group, groups, extra, uid))
+        return None
+
+    actions = [_user_action(requestor, name)]
+    actions.extend(Action(user=requestor, verb="impersonate", version="v1", resource="groups", name=g) for g in groups)
+    for key, values in extra.items():
+        actions.extend(
+            Action(
+                user=requestor,
+                verb="impersonate",
+                group=group,
+                version="v1",
+                resource="userextras",
+                subresource=key,
+                name=value,
+            )
+            for value in values
+        )
+    if uid:
+        actions.append(
+            Action(user=requestor, verb="impersonate", group=group, version="v1", resource="uids", name=uid)
+        )
+    user = User(name=name, uid=uid, groups=_groups(name, groups), extra=extra)
+    return Impersonation(actions=tuple(actions), user=user, consumed=tuple(names))
+
+
+def _extra_key(text: str) -> str:
+    """Keys are escaped with per cent signs; one that is not well escaped is taken as it is."""
+    key = unquote(text, errors="surrogateescape")
+    return text if any("\udc80" <= c <= "\udcff" for c in key) else key.lower()
+
+
+def split_service_account(name: str) -> tuple[str, str] | None:
+    """Namespace and name of a service account's user name, None for any other."""
+    if not name.startswith(SERVICE_ACCOUNT_PREFIX):
+        return None
+    namespace, colon, account = name[len(SERVICE_ACCOUNT_PREFIX):].partition(":")
+    return (namespace, account) if colon and namespace and account and ":" not in account else None
+
+
+def _user_action(requestor: User, name: str) -> Action:
+    account = split_service_account(name)
+    if account is None:
+        return Action(user=requestor, verb="impersonate", resource="users", name=name)
+    return Action(
+        user=requestor, verb="impersonate", version="v1", resource="serviceaccounts", namespace=account[0], name=account[1]
+    )
+
+
+def _groups(name: str, asked: tuple[str, ...]) -> tuple[str, ...]:
+    account = split_service_account(name)
+    groups = asked
+    if account is not None and not asked:
+        groups = (SERVICE_ACCOUNTS_GROUP, f"{SERVICE_ACCOUNTS_GROUP}:{account[0]}")
+    if name == ANONYMOUS:
+        return groups if UNAUTHENTICATED_GROUP in groups else (*groups, UNAUTHENTICATED_GROUP)
+    if AUTHENTICATED_GROUP in groups or UNAUTHENTICATED_GROUP in groups:
+        return groups
+    return (*groups, AUTHENTICATED_GROUP)
+
+
+def _without_user(group: str, groups: tuple[str, ...], extra: Mapping[str, tuple[str, ...]], uid: str) -> str:
+    """The recorded text shows the references that were asked for: kind, name, version and field, spaces between."""
+    shown = [f"{{Group  {g}    }}" for g in groups]
+    shown.extend(f"{{UserExtra  {v}  {group}/v1  {k}}}" for k, values in extra.items() for v in values)
+    if uid:
+        shown.append(f"{{UID  {uid}  {group}/v1  }}")
+    return f"requested [{' '.join(shown)}] without impersonating a user"

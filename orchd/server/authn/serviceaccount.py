@@ -1,0 +1,302 @@
+"""Service account tokens: who holds one, and whether it still counts.
+
+A token counts while its account, and the pod or secret to which it is bound, exist with the uid that it names; so a token
+dies with them at once. Legacy tokens are those that a secret of the account's namespace holds. The texts of errors are
+recorded facts: TokenReview shows them.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from zope.interface import implementer
+
+from orchd.client.interfaces import IClient, IInformers, Object, ResourceRef
+from orchd.dialect import Dialect
+from orchd.errors import ApiError
+from orchd.kinds.identity import SERVICE_ACCOUNT_PREFIX, SERVICE_ACCOUNTS_GROUP, User
+from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
+from orchd.server.authn.signedtokens import Signer, Verifier, unverified_claims
+from orchd.server.authz.messages import quote_list
+
+ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")
+SECRETS = ResourceRef("", "v1", "secrets")
+PODS = ResourceRef("", "v1", "pods")
+#: Clocks may differ by this many seconds.
+LEEWAY = 60
+#: Tokens that projected volumes ask for by default live this long; they are extended, see `TokenIssuer`.
+PROJECTED_SECONDS = 3607
+EXTENDED_SECONDS = 365 * 24 * 3600
+_DEAD = "service account token has been invalidated"
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _deleted_before(obj: Object, moment: float) -> bool:
+    text = obj["metadata"].get("deletionTimestamp")
+    return bool(text) and datetime.fromisoformat(text).timestamp() < moment
+
+
+@implementer(ITokenAuthenticator)
+class ServiceAccountTokens:
+    """`issuers`: the first makes tokens, all are believed. `audiences` are those of this API server.
+
+    `client` is asked for what the informers do not know yet, so that a new account's token works at once; without it
+    the informers alone decide. `clock` gives seconds since the epoch. `lookup` False believes legacy tokens without
+    looking for their secret (--service-account-lookup).
+    """
+
+    name = "serviceaccount"
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        verifier: Verifier,
+        informers: IInformers,
+        *,
+        issuers: Sequence[str],
+        audiences: Sequence[str],
+        clock: Callable[[], float],
+        client: IClient | None = None,
+        lookup: bool = True,
+    ) -> None:
+        self._verifier = verifier
+        self._issuers = frozenset(issuers)
+        self._audiences = tuple(audiences)
+        self._clock = clock
+        self._client = client
+        self._lookup = lookup
+        self._informers = {ref: informers.informer(ref) for ref in (ACCOUNTS, SECRETS, PODS)}
+        self._private = dialect("{long}.io")
+        self._legacy_issuer = dialect("{long}/serviceaccount")
+        self._legacy = dialect("{long}.io/serviceaccount/")
+        self._pod_extra = dialect("authentication.{long}.io/pod-name"), dialect("authentication.{long}.io/pod-uid")
+        self._stale = dialect("authentication.{abbr}.io/stale-token")
+
+    async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
+        claims = unverified_claims(token)
+        issuer = claims.get("iss") if claims else None
+        if not isinstance(issuer, str) or (issuer not in self._issuers and issuer != self._legacy_issuer):
+            return None
+        claims = self._verifier.verify(token)
+        good = self._good_audiences(claims, audiences or self._audiences)
+        if issuer == self._legacy_issuer:
+            user = await self._validate_legacy(token, claims)
+            return Authenticated(user=user, audiences=good)
+        user = await self._validate(claims)
+        return Authenticated(user=user, audiences=good, annotations=self._annotations(claims))
+
+    def _good_audiences(self, claims: Mapping[str, Any], asked: Sequence[str]) -> tuple[str, ...]:
+        held = claims.get("aud") or ()
+        held = [held] if isinstance(held, str) else list(held)
+        held = held or list(self._audiences)
+        good = tuple(a for a in asked if a in held)
+        if not good and self._audiences:
+            raise AuthenticationError(
+                f"token audiences {quote_list(held)} is invalid for the target audiences {quote_list(list(asked))}"
+            )
+        return good
+
+    async def _validate(self, claims: Mapping[str, Any]) -> User:
+        now = self._clock()
+        self._check_times(claims, now)
+        private = claims.get(self._private)
+        if not isinstance(private, dict) or not isinstance(private.get("serviceaccount"), dict):
+            raise AuthenticationError("service account claims are missing")
+        namespace = str(private.get("namespace", ""))
+        account = private["serviceaccount"]
+        name, uid = str(account.get("name", "")), str(account.get("uid", ""))
+        found = await self._find(ACCOUNTS, namespace, name)
+        if found is None:
+            raise AuthenticationError(f'serviceaccounts "{name}" not found')
+        if _deleted_before(found, now - LEEWAY):
+            raise AuthenticationError(f"service account {namespace}/{name} has been deleted")
+        if found["metadata"].get("uid", "") != uid:
+            has = found["metadata"].get("uid", "")
+            raise AuthenticationError(f"service account UID ({has}) does not match claim ({uid})")
+        await self._check_bound(SECRETS, "secret", private.get("secret"), namespace, now)
+        pod = private.get("pod")
+        await self._check_bound(PODS, "pod", pod, namespace, now)
+        extra: dict[str, tuple[str, ...]] = {}
+        if isinstance(pod, dict):
+            extra = dict(zip(self._pod_extra, ((str(pod.get("name", "")),), (str(pod.get("uid", "")),)), strict=True))
+        return _user(namespace, name, uid, extra)
+
+    def _check_times(self, claims: Mapping[str, Any], now: float) -> None:
+        expires, begins = _number(claims.get("exp")), _number(claims.get("nbf"))
+        if begins is not None and now + LEEWAY < begins:
+            raise AuthenticationError("token is not valid yet")
+        if expires is not None and now - LEEWAY > expires:
+            raise AuthenticationError("token has expired")
+
+    async def _check_bound(self, ref: ResourceRef, what: str, claim: Any, namespace: str, now: float) -> None:
+        if not isinstance(claim, dict):
+            return
+        found = await self._find(ref, namespace, str(claim.get("name", "")))
+        if found is None or _deleted_before(found, now - LEEWAY):
+            raise AuthenticationError(_DEAD)
+        has, wanted = found["metadata"].get("uid", ""), claim.get("uid", "")
+        if has != wanted:
+            raise AuthenticationError(f"{what} UID ({has}) does not match service account {what} ref claim ({wanted})")
+
+    async def _validate_legacy(self, token: str, claims: Mapping[str, Any]) -> User:
+        subject = claims.get("sub")
+        if not subject:
+            raise AuthenticationError("sub claim is missing")
+        values = []
+        for key, shown in (
+            ("namespace", "namespace"),
+            ("secret.name", "secretName"),
+            ("service-account.name", "serviceAccountName"),
+            ("service-account.uid", "serviceAccountUID"),
+        ):
+            value = claims.get(self._legacy + key)
+            if not value or not isinstance(value, str):
+                raise AuthenticationError(f"{shown} claim is missing")
+            values.append(value)
+        namespace, secret_name, name, uid = values
+        if subject != f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}":
+            raise AuthenticationError("sub claim is invalid")
+        if self._lookup:
+            secret = await self._find(SECRETS, namespace, secret_name)
+            if secret is None or secret["metadata"].get("deletionTimestamp"):
+                raise AuthenticationError("Token has been invalidated")
+            held = base64.b64decode((secret.get("data") or {}).get("token", ""))
+            if not hmac.compare_digest(held, token.encode()):
+                raise AuthenticationError("Token does not match server's copy")
+            account = await self._find(ACCOUNTS, namespace, name)
+            if account is None:
+                raise AuthenticationError(f'serviceaccounts "{name}" not found')
+            if account["metadata"].get("deletionTimestamp"):
+                raise AuthenticationError(f"ServiceAccount {namespace}/{name} has been deleted")
+            has = account["metadata"].get("uid", "")
+            if has != uid:
+                raise AuthenticationError(f"ServiceAccount UID ({has}) does not match claim ({uid})")
+        return _user(namespace, name, uid, {})
+
+    def _annotations(self, claims: Mapping[str, Any]) -> Mapping[str, str] | None:
+        """A projected token that is used after its volume should have renewed it is noted for the audit."""
+        warn = _number((claims.get(self._private) or {}).get("warnafter"))
+        late = self._clock() - warn if warn else 0
+        if late <= 0:
+            return None
+        return {self._stale: f"subject: {claims.get('sub', '')}, seconds after warning threshold: {int(late)}"}
+
+    async def _find(self, ref: ResourceRef, namespace: str, name: str) -> Object | None:
+        obj = self._informers[ref].get(namespace, name)
+        if obj is not None or self._client is None:
+            return obj
+        try:
+            found: Object = await self._client.get(ref, namespace, name)
+        except ApiError as error:
+            if error.code != 404:
+                raise AuthenticationError(error.message) from error
+            return None
+        return found
+
+
+def _user(namespace: str, name: str, uid: str, extra: Mapping[str, tuple[str, ...]]) -> User:
+    return User(
+        name=f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}",
+        uid=uid,
+        groups=(SERVICE_ACCOUNTS_GROUP, f"{SERVICE_ACCOUNTS_GROUP}:{namespace}"),
+        extra=extra,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuedToken:
+    """A token and when the client should think that it expires (seconds since the epoch)."""
+
+    token: str
+    expires: int
+
+
+class TokenIssuer:
+    """Makes bound tokens for the TokenRequest API.
+
+    A token for a pod that asks for exactly the projected lifetime, good for this API server only, lives a year instead and
+    warns after the time asked for: clients that read their token once keep working (`extend`; specification,
+    "--service-account-extend-token-expiration"). `max_seconds` 0 means no limit of its own.
+    """
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        signer: Signer,
+        *,
+        issuer: str,
+        audiences: Sequence[str],
+        clock: Callable[[], float],
+        extend: bool = True,
+        max_seconds: int = 0,
+    ) -> None:
+        self._signer = signer
+        self._issuer = issuer
+        self._audiences = tuple(audiences)
+        self._clock = clock
+        self._extend = extend
+        self._max_seconds = max_seconds
+        self._private = dialect("{long}.io")
+        self._legacy = dialect("{long}.io/serviceaccount/")
+        self._legacy_issuer = dialect("{long}/serviceaccount")
+
+    def issue(
+        self,
+        account: Object,
+        *,
+        audiences: Sequence[str] = (),
+        seconds: int = 3600,
+        pod: Object | None = None,
+        secret: Object | None = None,
+    ) -> IssuedToken:
+        """A token for a ServiceAccount, bound to a Pod or Secret object if one is given; without `audiences` it is for
+        this API server. `seconds` are validated by the registry."""
+        meta = account["metadata"]
+        namespace, name = meta["namespace"], meta["name"]
+        now = int(self._clock())
+        if self._max_seconds:
+            seconds = min(seconds, self._max_seconds)
+        asked = list(audiences or self._audiences)
+        private: dict[str, Any] = {
+            "namespace": namespace,
+            "serviceaccount": {"name": name, "uid": meta.get("uid", "")},
+        }
+        for key, bound in (("pod", pod), ("secret", secret)):
+            if bound is not None:
+                private[key] = {"name": bound["metadata"]["name"], "uid": bound["metadata"].get("uid", "")}
+        lifetime = seconds
+        if self._extend and pod is not None and seconds == PROJECTED_SECONDS and set(asked) <= set(self._audiences):
+            private["warnafter"] = now + seconds
+            lifetime = EXTENDED_SECONDS
+        claims = {
+            "aud": asked,
+            "exp": now + lifetime,
+            "iat": now,
+            "iss": self._issuer,
+            "nbf": now,
+            "sub": f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}",
+            self._private: private,
+        }
+        return IssuedToken(token=self._signer.sign(claims), expires=now + seconds)
+
+    def issue_legacy(self, account: Object, secret_name: str) -> str:
+        """The token that a secret of type service-account-token holds; it does not expire."""
+        meta = account["metadata"]
+        return self._signer.sign(
+            {
+                "iss": self._legacy_issuer,
+                "sub": f"{SERVICE_ACCOUNT_PREFIX}{meta['namespace']}:{meta['name']}",
+                self._legacy + "namespace": meta["namespace"],
+                self._legacy + "secret.name": secret_name,
+                self._legacy + "service-account.name": meta["name"],
+                self._legacy + "service-account.uid": meta.get("uid", ""),
+            }
+        )
