@@ -1,0 +1,240 @@
+"""Defaults of the core group: pods and what they hold, services, volumes, namespaces, nodes, quotas."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from typing import Any, Final
+
+from orchd.kinds.objects.default.images import pull_policy
+from orchd.kinds.objects.default.rules import Object, Rule, filled, within
+from orchd.kinds.objects.scalars import Quantity
+from orchd.kinds.objects.settings import ObjectSettings
+
+_FILE_MODE: Final = 0o644
+
+_RBD: Final = {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"}
+_SCALEIO: Final = {"storageMode": "ThinProvisioned", "fsType": "xfs"}
+
+CONSTANTS: Final[dict[str, dict[str, Any]]] = {
+    "core/v1.AzureDiskVolumeSource": {"cachingMode": "ReadWrite", "kind": "Shared", "fsType": "ext4", "readOnly": False},
+    "core/v1.ConfigMapVolumeSource": {"defaultMode": _FILE_MODE},
+    "core/v1.DownwardAPIVolumeSource": {"defaultMode": _FILE_MODE},
+    "core/v1.EndpointPort": {"protocol": "TCP"},
+    "core/v1.HTTPGetAction": {"path": "/", "scheme": "HTTP"},
+    "core/v1.HostPathVolumeSource": {"type": ""},
+    "core/v1.ISCSIPersistentVolumeSource": {"iscsiInterface": "default"},
+    "core/v1.ISCSIVolumeSource": {"iscsiInterface": "default"},
+    "core/v1.NamespaceStatus": {"phase": "Active"},
+    "core/v1.ObjectFieldSelector": {"apiVersion": "v1"},
+    "core/v1.PersistentVolumeClaimSpec": {"volumeMode": "Filesystem"},
+    "core/v1.PersistentVolumeClaimStatus": {"phase": "Pending"},
+    "core/v1.PersistentVolumeSpec": {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"},
+    "core/v1.PersistentVolumeStatus": {"phase": "Pending"},
+    "core/v1.PodSpec": {
+        "restartPolicy": "Always",
+        "terminationGracePeriodSeconds": 30,
+        "dnsPolicy": "ClusterFirst",
+        "securityContext": {},
+        "schedulerName": "default-scheduler",
+    },
+    "core/v1.Probe": {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3},
+    "core/v1.ProjectedVolumeSource": {"defaultMode": _FILE_MODE},
+    "core/v1.RBDPersistentVolumeSource": _RBD,
+    "core/v1.RBDVolumeSource": _RBD,
+    "core/v1.ReplicationControllerSpec": {"replicas": 1},
+    "core/v1.ScaleIOPersistentVolumeSource": _SCALEIO,
+    "core/v1.ScaleIOVolumeSource": _SCALEIO,
+    "core/v1.Secret": {"type": "Opaque"},
+    "core/v1.SecretVolumeSource": {"defaultMode": _FILE_MODE},
+    "core/v1.ServiceAccountTokenProjection": {"expirationSeconds": 3600},
+}
+
+
+def resource_list(value: Object, settings: ObjectSettings) -> Object:
+    """Amounts of resources are kept to the thousandth, rounded up."""
+    for text in value.values():
+        if text[-1] in "nu" or "e-" in text:
+            return {name: _rounded(text) for name, text in value.items()}
+    return value
+
+
+def _rounded(text: str) -> str:
+    quantity = Quantity.parse(text)
+    return str(Quantity(quantity.milli * 10**6, quantity.format))
+
+
+# --- pods ---------------------------------------------------------------------------------------
+
+
+def _container(value: Object, settings: ObjectSettings) -> Object:
+    if "terminationMessagePath" in value and "terminationMessagePolicy" in value and "imagePullPolicy" in value:
+        return value
+    return filled(
+        value,
+        terminationMessagePath="/dev/termination-log",
+        terminationMessagePolicy="File",
+        imagePullPolicy=pull_policy(value.get("image", "")),
+    )
+
+
+def _pod(value: Object, settings: ObjectSettings) -> Object:
+    spec = filled(value.get("spec") or {}, enableServiceLinks=True)
+    spec = _each(spec, "containers", _request_limits)
+    spec = _each(spec, "initContainers", _request_limits)
+    return value if spec is value.get("spec") else {**value, "spec": spec}
+
+
+def _request_limits(container: Object) -> Object:
+    """A limit without a request is the request."""
+    resources = container.get("resources") or {}
+    limits = resources.get("limits")
+    if not limits:
+        return container
+    requests = resources.get("requests") or {}
+    if limits.keys() <= requests.keys():
+        return container
+    return {**container, "resources": {**resources, "requests": {**limits, **requests}}}
+
+
+def _each(value: Object, name: str, change: Callable[[Object], Object]) -> Object:
+    old = value.get(name)
+    if not old:
+        return value
+    new = [change(item) for item in old]
+    return value if all(a is b for a, b in zip(old, new, strict=True)) else {**value, name: new}
+
+
+def _pod_spec(value: Object, settings: ObjectSettings) -> Object:
+    name = value.get("serviceAccountName") or value.get("serviceAccount")
+    if name and not (value.get("serviceAccount") == name and value.get("serviceAccountName") == name):
+        value = {**value, "serviceAccountName": name, "serviceAccount": name}
+    if value.get("hostNetwork"):
+        value = _each(_each(value, "containers", _host_ports), "initContainers", _host_ports)
+    return value
+
+
+def _host_ports(container: Object) -> Object:
+    """On the host's network a port is the host's."""
+    return _each(container, "ports", lambda port: port if port.get("hostPort") else {**port, "hostPort": port["containerPort"]})
+
+
+def _volume(value: Object, settings: ObjectSettings) -> Object:
+    return {**value, "emptyDir": {}} if len(value) <= 1 and value.keys() <= {"name"} else value
+
+
+def _pod_status(value: Object, settings: ObjectSettings) -> Object:
+    """podIP is the first of podIPs; where they differ podIP counts."""
+    one, many = value.get("podIP"), value.get("podIPs")
+    if one and not (many and many[0].get("ip") == one):
+        return {**value, "podIPs": [{"ip": one}]}
+    if many and not one and many[0].get("ip"):
+        return {**value, "podIP": many[0]["ip"]}
+    return value
+
+
+# --- the rest -----------------------------------------------------------------------------------
+
+
+def _replication_controller(value: Object, settings: ObjectSettings) -> Object:
+    spec = value.get("spec") or {}
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    if not labels:
+        return value
+    if not spec.get("selector"):
+        value = {**value, "spec": {**spec, "selector": labels}}
+    if not (value.get("metadata") or {}).get("labels"):
+        value = {**value, "metadata": {**(value.get("metadata") or {}), "labels": labels}}
+    return value
+
+
+def _secret(value: Object, settings: ObjectSettings) -> Object:
+    """stringData is only ever written: it goes into data."""
+    texts = value.get("stringData")
+    if not texts:
+        return value
+    encoded = {key: base64.b64encode(text.encode("utf-8", "replace")).decode() for key, text in texts.items()}
+    rest = {key: item for key, item in value.items() if key != "stringData"}
+    return {**rest, "data": {**(value.get("data") or {}), **encoded}}
+
+
+def _service_spec(value: Object, settings: ObjectSettings) -> Object:
+    value = filled(value, sessionAffinity="None", type="ClusterIP")
+    if value["sessionAffinity"] == "None" and "sessionAffinityConfig" in value:
+        value = {key: item for key, item in value.items() if key != "sessionAffinityConfig"}
+    if value["sessionAffinity"] == "ClientIP":
+        config = (value.get("sessionAffinityConfig") or {}).get("clientIP") or {}
+        if config.get("timeoutSeconds") is None:
+            value = {**value, "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10800}}}
+    if value["type"] in ("NodePort", "LoadBalancer"):
+        value = filled(value, externalTrafficPolicy="Cluster")
+    if settings.feature("ServiceInternalTrafficPolicy", True):
+        value = filled(value, internalTrafficPolicy="Cluster")
+    if value["type"] == "LoadBalancer" and settings.feature("ServiceLBNodePortControl", True):
+        value = filled(value, allocateLoadBalancerNodePorts=True)
+    return value
+
+
+def _service_port(value: Object, settings: ObjectSettings) -> Object:
+    return value if value.get("targetPort") not in (0, "", None) else {**value, "targetPort": value["port"]}
+
+
+def _namespace(value: Object, settings: ObjectSettings) -> Object:
+    """A namespace is labelled with its own name."""
+    metadata = value.get("metadata") or {}
+    name = metadata.get("name")
+    key = settings.dialect("{long}.io/metadata.name")
+    labels = metadata.get("labels") or {}
+    if not name or labels.get(key) == name:
+        return value
+    return {**value, "metadata": {**metadata, "labels": {**labels, key: name}}}
+
+
+def _node_spec(value: Object, settings: ObjectSettings) -> Object:
+    """podCIDR is the first of podCIDRs; where they differ podCIDR counts."""
+    one, many = value.get("podCIDR"), value.get("podCIDRs")
+    if one and not (many and many[0] == one):
+        return {**value, "podCIDRs": [one]}
+    if many and not one and many[0]:
+        return {**value, "podCIDR": many[0]}
+    return value
+
+
+def _node_status(value: Object, settings: ObjectSettings) -> Object:
+    if value.get("capacity") and value.get("allocatable") is None:
+        return {**value, "allocatable": value["capacity"]}
+    return value
+
+
+def _limit_range_item(value: Object, settings: ObjectSettings) -> Object:
+    """For containers, the default limit is the maximum and the default request the default limit or the minimum."""
+    if value.get("type") != "Container":
+        return value
+    limit = {**(value.get("max") or {}), **(value.get("default") or {})}
+    request = {**(value.get("min") or {}), **limit, **(value.get("defaultRequest") or {})}
+    if limit and limit != value.get("default"):
+        value = {**value, "default": limit}
+    return {**value, "defaultRequest": request} if request and request != value.get("defaultRequest") else value
+
+
+def _claim(value: Object, settings: ObjectSettings) -> Object:
+    return within(value, "status", lambda status: filled(status, phase="Pending"))
+
+
+RULES: Final[dict[str, Rule]] = {
+    "core/v1.Container": _container,
+    "core/v1.EphemeralContainer": _container,
+    "core/v1.LimitRangeItem": _limit_range_item,
+    "core/v1.Namespace": _namespace,
+    "core/v1.NodeSpec": _node_spec,
+    "core/v1.NodeStatus": _node_status,
+    "core/v1.PersistentVolumeClaim": _claim,
+    "core/v1.Pod": _pod,
+    "core/v1.PodSpec": _pod_spec,
+    "core/v1.PodStatus": _pod_status,
+    "core/v1.ReplicationController": _replication_controller,
+    "core/v1.Secret": _secret,
+    "core/v1.ServicePort": _service_port,
+    "core/v1.ServiceSpec": _service_spec,
+    "core/v1.Volume": _volume,
+}

@@ -1,0 +1,202 @@
+"""Applies default rules to an object: one compiled recursion per type, kept in `Type.memo`.
+
+Objects come here in canonical shape (`orchd.kinds.objects.shape`): a member that is absent or None is unset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from orchd.kinds.catalog import Resource
+from orchd.kinds.ir import Type
+from orchd.kinds.objects.default import core, policies, workloads
+from orchd.kinds.objects.default.rules import Object, Rule
+from orchd.kinds.objects.settings import ObjectSettings
+
+Fill = Callable[[Any, ObjectSettings], Any]
+
+#: type name -> members that are set when absent.
+CONSTANTS: Final[Mapping[str, Mapping[str, Any]]] = {**core.CONSTANTS, **workloads.CONSTANTS, **policies.CONSTANTS}
+#: type name -> what it takes more than constants to fill in; runs before the constants.
+RULES: Final[Mapping[str, Rule]] = {**core.RULES, **workloads.RULES, **policies.RULES}
+
+
+def apply(obj: Object, resource: Resource, settings: ObjectSettings) -> Object:
+    """`obj` (of `resource`'s version) with defaults filled in; `obj` itself when nothing was missing."""
+    return fill(obj, resource.type, settings)
+
+
+def fill(obj: Object, type: Type, settings: ObjectSettings) -> Object:
+    """Like `apply`, for a bare type (a pod template, an options object)."""
+    compiled = _filler(type)
+    if compiled is None:
+        return obj
+    result: Object = compiled(obj, settings)
+    return result
+
+
+def _filler(type: Type) -> Fill | None:
+    memo = type.memo
+    if "default" not in memo:
+        # A type inside itself: schemas have no defaults, so the inner one needs no visit.
+        memo["default"] = None
+        memo["default"] = _compile(type)
+    found: Fill | None = memo["default"]
+    return found
+
+
+def _compile(type: Type) -> Fill | None:
+    if type.kind == "struct":
+        if type.name and type.constraints is None:
+            return _named_struct(type)
+        return _custom_struct(type)
+    if type.kind == "list":
+        return _list(_filler(type.element))
+    if type.kind == "map":
+        if type.element.kind == "quantity":
+            return core.resource_list
+        return _map(type) if type.constraints is not None else _plain_map(_filler(type.element))
+    return None
+
+
+def _named_struct(type: Type) -> Fill | None:
+    constants = {name: field.default for name, field in type.fields.items() if field.default is not None}
+    constants.update(CONSTANTS.get(type.name, {}))
+    rule = RULES.get(type.name)
+    children = {}
+    for name, field in type.fields.items():
+        inner = _filler(field.type)
+        if inner is not None:
+            children[name] = inner
+    if rule is None and not constants and not children:
+        return None
+    pairs = tuple(constants.items())
+    count = len(children)
+
+    def struct(value: Any, settings: ObjectSettings) -> Any:
+        out = value if rule is None else rule(value, settings)
+        for name, constant in pairs:
+            if out.get(name) is None:
+                if out is value:
+                    out = dict(value)
+                out[name] = constant
+        if not count:
+            return out
+        inside = out
+        for name, inner in children.items() if count < len(out) else [(n, children[n]) for n in out if n in children]:
+            item = inside.get(name)
+            if item is not None:
+                new = inner(item, settings)
+                if new is not item:
+                    if out is value:
+                        out = dict(inside)
+                    out[name] = new
+        return out
+
+    return struct
+
+
+def _list(inner: Fill | None) -> Fill | None:
+    if inner is None:
+        return None
+
+    def items(value: Any, settings: ObjectSettings) -> Any:
+        out = [inner(item, settings) if item is not None else None for item in value]
+        for old, new in zip(value, out, strict=True):
+            if old is not new:
+                return out
+        return value
+
+    return items
+
+
+def _plain_map(inner: Fill | None) -> Fill | None:
+    if inner is None:
+        return None
+
+    def entries(value: Any, settings: ObjectSettings) -> Any:
+        out = {key: inner(item, settings) for key, item in value.items()}
+        return out if any(out[key] is not item for key, item in value.items()) else value
+
+    return entries
+
+
+# --- custom kinds: a value of another type than the schema's is left for validation to refuse ---
+
+
+def _custom_struct(type: Type) -> Fill:
+    defaults: dict[str, Any] = {}
+    children: dict[str, Fill] = {}
+    strict: frozenset[str] = frozenset()
+    ready = False
+
+    def prepare() -> None:
+        nonlocal ready, strict
+        for name, field in type.fields.items():
+            if field.default is not None:
+                defaults[name] = field.default
+            inner = _filler(field.type)
+            if inner is not None:
+                children[name] = _guarded(field.type.kind, inner)
+        strict = frozenset(
+            name for name, field in type.fields.items() if field.type.constraints is not None and not field.type.nullable
+        )
+        ready = True
+
+    def struct(value: Any, settings: ObjectSettings) -> Any:
+        if not ready:
+            prepare()
+        out = value
+        for name, default in defaults.items():
+            if name not in out or (out[name] is None and name in strict):
+                if out is value:
+                    out = dict(value)
+                out[name] = default
+        for name in [n for n, item in out.items() if item is None and n in strict]:
+            if out is value:
+                out = dict(value)
+            del out[name]
+        for name, inner in children.items():
+            item = out.get(name)
+            if item is not None:
+                new = inner(item, settings)
+                if new is not item:
+                    if out is value:
+                        out = dict(value)
+                    out[name] = new
+        return out
+
+    return struct
+
+
+def _map(type: Type) -> Fill | None:
+    inner = _filler(type.element)
+    guarded = None if inner is None else _guarded(type.element.kind, inner)
+    keep_null = type.element.nullable
+
+    def entries(value: Any, settings: ObjectSettings) -> Any:
+        out = {}
+        same = True
+        for key, item in value.items():
+            if item is None and not keep_null:
+                same = False
+                continue
+            new = item if guarded is None or item is None else guarded(item, settings)
+            same = same and new is item
+            out[key] = new
+        return value if same else out
+
+    return entries
+
+
+_PYTHON: Final = {"struct": dict, "map": dict, "list": list}
+
+
+def _guarded(kind: str, inner: Fill) -> Fill:
+    expected = _PYTHON[kind]
+
+    def fill(value: Any, settings: ObjectSettings) -> Any:
+        return inner(value, settings) if value.__class__ is expected else value
+
+    return fill

@@ -1,0 +1,103 @@
+"""Defaults of the groups that rule over others: networking, RBAC, storage, admission, flow control, definitions."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.objects.default.rules import Object, Rule, filled, within
+from orchd.kinds.objects.settings import ObjectSettings
+
+_WEBHOOK: Final = {
+    "failurePolicy": "Fail",
+    "matchPolicy": "Equivalent",
+    "namespaceSelector": {},
+    "objectSelector": {},
+    "timeoutSeconds": 10,
+}
+_QUEUES: Final = {"handSize": 8, "queues": 64, "queueLengthLimit": 50}
+_SERVICE_PORT: Final = {"port": 443}
+_ENDPOINT_PORT: Final = {"name": "", "protocol": "TCP"}
+
+CONSTANTS: Final[dict[str, dict[str, Any]]] = {
+    "admissionregistration/v1.MutatingWebhook": {**_WEBHOOK, "reinvocationPolicy": "Never"},
+    "admissionregistration/v1.RuleWithOperations": {"scope": "*"},
+    "admissionregistration/v1.ServiceReference": _SERVICE_PORT,
+    "admissionregistration/v1.ValidatingWebhook": _WEBHOOK,
+    "apiextensions/v1.CustomResourceDefinitionSpec": {"conversion": {"strategy": "None"}},
+    "apiextensions/v1.ServiceReference": _SERVICE_PORT,
+    "apiregistration/v1.ServiceReference": _SERVICE_PORT,
+    "discovery/v1.EndpointPort": _ENDPOINT_PORT,
+    "discovery/v1beta1.EndpointPort": _ENDPOINT_PORT,
+    "networking/v1.IngressClassParametersReference": {"scope": "Cluster"},
+    "networking/v1.NetworkPolicyPort": {"protocol": "TCP"},
+    "policy/v1beta1.PodSecurityPolicySpec": {"allowPrivilegeEscalation": True},
+    "scheduling/v1.PriorityClass": {"preemptionPolicy": "PreemptLowerPriority"},
+    "storage/v1.CSIDriverSpec": {
+        "attachRequired": True,
+        "podInfoOnMount": False,
+        "requiresRepublish": False,
+        "storageCapacity": False,
+        "fsGroupPolicy": "ReadWriteOnceWithFSType",
+        "volumeLifecycleModes": ["Persistent"],
+    },
+    "storage/v1.StorageClass": {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"},
+}
+
+
+def _zeros(**members: int) -> Rule:
+    """Numbers for which zero, too, means unset."""
+
+    def rule(value: Object, settings: ObjectSettings) -> Object:
+        missing = {name: number for name, number in members.items() if not value.get(name)}
+        return {**value, **missing} if missing else value
+
+    return rule
+
+
+def _binding(value: Object, settings: ObjectSettings) -> Object:
+    group = settings.dialect("rbac.authorization.{abbr}.io")
+    return within(value, "roleRef", lambda role: filled(role, apiGroup=group))
+
+
+def _subject(value: Object, settings: ObjectSettings) -> Object:
+    if value.get("kind") in ("User", "Group"):
+        return filled(value, apiGroup=settings.dialect("rbac.authorization.{abbr}.io"))
+    return value
+
+
+def _network_policy_spec(value: Object, settings: ObjectSettings) -> Object:
+    if value.get("policyTypes"):
+        return value
+    return {**value, "policyTypes": ["Ingress", "Egress"] if value.get("egress") else ["Ingress"]}
+
+
+def _definition(value: Object, settings: ObjectSettings) -> Object:
+    spec = value.get("spec") or {}
+    names = spec.get("names") or {}
+    kind = names.get("kind")
+    if kind:
+        full = filled(names, singular=kind.lower(), listKind=kind + "List")
+        if full is not names:
+            spec = {**spec, "names": full}
+            value = {**value, "spec": spec}
+    status = value.get("status") or {}
+    if not status.get("storedVersions"):
+        stored = next((v["name"] for v in spec.get("versions") or () if v.get("storage")), None)
+        if stored is not None:
+            value = {**value, "status": {**status, "storedVersions": [stored]}}
+    return value
+
+
+RULES: Final[dict[str, Rule]] = {
+    "apiextensions/v1.CustomResourceDefinition": _definition,
+    "flowcontrol/v1beta1.FlowSchemaSpec": _zeros(matchingPrecedence=1000),
+    "flowcontrol/v1beta1.LimitedPriorityLevelConfiguration": _zeros(assuredConcurrencyShares=30),
+    "flowcontrol/v1beta1.QueuingConfiguration": _zeros(**_QUEUES),
+    "flowcontrol/v1beta2.FlowSchemaSpec": _zeros(matchingPrecedence=1000),
+    "flowcontrol/v1beta2.LimitedPriorityLevelConfiguration": _zeros(assuredConcurrencyShares=30),
+    "flowcontrol/v1beta2.QueuingConfiguration": _zeros(**_QUEUES),
+    "networking/v1.NetworkPolicySpec": _network_policy_spec,
+    "rbac/v1.ClusterRoleBinding": _binding,
+    "rbac/v1.RoleBinding": _binding,
+    "rbac/v1.Subject": _subject,
+}

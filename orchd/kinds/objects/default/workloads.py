@@ -1,0 +1,148 @@
+"""Defaults of the groups apps, batch and autoscaling."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.objects.default.rules import Object, Rule, filled, within
+from orchd.kinds.objects.settings import ObjectSettings
+
+_CRON: Final = {
+    "concurrencyPolicy": "Allow",
+    "suspend": False,
+    "successfulJobsHistoryLimit": 3,
+    "failedJobsHistoryLimit": 1,
+}
+
+CONSTANTS: Final[dict[str, dict[str, Any]]] = {
+    "apps/v1.DaemonSetSpec": {"revisionHistoryLimit": 10},
+    "apps/v1.DeploymentSpec": {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600},
+    "apps/v1.DeploymentStrategy": {"type": "RollingUpdate"},
+    "apps/v1.DaemonSetUpdateStrategy": {"type": "RollingUpdate"},
+    "apps/v1.ReplicaSetSpec": {"replicas": 1},
+    "apps/v1.StatefulSetSpec": {"replicas": 1, "revisionHistoryLimit": 10, "podManagementPolicy": "OrderedReady"},
+    "apps/v1.StatefulSetUpdateStrategy": {"type": "RollingUpdate"},
+    "autoscaling/v1.HorizontalPodAutoscalerSpec": {"minReplicas": 1},
+    "autoscaling/v2.HorizontalPodAutoscalerSpec": {"minReplicas": 1},
+    "autoscaling/v2beta1.HorizontalPodAutoscalerSpec": {"minReplicas": 1},
+    "autoscaling/v2beta2.HorizontalPodAutoscalerSpec": {"minReplicas": 1},
+    "batch/v1.CronJobSpec": _CRON,
+    "batch/v1.JobSpec": {},
+    "batch/v1beta1.CronJobSpec": _CRON,
+}
+
+
+def _deployment_strategy(value: Object, settings: ObjectSettings) -> Object:
+    if value.get("type", "RollingUpdate") != "RollingUpdate":
+        return value
+    return within(value, "rollingUpdate", lambda rolling: filled(rolling, maxUnavailable="25%", maxSurge="25%"))
+
+
+def _daemon_set_strategy(value: Object, settings: ObjectSettings) -> Object:
+    if value.get("type", "RollingUpdate") != "RollingUpdate":
+        return value
+    value = within(value, "rollingUpdate", lambda rolling: filled(rolling, maxUnavailable=1))
+    if settings.feature("DaemonSetUpdateSurge", True):
+        value = within(value, "rollingUpdate", lambda rolling: filled(rolling, maxSurge=0))
+    return value
+
+
+def _stateful_set_strategy(value: Object, settings: ObjectSettings) -> Object:
+    """Partition 0 is filled in where a rolling update is described or nothing is said at all."""
+    rolling = value.get("rollingUpdate")
+    if "type" not in value and rolling is None:
+        return {**value, "rollingUpdate": {"partition": 0}}
+    if value.get("type", "RollingUpdate") == "RollingUpdate" and rolling is not None:
+        return within(value, "rollingUpdate", lambda rolling: filled(rolling, partition=0))
+    return value
+
+
+def _stateful_set_spec(value: Object, settings: ObjectSettings) -> Object:
+    if settings.feature("StatefulSetAutoDeletePVC", False):
+        value = within(
+            value,
+            "persistentVolumeClaimRetentionPolicy",
+            lambda policy: filled(policy, whenDeleted="Retain", whenScaled="Retain"),
+        )
+    claims = value.get("volumeClaimTemplates")
+    if claims and not all("kind" in claim and "apiVersion" in claim for claim in claims):
+        named = [filled(claim, kind="PersistentVolumeClaim", apiVersion="v1") for claim in claims]
+        value = {**value, "volumeClaimTemplates": named}
+    return value
+
+
+def _job(value: Object, settings: ObjectSettings) -> Object:
+    spec = value.get("spec") or {}
+    filled_spec = spec
+    if spec.get("parallelism") is None:
+        filled_spec = {**filled_spec, "parallelism": 1}
+        if spec.get("completions") is None:
+            filled_spec["completions"] = 1
+    filled_spec = filled(filled_spec, backoffLimit=6)
+    if settings.feature("IndexedJob", True):
+        filled_spec = filled(filled_spec, completionMode="NonIndexed")
+    if settings.feature("SuspendJob", True):
+        filled_spec = filled(filled_spec, suspend=False)
+    if filled_spec is not spec:
+        value = {**value, "spec": filled_spec}
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    metadata = value.get("metadata") or {}
+    if labels and not metadata.get("labels"):
+        value = {**value, "metadata": {**metadata, "labels": labels}}
+    return value
+
+
+# --- autoscaling --------------------------------------------------------------------------------
+
+#: Annotation in which version 1 keeps metrics other than the CPU's.
+METRICS_ANNOTATION: Final = "autoscaling.alpha.{long}.io/metrics"
+_DEFAULT_UTILIZATION: Final = 80
+_POLICY_PODS: Final = {"type": "Pods", "value": 4, "periodSeconds": 15}
+_POLICY_ALL: Final = {"type": "Percent", "value": 100, "periodSeconds": 15}
+
+
+def _autoscaler_v1(value: Object, settings: ObjectSettings) -> Object:
+    spec = value.get("spec") or {}
+    annotations = (value.get("metadata") or {}).get("annotations") or {}
+    if spec.get("targetCPUUtilizationPercentage") is not None:
+        return value
+    if settings.dialect(METRICS_ANNOTATION) in annotations:
+        return value
+    return {**value, "spec": {**spec, "targetCPUUtilizationPercentage": _DEFAULT_UTILIZATION}}
+
+
+def _autoscaler_v2beta1(value: Object, settings: ObjectSettings) -> Object:
+    if value.get("metrics"):
+        return value
+    resource = {"name": "cpu", "targetAverageUtilization": _DEFAULT_UTILIZATION}
+    return {**value, "metrics": [{"type": "Resource", "resource": resource}]}
+
+
+def _autoscaler_v2(value: Object, settings: ObjectSettings) -> Object:
+    if not value.get("metrics"):
+        target = {"type": "Utilization", "averageUtilization": _DEFAULT_UTILIZATION}
+        value = {**value, "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]}
+    behavior = value.get("behavior")
+    if behavior is not None:
+        up = {"stabilizationWindowSeconds": 0, "selectPolicy": "Max", "policies": [_POLICY_PODS, _POLICY_ALL]}
+        down = {"selectPolicy": "Max", "policies": [_POLICY_ALL]}
+        full = {
+            "scaleUp": {**up, **(behavior.get("scaleUp") or {})},
+            "scaleDown": {**down, **(behavior.get("scaleDown") or {})},
+        }
+        if full != behavior:
+            value = {**value, "behavior": full}
+    return value
+
+
+RULES: Final[dict[str, Rule]] = {
+    "apps/v1.DaemonSetUpdateStrategy": _daemon_set_strategy,
+    "apps/v1.DeploymentStrategy": _deployment_strategy,
+    "apps/v1.StatefulSetSpec": _stateful_set_spec,
+    "apps/v1.StatefulSetUpdateStrategy": _stateful_set_strategy,
+    "autoscaling/v1.HorizontalPodAutoscaler": _autoscaler_v1,
+    "autoscaling/v2.HorizontalPodAutoscalerSpec": _autoscaler_v2,
+    "autoscaling/v2beta1.HorizontalPodAutoscalerSpec": _autoscaler_v2beta1,
+    "autoscaling/v2beta2.HorizontalPodAutoscalerSpec": _autoscaler_v2,
+    "batch/v1.Job": _job,
+}

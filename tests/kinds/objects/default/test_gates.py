@@ -1,0 +1,61 @@
+"""Members behind feature gates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchd.dialect import ORCH
+from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.objects.default.gates import drop_disabled, drop_job_tracking
+from orchd.kinds.objects.settings import ObjectSettings
+
+CATALOG = builtin_catalog(ORCH)
+SETTINGS = ObjectSettings(dialect=ORCH)
+
+
+def dropped(type: str, obj: Any, old: Any = None, **features: bool) -> Any:
+    return drop_disabled(obj, old, CATALOG.type(type), ObjectSettings(dialect=ORCH, features=features))
+
+
+def test_members_of_features_that_are_off_go() -> None:
+    """Off by default: the pod's OS, a probe's grace period, retention policies, hints, rules in schemas."""
+    probe = {"grpc": {"port": 1}, "terminationGracePeriodSeconds": 5}
+    pod = {"spec": {"os": {"name": "linux"}, "containers": [{"name": "c", "livenessProbe": probe}]}}
+    expected = {"spec": {"containers": [{"name": "c", "livenessProbe": {"grpc": {"port": 1}}}]}}
+    assert dropped("core/v1.Pod", pod) == expected
+    assert dropped("core/v1.Pod", expected) is expected
+    schema = {"properties": {"a": {"x-orch-validations": [{"rule": "x"}], "type": "string"}}}
+    crd = {"spec": {"versions": [{"schema": {"openAPIV3Schema": schema}}]}}
+    left = dropped("apiextensions/v1.CustomResourceDefinition", crd)
+    assert left["spec"]["versions"][0]["schema"]["openAPIV3Schema"] == {"properties": {"a": {"type": "string"}}}
+
+
+def test_what_is_in_use_stays() -> None:
+    """A member that the stored object has survives updates; a gate that is on lets everything through."""
+    pod = {"spec": {"os": {"name": "linux"}}}
+    assert dropped("core/v1.Pod", pod, old={"spec": {"os": {"name": "windows"}}}) is pod
+    assert dropped("core/v1.Pod", pod, old={"spec": {}}) == {"spec": {}}
+    assert dropped("core/v1.Pod", pod, IdentifyPodOS=True) is pod
+
+
+def test_values_that_are_replaced_or_judged() -> None:
+    """procMount falls back; a claim's data source goes only when it is neither claim nor snapshot."""
+    spec = {"containers": [{"securityContext": {"procMount": "Unmasked"}}]}
+    assert dropped("core/v1.Pod", {"spec": spec}) == {"spec": {"containers": [{"securityContext": {"procMount": "Default"}}]}}
+    claim = {"spec": {"dataSource": {"kind": "PersistentVolumeClaim", "name": "a"}}}
+    assert dropped("core/v1.PersistentVolumeClaim", claim) is claim
+    other = {"spec": {"dataSource": {"apiGroup": "x.example.com", "kind": "X", "name": "a"}}}
+    assert dropped("core/v1.PersistentVolumeClaim", other) == {"spec": {}}
+
+
+def test_a_feature_can_be_turned_off() -> None:
+    """Members of features that are on by default go when their gate is turned off."""
+    service = {"spec": {"internalTrafficPolicy": "Local", "type": "ClusterIP"}}
+    assert dropped("core/v1.Service", service) is service
+    assert dropped("core/v1.Service", service, ServiceInternalTrafficPolicy=False) == {"spec": {"type": "ClusterIP"}}
+
+
+def test_job_tracking_annotation() -> None:
+    """Clients cannot ask for tracking with finalizers while it is off."""
+    job = {"metadata": {"name": "j", "annotations": {"batch.orch.io/job-tracking": ""}}}
+    assert drop_job_tracking(job, SETTINGS) == {"metadata": {"name": "j"}}

@@ -1,0 +1,111 @@
+"""Defaults that depend on other members."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.dialect import ORCH
+from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.ir import Field, Type
+from orchd.kinds.objects.default.engine import apply, fill
+from orchd.kinds.objects.default.images import pull_policy
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.shape import canonical
+
+SETTINGS = ObjectSettings(dialect=ORCH)
+CATALOG = builtin_catalog(ORCH)
+
+
+def defaulted(obj: dict[str, Any], settings: ObjectSettings = SETTINGS) -> dict[str, Any]:
+    resource = CATALOG.kind(obj["apiVersion"], obj["kind"])
+    assert resource is not None
+    return apply(canonical(obj, resource.type), resource, settings)
+
+
+@pytest.mark.parametrize(
+    ("image", "policy"),
+    [
+        ("a", "Always"), ("a:latest", "Always"), ("a:1", "IfNotPresent"), ("reg.example.com:5000/a/b", "Always"),
+        ("reg.example.com:5000/a/b:v1.2", "IfNotPresent"), ("a@sha256:" + "0" * 64, "IfNotPresent"),
+        ("a:latest@sha256:" + "0" * 64, "Always"), ("", "IfNotPresent"), ("UPPER", "IfNotPresent"), ("a b", "IfNotPresent"),
+        ("[::1]:80/a", "Always"), ("0" * 64, "IfNotPresent"), ("a--b/c__d", "Always"), ("a..b", "IfNotPresent"),
+    ],
+)  # fmt: skip
+def test_pull_policy_follows_the_tag(image: str, policy: str) -> None:
+    """Images of the latest tag are always pulled; names that cannot be read are not."""
+    assert pull_policy(image) == policy
+
+
+def test_service_defaults_follow_its_type() -> None:
+    """Traffic policies and node ports depend on the type; affinity has a timeout only by client IP."""
+    sent = {
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"},
+        "spec": {"sessionAffinity": "None", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 5}}, "ports": [{"port": 1}]},
+    }  # fmt: skip
+    assert defaulted(sent)["spec"] == {
+        "sessionAffinity": "None", "type": "ClusterIP", "internalTrafficPolicy": "Cluster",
+        "ports": [{"port": 1, "targetPort": 1, "protocol": "TCP"}],
+    }  # fmt: skip
+    sent["spec"] = {"type": "LoadBalancer"}
+    assert defaulted(sent)["spec"] == {
+        "type": "LoadBalancer", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster",
+        "externalTrafficPolicy": "Cluster", "allocateLoadBalancerNodePorts": True,
+    }  # fmt: skip
+
+
+def test_amounts_are_rounded_up_to_thousandths() -> None:
+    """Resource lists keep three decimal places."""
+    sent = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {}, "spec": {"hard": {"cpu": "1500u", "pods": "3"}}}
+    assert defaulted(sent)["spec"]["hard"] == {"cpu": "2m", "pods": "3"}
+
+
+def test_twin_members_agree() -> None:
+    """Members that exist in singular and plural are kept in step."""
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {}, "spec": {"podCIDR": "10.0.0.0/24"}}
+    assert defaulted(node)["spec"]["podCIDRs"] == ["10.0.0.0/24"]
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": {"serviceAccount": "x"}, "status": {"podIP": "1.2.3.4"}}
+    assert defaulted(pod)["spec"]["serviceAccountName"] == "x"
+    assert defaulted(pod)["status"]["podIPs"] == [{"ip": "1.2.3.4"}]
+
+
+def test_subjects_get_their_group() -> None:
+    """Users and groups are of the RBAC group, service accounts of the core group."""
+    group = "rbac.authorization.orch.io"
+    sent = {
+        "apiVersion": f"{group}/v1", "kind": "RoleBinding", "metadata": {}, "roleRef": {"kind": "Role", "name": "r"},
+        "subjects": [{"kind": "User", "name": "u"}, {"kind": "ServiceAccount", "name": "s"}],
+    }  # fmt: skip
+    out = defaulted(sent)
+    assert out["roleRef"]["apiGroup"] == group
+    assert out["subjects"] == [{"kind": "User", "name": "u", "apiGroup": group}, {"kind": "ServiceAccount", "name": "s"}]
+
+
+def test_sent_objects_are_not_edited() -> None:
+    """Defaulting builds a new tree."""
+    sent = {"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    before = repr(sent)
+    defaulted(sent)
+    assert repr(sent) == before
+
+
+def test_defaults_of_custom_kinds() -> None:
+    """A schema's defaults are set where a member is missing, or null and not nullable; other nulls are dropped."""
+    inner = Type("struct", members=[Field("x", Type("int64", constraints={}), default=1)], constraints={})
+    text = Type("string", constraints={})
+    type = Type(
+        "struct",
+        members=[
+            Field("spec", inner, default={}),
+            Field("a", text, default="d"),
+            Field("b", Type("string", nullable=True, constraints={}), default="d"),
+            Field("c", text),
+            Field("m", Type("map", element=text, constraints={})),
+        ],
+        constraints={},
+    )
+    obj = {"a": None, "b": None, "c": None, "m": {"k": None, "l": "x"}}
+    assert fill(obj, type, SETTINGS) == {"spec": {"x": 1}, "a": "d", "b": None, "m": {"l": "x"}}
+    wrong = {"spec": "text", "a": "a", "m": []}
+    assert fill(wrong, type, SETTINGS) == {**wrong, "b": "d"}
