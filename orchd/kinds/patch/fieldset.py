@@ -1,0 +1,314 @@
+"""Sets of field paths, in the form in which ``fieldsV1`` keeps them.
+
+A set is a plain dict: every key is a path element, every value the set below it. An element spells
+``f:name`` (field or map key), ``k:{"name":"a"}`` (list item by its keys, canonical JSON), ``v:"x"`` (item of a set, by
+value) or ``i:0`` (by position). A node is a member of the set when its dict is empty or has the key ``"."``; the root
+is never a member, and ``{}`` at the root is the empty set. No node without members below it is ever kept.
+
+Because the stored form is the working form, nothing is parsed or printed on the write path. Sets are shared, never
+edited. Source of the form: structured-merge-diff's serialization, release 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+import orjson
+
+from orchd.kinds.patch.gotext import number, plain, quoted
+
+FieldSet: TypeAlias = dict[str, Any]
+
+#: A member without anything below it. Shared: never edit.
+LEAF: Final[FieldSet] = {}
+SELF: Final = "."
+
+
+class FieldSetError(ValueError):
+    """Data that is no set of field paths."""
+
+
+def is_member(node: FieldSet) -> bool:
+    """Is the path of this (non-root) node itself in the set?"""
+    return not node or SELF in node
+
+
+def with_member(node: FieldSet | None) -> FieldSet:
+    """The node with its own path in the set."""
+    if not node:
+        return LEAF
+    return node if SELF in node else {SELF: LEAF, **node}
+
+
+# -- algebra ----------------------------------------------------------------------------------------------------------
+
+
+def union(left: FieldSet, right: FieldSet) -> FieldSet:
+    """What is in either set."""
+    if not left or left is right:
+        return right
+    if not right:
+        return left
+    out = dict(left)
+    for key, node in right.items():
+        have = out.get(key)
+        out[key] = node if have is None or key == SELF else _union_nodes(have, node)
+    return out
+
+
+def _union_nodes(left: FieldSet, right: FieldSet) -> FieldSet:
+    if left is right or left == right:
+        return left
+    if not left:
+        return with_member(right)
+    if not right:
+        return with_member(left)
+    return union(left, right)
+
+
+def difference(left: FieldSet, right: FieldSet) -> FieldSet:
+    """What is in `left` and not in `right`; paths below a removed one stay."""
+    if not right or not left:
+        return left
+    out: FieldSet = {}
+    same = True
+    for key, node in left.items():
+        other = right.get(key)
+        if other is None or key == SELF:
+            out[key] = node
+            continue
+        rest = _difference_nodes(node, other)
+        if rest is not None:
+            out[key] = rest
+        if rest is not node:
+            same = False
+    return left if same else out
+
+
+def _difference_nodes(left: FieldSet, right: FieldSet) -> FieldSet | None:
+    """The rest of a node, None when nothing is left."""
+    gone = is_member(right)
+    if not left:
+        return None if gone else left
+    rest = difference(left, right) if right else left
+    if gone and SELF in rest:
+        rest = {k: v for k, v in rest.items() if k != SELF}
+        return rest or None
+    # Without its own mark a node that lost everything below is no node.
+    return rest or None
+
+
+def recursive_difference(left: FieldSet, right: FieldSet) -> FieldSet:
+    """What is in `left` and neither in `right` nor below a path of `right`."""
+    if not right or not left:
+        return left
+    out: FieldSet = {}
+    same = True
+    for key, node in left.items():
+        other = right.get(key)
+        if other is None or key == SELF:
+            out[key] = node
+            continue
+        if is_member(other):
+            same = False
+            continue
+        rest = recursive_difference(node, other) if node else node
+        if rest or not node:
+            out[key] = rest
+        if rest is not node:
+            same = False
+    return left if same else out
+
+
+def intersection(left: FieldSet, right: FieldSet) -> FieldSet:
+    """What is in both sets."""
+    out: FieldSet = {}
+    if not left or not right:
+        return out
+    for key, node in left.items():
+        other = right.get(key)
+        if other is None or key == SELF:
+            continue
+        both = intersection(node, other)
+        if is_member(node) and is_member(other):
+            out[key] = with_member(both)
+        elif both:
+            out[key] = both
+    return out
+
+
+def leaves(fields: FieldSet) -> FieldSet:
+    """The members that have no members below them."""
+    return {k: leaves(v) for k, v in fields.items() if k != SELF}
+
+
+def has(fields: FieldSet, path: Iterable[str]) -> bool:
+    """Is the path (its elements) in the set?"""
+    node: FieldSet | None = fields
+    depth = 0
+    for element in path:
+        node = node.get(element) if node else None
+        if node is None:
+            return False
+        depth += 1
+    return depth > 0 and is_member(node or LEAF)
+
+
+def of_paths(*paths: Iterable[str]) -> FieldSet:
+    """The set of the given paths, each an iterable of elements."""
+    out: FieldSet = {}
+    for path in paths:
+        node: FieldSet = LEAF
+        for element in reversed(tuple(path)):
+            node = {element: node}
+        out = union(out, node)
+    return out
+
+
+def paths(fields: FieldSet, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every path, in the reference's order: at each level first the members, then what is below."""
+    elements = [key for key in _sorted(fields) if key != SELF]
+    for key in elements:
+        if is_member(fields[key]):
+            yield (*above, key)
+    for key in elements:
+        if fields[key]:
+            yield from paths(fields[key], (*above, key))
+
+
+# -- text -------------------------------------------------------------------------------------------------------------
+
+
+def ordered(fields: FieldSet) -> FieldSet:
+    """The same set with its elements in stored order: ``.``, fields, keys, values, positions."""
+    if not fields:
+        return fields
+    return {key: ordered(fields[key]) if fields[key] else LEAF for key in _sorted(fields)}
+
+
+def _sorted(fields: FieldSet) -> list[str]:
+    keys = list(fields)
+    if len(keys) < 2:
+        return keys
+    for key in keys:
+        if key[0] not in ".f":
+            keys.sort(key=_rank)
+            return keys
+    keys.sort()
+    return keys
+
+
+@lru_cache(maxsize=4096)
+def _rank(element: str) -> tuple[Any, ...]:
+    kind, rest = element[0], element[2:]
+    if kind == ".":
+        return (0,)
+    if kind == "f":
+        return (1, rest)
+    if kind == "k":
+        return (2, *((name, _value_rank(value)) for name, value in sorted(orjson.loads(rest).items())))
+    if kind == "v":
+        return (3, _value_rank(orjson.loads(rest)))
+    return (4, int(rest))
+
+
+def _value_rank(value: Any) -> tuple[Any, ...]:
+    """Numbers before text before booleans before everything else."""
+    if isinstance(value, bool):
+        return (2, value)
+    if isinstance(value, int | float):
+        return (0, value)
+    if isinstance(value, str):
+        return (1, value)
+    return (4,) if value is None else (3, json_text(value))
+
+
+_HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def json_text(value: Any) -> str:
+    """Canonical JSON of a key or value: members sorted, no spaces, whole floats without fraction, ``<>&`` escaped."""
+    if isinstance(value, float):
+        return number(value)
+    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    for char, escaped in _HTML.items():
+        if char in text:
+            text = text.replace(char, escaped)
+    return text
+
+
+def parse(fields: Any) -> FieldSet:
+    """A set from somebody's JSON: canonical, without empty branches. `FieldSetError` when it is none.
+
+    Stored sets are in this form already and need no parsing. Elements of unknown sort are left out."""
+    if not isinstance(fields, dict):
+        raise FieldSetError("expected an object of path elements")
+    out: FieldSet = {}
+    for key, below in fields.items():
+        if key == SELF:
+            out[SELF] = LEAF
+            continue
+        element = _canonical(key)
+        node = parse(below)
+        if element:
+            out[element] = _union_nodes(out[element], node) if element in out else node
+    return out
+
+
+def parse_root(fields: Any) -> FieldSet:
+    """`parse` for a whole set, whose root is no path."""
+    out = parse(fields)
+    out.pop(SELF, None)
+    return out
+
+
+def _canonical(element: str) -> str:
+    if len(element) < 2 or element[1] != ":":
+        raise FieldSetError("missing colon")
+    kind, rest = element[0], element[2:]
+    if kind == "f":
+        return element
+    if kind == "i":
+        if not rest.lstrip("-").isdecimal():
+            raise FieldSetError(f"bad index {rest}")
+        return f"i:{int(rest)}"
+    if kind not in "kv":
+        return ""
+    try:
+        value = orjson.loads(rest)
+    except ValueError:
+        raise FieldSetError(f"bad JSON in {element}") from None
+    if kind == "k" and (not isinstance(value, dict) or not value):
+        raise FieldSetError(f"keys must be an object: {element}")
+    return f"{kind}:{json_text(value)}"
+
+
+def show(path: Iterable[str]) -> str:
+    """A path as messages write it: ``.spec.ports[port=80,protocol="TCP"].name``, ``.metadata.finalizers[="x"]``."""
+    return "".join(map(show_element, path))
+
+
+def show_element(element: str) -> str:
+    """One element of `show`."""
+    kind, rest = element[0], element[2:]
+    if kind == "f":
+        return "." + rest
+    if kind == "k":
+        return "[" + ",".join(f"{k}={_show_value(v)}" for k, v in sorted(orjson.loads(rest).items())) + "]"
+    if kind == "v":
+        return f"[={_show_value(orjson.loads(rest))}]"
+    return f"[{rest}]"
+
+
+def _show_value(value: Any) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    if value is None:
+        return "null"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_show_value, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ";".join(f"{k}={_show_value(value[k])}" for k in sorted(value)) + "}"
+    return plain(value)

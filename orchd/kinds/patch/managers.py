@@ -1,0 +1,41 @@
+"""Who writes: names of field managers, from options and user agents."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchd.errors import Cause
+from orchd.kinds.patch.gotext import quoted
+
+MAX_LENGTH: Final = 128
+
+
+def manager_from_user_agent(user_agent: str) -> str:
+    """The manager of a request that names none: the user agent up to the first slash, printable, at most 128 bytes."""
+    out = ""
+    for char in user_agent.partition("/")[0]:
+        if not char.isprintable():
+            continue
+        if len((out + char).encode("utf-8", "replace")) > MAX_LENGTH:
+            break
+        out += char
+    return out
+
+
+def validate_manager(name: str, field: str = "fieldManager") -> list[Cause]:
+    """What is wrong with the option ``fieldManager``: more than 128 bytes, characters that are not printable."""
+    causes = []
+    if len(name.encode("utf-8", "replace")) > MAX_LENGTH:
+        causes.append(Cause("FieldValueTooLong", f"Too long: must have at most {MAX_LENGTH} bytes", field))
+    position = 0
+    for char in name:
+        if not char.isprintable():
+            causes.append(
+                Cause(
+                    "FieldValueInvalid",
+                    f"Invalid value: {quoted(name)}: invalid character U+{ord(char):04X} (at position {position})",
+                    field,
+                )
+            )
+        position += len(char.encode("utf-8", "replace"))
+    return causes

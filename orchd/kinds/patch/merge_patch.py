@@ -1,0 +1,68 @@
+"""JSON merge patch (RFC 7386)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from orchd.errors import bad_request
+from orchd.kinds.patch.refusals import unusable_result
+from orchd.kinds.patch.syntax import SyntaxProblem, decode
+
+
+def apply(doc: dict[str, Any], patch: bytes | str | dict[str, Any]) -> dict[str, Any]:
+    """The document with `patch` merged in. ApiError: 400 for what is no patch, 422 when the result is no object."""
+    value: Any = patch
+    if isinstance(patch, bytes | str):
+        try:
+            value = decode(patch)
+        except SyntaxProblem:
+            raise bad_request("Invalid JSON Patch") from None
+    if isinstance(value, list):
+        raise unusable_result(
+            orjson.dumps(value).decode(),
+            "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type "
+            'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }',
+        )
+    if not isinstance(value, dict):
+        raise bad_request("Invalid JSON Patch")
+    return merge(doc, value)
+
+
+def merge(doc: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """Merge two objects: null removes, objects merge, everything else replaces."""
+    out = dict(doc)
+    for key, value in patch.items():
+        if value is None:
+            out.pop(key, None)
+            continue
+        old = out.get(key)
+        if isinstance(value, dict) and isinstance(old, dict):
+            out[key] = merge(old, value)
+        else:
+            out[key] = _without_nulls(value)
+    return out
+
+
+def _without_nulls(value: Any) -> Any:
+    """A value that takes a place of its own: nulls in its objects would have removed something there."""
+    if isinstance(value, dict):
+        return {k: _without_nulls(v) for k, v in value.items() if v is not None}
+    if isinstance(value, list):
+        return [_without_nulls(v) for v in value]
+    return value
+
+
+def diff(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """A patch that turns `old` into `new`, where `new` has no null members."""
+    out: dict[str, Any] = {key: None for key in old if key not in new}
+    for key, value in new.items():
+        before = old.get(key)
+        if isinstance(value, dict) and isinstance(before, dict):
+            inner = diff(before, value)
+            if inner:
+                out[key] = inner
+        elif key not in old or before != value or type(before) is not type(value):
+            out[key] = value
+    return out

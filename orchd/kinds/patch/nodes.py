@@ -1,0 +1,167 @@
+"""What ownership of fields needs to know of a type: compiled once per `Type` and kept in its memo.
+
+A node is scalar, map (structs included), list, or of unknown schema. Which lists are merged by key or value follows
+the list type, else the strategic merge strategy: a list that strategic merge merges is associative here too.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.ir import Field, Type
+from orchd.kinds.objects import shape
+
+SCALAR: Final = 0
+MAP: Final = 1
+LIST: Final = 2
+#: Unknown schema: objects are owned by member, lists as one.
+DEDUCED: Final = 3
+#: Unknown schema, owned as one.
+OPAQUE: Final = 4
+
+_NUMERIC: Final = frozenset(("int32", "int64", "uint32", "uint64", "int64ns", "number"))
+_TEXT: Final = frozenset(("string", "bytes", "duration"))
+
+#: Stands for a list key without a default.
+NO_DEFAULT: Final = object()
+
+
+class Node:
+    """One type as ownership sees it.
+
+    `atomic` nodes are owned as one. `fields` maps the declared member names to their path element and node; `element`
+    is the node of map values and list items (None: no undeclared members). `keys` are those of a keyed list ("" for a
+    set). `text` is "string", "numeric" or "boolean" where a scalar is checked. `exact`: is Python's equality good
+    enough to find values unchanged (it takes 1 for true)?
+    """
+
+    __slots__ = ("_fields", "atomic", "defaults", "element", "exact", "keys", "kind", "preserve", "text", "type")
+
+    def __init__(self, kind: int, type: Type, *, atomic: bool = False, preserve: bool = False) -> None:
+        self.kind = kind
+        self.type = type
+        self.atomic = atomic
+        self.preserve = preserve
+        self.element: Node | None = None
+        self.keys: tuple[str, ...] = ()
+        self.defaults: tuple[Any, ...] = ()
+        self.text = ""
+        self.exact = kind == SCALAR or (bool(type.name) and type.constraints is None)
+        self._fields: dict[str, tuple[str, Node]] | None = None
+
+    @property
+    def fields(self) -> dict[str, tuple[str, Node]]:
+        """Declared members: name -> (path element, node)."""
+        if self._fields is None:
+            self._fields = _members(self) if self.type.kind == "struct" else {}
+        return self._fields
+
+    def child(self, name: str) -> Node | None:
+        """The node of a member, declared or not; None where undeclared ones are not allowed."""
+        found = self.fields.get(name)
+        return self.element if found is None else found[1]
+
+    @property
+    def granular(self) -> bool:
+        """Do parts of a value have owners of their own?"""
+        return not self.atomic and self.kind in (MAP, LIST)
+
+
+def root(type: Type) -> Node:
+    """The node of a kind: like any struct, and knows apiVersion and kind."""
+    found: Node | None = type.memo.get("owned")
+    if found is None:
+        found = type.memo["owned"] = _build(type, False)
+        for name in ("apiVersion", "kind"):
+            found.fields.setdefault(name, (f"f:{name}", _TEXT_NODE))
+    return found
+
+
+def node(type: Type, preserve: bool = False) -> Node:
+    """The node of any type. `preserve`: inside an object whose unknown members are kept."""
+    memo = "owned.kept" if preserve else "owned.part"
+    found: Node | None = type.memo.get(memo)
+    if found is None:
+        found = type.memo[memo] = _build(type, preserve)
+    return found
+
+
+def _build(type: Type, preserve: bool) -> Node:
+    kind = type.kind
+    if kind == "struct":
+        return _struct(type, preserve)
+    if kind == "map":
+        built = Node(MAP, type, atomic=type.atomic, preserve=preserve)
+        built.element = node(type.element, preserve)
+        built.exact = built.element.exact
+        return built
+    if kind == "list":
+        return _list(type, preserve)
+    if kind in ("any", "fieldsv1"):
+        return _DEDUCED_NODE
+    if kind == "raw":
+        return Node(OPAQUE, type, atomic=True)
+    built = Node(SCALAR, type, atomic=True)
+    if kind in _NUMERIC:
+        built.text = "numeric"
+    elif kind == "bool":
+        built.text = "boolean"
+    elif kind in _TEXT and not (type.constraints or {}).get("format"):
+        built.text = "string"
+    return built
+
+
+def _struct(type: Type, preserve: bool) -> Node:
+    named = bool(type.name) and type.constraints is None
+    keep = (preserve or type.preserve_unknown) and not named
+    built = Node(MAP, type, atomic=type.atomic, preserve=keep)
+    if keep or (not named and not type.fields):
+        built.element = _DEDUCED_NODE
+    return built
+
+
+def _members(built: Node) -> dict[str, tuple[str, Node]]:
+    type = built.type
+    out = {name: (f"f:{name}", node(field.type, built.preserve)) for name, field in type.fields.items()}
+    if type.embedded_resource:
+        for name in ("apiVersion", "kind"):
+            out.setdefault(name, (f"f:{name}", _TEXT_NODE))
+        out.setdefault("metadata", ("f:metadata", _DEDUCED_NODE))
+    return out
+
+
+def _list(type: Type, preserve: bool) -> Node:
+    keys: tuple[str, ...] = ()
+    if type.list_type:
+        associative = type.list_type in ("set", "map")
+        if type.list_type == "map":
+            keys = type.list_keys
+    else:
+        associative = "merge" in type.merge_strategies
+        if type.merge_key:
+            keys = (type.merge_key,)
+    built = Node(LIST, type, atomic=not associative, preserve=preserve)
+    built.element = node(type.element, preserve)
+    built.exact = built.element.exact
+    built.keys = tuple(sorted(keys))
+    fields = type.element.fields if type.element.kind == "struct" else {}
+    named = bool(type.element.name) and type.element.constraints is None
+    built.defaults = tuple(_key_default(fields.get(key), named) for key in built.keys)
+    return built
+
+
+def _key_default(field: Field | None, named: bool) -> Any:
+    """What a list item that leaves out a key counts as having there. Members that built-in structs always write
+    default to their zero value."""
+    if field is None:
+        return NO_DEFAULT
+    if field.default is not None:
+        return field.default
+    if named and not field.omit and not field.ptr:
+        return shape.zero(field.type)
+    return NO_DEFAULT
+
+
+_TEXT_NODE: Final = _build(Type("string"), False)
+_DEDUCED_NODE: Final = Node(DEDUCED, Type("any"))
+_DEDUCED_NODE.exact = False

@@ -1,0 +1,55 @@
+"""Owners seen through the scale subresource: its ``.spec.replicas`` is a field of the parent elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeAlias
+
+from orchd.kinds.patch import managed
+from orchd.kinds.patch.fieldset import difference, has, of_paths
+from orchd.kinds.patch.managed import Owner, Owners
+
+SCALE_VERSION: Final = "autoscaling/v1"
+_REPLICAS: Final = of_paths(("f:spec", "f:replicas"))
+
+#: Path elements of the replicas in the parent, by its apiVersion: ``("f:spec", "f:replicas")``.
+Replicas: TypeAlias = Mapping[str, tuple[str, ...]]
+
+
+def to_scale(parent: Iterable[Any] | None, replicas: Replicas) -> list[dict[str, Any]]:
+    """managedFields of the Scale of an object with entries `parent`: those that own its replicas."""
+    out: Owners = {}
+    for key, owner in managed.decode(parent, trusted=True).items():
+        path = replicas.get(owner.version)
+        if path is not None and has(owner.fields, path):
+            out[key] = Owner(identity=key, version=SCALE_VERSION, fields=_REPLICAS, time=owner.time)
+    return managed.encode(out)
+
+
+def to_parent(
+    parent: Iterable[Any] | None, scale: Iterable[Any] | None, replicas: Replicas, api_version: str
+) -> list[dict[str, Any]]:
+    """managedFields of the object after its Scale was written with entries `scale`.
+
+    Who is new among the owners of the replicas gets an entry in `api_version`, without a time, as in the reference."""
+    scaled = managed.decode(scale, trusted=True)
+    out: Owners = {}
+    for key, owner in managed.decode(parent, trusted=True).items():
+        path = replicas.get(owner.version)
+        if path is None:
+            continue
+        if not has(owner.fields, path):
+            out[key] = owner
+        elif key in scaled:
+            out[key] = owner
+            del scaled[key]
+        else:
+            rest = difference(owner.fields, of_paths(path))
+            if rest:
+                out[key] = owner.owning(rest)
+    for key in scaled:
+        # An updater's identity names the version of its entry, which is the parent's from here on.
+        manager, operation, _, subresource = key
+        mine = managed.identity(manager, operation, api_version, subresource)
+        out[mine] = Owner(identity=mine, version=api_version, fields=of_paths(replicas[api_version]))
+    return managed.encode(out)

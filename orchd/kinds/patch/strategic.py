@@ -1,0 +1,308 @@
+"""Strategic merge patch: merge by the schema's merge keys, steered by directives in the patch.
+
+``$patch: delete|replace`` on an object or list item, ``$patch: replace`` as an item for the whole list,
+``$retainKeys`` (all other members go), ``$deleteFromPrimitiveList/FIELD`` and ``$setElementOrder/FIELD``. Lists merge
+where the field says so, else they are replaced; null removes. Source: the specification's notes on strategic merge
+patch, and the recorded answers of release 1.23.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from orchd.errors import bad_request
+from orchd.kinds.ir import Type
+from orchd.kinds.patch.gotext import json_name, plain, quoted, type_name
+from orchd.kinds.patch.refusals import rejected, server_error
+from orchd.kinds.patch.syntax import SyntaxProblem, decode
+
+Object = dict[str, Any]
+
+_DIRECTIVE: Final = "$patch"
+_RETAIN: Final = "$retainKeys"
+_DELETE_LIST: Final = "$deleteFromPrimitiveList"
+_ORDER: Final = "$setElementOrder"
+
+
+def apply(doc: Object, patch: bytes | str | Object | None, type: Type) -> Object:
+    """`doc` after the patch; members of new objects that are directives or unknown are left for pruning.
+
+    ApiError: 400 for what is no patch, 422 for lists of lists, 500 with the reference's text for the rest."""
+    value = parse(patch)
+    return _merge_map(doc, value, type) if value else doc
+
+
+def parse(patch: bytes | str | Object | None) -> Object:
+    """The patch as an object; null counts as an empty one."""
+    value: Any = patch
+    if isinstance(patch, bytes | str):
+        try:
+            value = decode(patch)
+        except SyntaxProblem as problem:
+            raise bad_request(str(problem)) from None
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise bad_request(f"json: cannot unmarshal {json_name(value)} into Go value of type map[string]interface {{}}")
+    return value
+
+
+# -- objects ----------------------------------------------------------------------------------------------------------
+
+
+def _merge_map(original: Object, patch: Object, type: Type | None) -> Object:
+    if _DIRECTIVE in patch:
+        return _directed(patch[_DIRECTIVE], patch)
+    out = dict(original)
+    patch = dict(patch)
+    if _RETAIN in patch:
+        _retain(out, patch)
+    for name in [n for n in patch if n.startswith(_ORDER)]:
+        _order(out, patch, name, type)
+    for name, value in patch.items():
+        deletes = name.startswith(_DELETE_LIST)
+        key = _suffix(name, _DELETE_LIST, "invalid patch format of primitive list") if deletes else name
+        if value is None:
+            out.pop(key, None)
+        elif key not in out:
+            if not deletes:
+                out[key] = value
+        elif isinstance(value, dict) and isinstance(out[key], dict):
+            field = _field(type, key)
+            out[key] = value if _replaces(field) else _merge_map(out[key], value, field)
+        elif isinstance(value, list) and isinstance(out[key], list):
+            out[key] = _merge_field(out[key], value, _field(type, key), deletes=deletes)
+        elif not deletes:
+            out[key] = value
+    return out
+
+
+def _directed(directive: Any, patch: Object) -> Object:
+    if directive == "replace":
+        return {k: v for k, v in patch.items() if k != _DIRECTIVE}
+    if directive == "delete":
+        return {}
+    raise _bad_directive(directive, patch)
+
+
+def _bad_directive(directive: Any, where: Object) -> Exception:
+    text = directive if isinstance(directive, str) else f"%!s({type_name(directive)}={plain(directive)})"
+    return server_error(f"unknown patch type: {text} in map: {plain(where)}")
+
+
+def _retain(out: Object, patch: Object) -> None:
+    """Drop what the directive does not list; everything that the patch sets must be listed."""
+    keep = patch.pop(_RETAIN)
+    if not isinstance(keep, list):
+        raise bad_request("invalid patch format of retainKeys")
+    for name, value in patch.items():
+        if value is not None and not name.startswith((_DELETE_LIST, _ORDER)) and name not in keep:
+            raise bad_request("invalid patch format of retainKeys")
+    for name in [n for n in out if n not in keep]:
+        del out[name]
+
+
+def _suffix(name: str, prefix: str, problem: str) -> str:
+    head, slash, key = name.partition("/")
+    if not slash or head != prefix:
+        raise bad_request(problem)
+    return key
+
+
+def _field(type: Type | None, name: str) -> Type | None:
+    """Type of a member; None below unknown schema. A member that the struct does not have is an error."""
+    if type is None or type.kind not in ("struct", "map"):
+        return None
+    if type.kind == "map":
+        return type.element
+    found = type.fields.get(name)
+    if found is not None:
+        return found.type
+    if name in ("apiVersion", "kind"):
+        return None
+    short = type.name.rpartition(".")[2]
+    raise server_error(f"unable to find api field in struct {short} for the json field {quoted(name)}")
+
+
+def _replaces(field: Type | None) -> bool:
+    return field is not None and "replace" in field.merge_strategies
+
+
+# -- lists ------------------------------------------------------------------------------------------------------------
+
+
+def _merge_field(original: list[Any], patch: list[Any], field: Type | None, *, deletes: bool = False) -> list[Any]:
+    if field is None or "merge" not in field.merge_strategies:
+        return patch
+    if not original and not patch:
+        return original
+    key = field.merge_key
+    if not _of_maps(original, patch):
+        if deletes:
+            return [v for v in original if v not in patch]
+        merged = list(original)
+        merged.extend(v for v in patch if v not in original)
+        merged = list(dict.fromkeys(merged))
+        return _in_order(merged, patch, original, "")
+    if not key:
+        raise server_error(f"cannot merge lists without merge key for type {field.element.kind}")
+    original, patch = _special_items(original, patch, key)
+    merged = list(original)
+    for item in patch:
+        if key not in item:
+            raise _no_key(item, key)
+        at = _position(merged, item[key], key)
+        if at < 0:
+            merged.append(item)
+        else:
+            merged[at] = _merge_map(merged[at], item, field.element)
+    return _in_order(merged, patch, original, key)
+
+
+def _of_maps(*lists: list[Any]) -> bool:
+    """Are the items objects? All must be of one sort, and not lists."""
+    found: Any = None
+    for items in lists:
+        for item in items:
+            if found is None:
+                found = type(item)
+                if found is list:
+                    raise rejected()
+            elif type(item) is not found:
+                raise server_error("list element types are not identical: " + plain(list(lists)))
+    if found is None:
+        raise server_error("no items in any of the given slices")
+    return found is dict
+
+
+def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
+    """Carry out the items of a patch that are directives; gives what to merge into and with what."""
+    plain_items = []
+    replace = False
+    for item in patch:
+        if _DIRECTIVE not in item:
+            plain_items.append(item)
+            continue
+        directive = item[_DIRECTIVE]
+        if directive == "delete":
+            if key not in item:
+                raise _no_key(item, key)
+            value = item[key]
+            original = [o for o in original if key not in o or o[key] != value]
+        elif directive == "replace":
+            replace = True
+        elif directive == "merge":
+            raise server_error("merging lists cannot yet be specified in the patch")
+        else:
+            raise _bad_directive(directive, item)
+    return (plain_items, []) if replace else (original, plain_items)
+
+
+def _no_key(item: Object, key: str) -> Exception:
+    return server_error(f"map: {plain(item)} does not contain declared merge key: {key}")
+
+
+def _position(items: list[Any], value: Any, key: str) -> int:
+    """Index of the item whose merge key (or self, without one) is `value`; -1 when there is none."""
+    for at, item in enumerate(items):
+        if (item == value) if not key else (isinstance(item, dict) and key in item and item[key] == value):
+            return at
+    return -1
+
+
+def _in_order(merged: list[Any], wanted: list[Any], live: list[Any], key: str) -> list[Any]:
+    """Items named in `wanted` in that order, with the others put in where they were in `live` as far as possible."""
+    order, before = _places(wanted, key), _places(live, key)
+    identify = _identify(key)
+    ours: list[Any] = []
+    others: list[Any] = []
+    for item in merged:
+        if key and not isinstance(item, dict):
+            raise server_error(f"expected a map[string]interface {{}}, but received a {type_name(item)}")
+        if key and key not in item:
+            raise _no_key(item, key)
+        (ours if identify(item) in order else others).append(item)
+    ours.sort(key=lambda i: order[identify(i)])
+    others.sort(key=lambda i: before.get(identify(i), len(before)))
+    out: list[Any] = []
+    at = 0
+    for item in ours:
+        place = before.get(identify(item))
+        while place is not None and at < len(others) and before.get(identify(others[at]), len(before)) < place:
+            out.append(others[at])
+            at += 1
+        out.append(item)
+    return out + others[at:]
+
+
+def _identify(key: str) -> Callable[[Any], Any]:
+    """What tells an item from others, as something hashable."""
+
+    def identify(item: Any) -> Any:
+        value = item.get(key) if key else item
+        return plain(value) if isinstance(value, dict | list) else value
+
+    return identify
+
+
+def _places(items: list[Any], key: str) -> dict[Any, int]:
+    identify = _identify(key)
+    out: dict[Any, int] = {}
+    for at, item in enumerate(items):
+        if key and not isinstance(item, dict):
+            raise server_error(f"value for key {at} is not a map.")
+        if key and key not in item:
+            raise _no_key(item, key)
+        out.setdefault(identify(item), at)
+    return out
+
+
+def _order(out: Object, patch: Object, name: str, type: Type | None) -> None:
+    """Carry out ``$setElementOrder/FIELD`` together with the patch of FIELD; both are taken out of `patch`."""
+    order = patch.pop(name)
+    _expect_list(order)
+    field_name = _suffix(name, _ORDER, "invalid patch format of setElementOrder list")
+    original: Any = out.get(field_name)
+    change: Any = patch.get(field_name)
+    if field_name in out:
+        _expect_list(original)
+    if field_name in patch:
+        _expect_list(change)
+    field = _field(type, field_name)
+    key = field.merge_key if field is not None else ""
+    _check_order(change or [], order, key)
+    if original is None and change is None:
+        return
+    merged: list[Any] = change if original is None else original
+    if original is not None and change is not None:
+        merged = _merge_field(original, change, field)
+    _of_maps(original or [], change or [])
+    out[field_name] = _in_order(merged, order, original or [], key)
+    patch.pop(field_name, None)
+
+
+def _expect_list(value: Any) -> None:
+    if not isinstance(value, list):
+        raise server_error(f"expected a []interface {{}}, but received a {type_name(value)}")
+
+
+def _check_order(change: list[Any], order: list[Any], key: str) -> None:
+    """Items of the patch, deletions aside, must be in the order list, in that order."""
+    items = [i for i in change if not (key and isinstance(i, dict) and i.get(_DIRECTIVE) == "delete")]
+    identify = _identify(key)
+    at = 0
+    for wanted in order:
+        if at == len(items):
+            break
+        for item in (wanted, items[at]):
+            if key and not isinstance(item, dict):
+                raise server_error(f"expected a map[string]interface {{}}, but received a {type_name(item)}")
+            if key and key not in item:
+                raise _no_key(item, key)
+        if identify(items[at]) == identify(wanted):
+            at += 1
+    if at < len(items):
+        raise server_error(
+            f"The order in patch list:\n{plain(change)}\n doesn't match {_ORDER} list:\n{plain(order)}\n"
+        )

@@ -1,0 +1,421 @@
+"""Values with their types: validation, the fields a value has, comparison and merging.
+
+The rules are those of structured-merge-diff 4.2, which release 1.23 uses. All functions take shared trees and give
+back new ones that share what did not change.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+from orchd.kinds.ir import Type
+from orchd.kinds.patch import nodes
+from orchd.kinds.patch.fieldset import LEAF, SELF, FieldSet, json_text, show_element, with_member
+from orchd.kinds.patch.gotext import plain, quoted, type_name
+from orchd.kinds.patch.json_patch import equal
+from orchd.kinds.patch.nodes import DEDUCED, LIST, MAP, NO_DEFAULT, SCALAR, Node
+
+#: Added, modified and removed fields of a comparison; None where there are none.
+Changes: TypeAlias = tuple[FieldSet | None, FieldSet | None, FieldSet | None]
+
+_MISSING: Final = object()
+_UNCHANGED: Final[Changes] = (None, None, None)
+_MODIFIED: Final[Changes] = (None, LEAF, None)
+
+
+class TypedError(ValueError):
+    """A value that does not fit its type; the text names the path: ``.spec.foo: field not declared in schema``."""
+
+
+# -- validation -------------------------------------------------------------------------------------------------------
+
+
+def validate(value: Any, type: Type) -> None:
+    """Check a whole object. `TypedError` lists everything wrong with it."""
+    errors: list[str] = []
+    _validate(nodes.root(type), value, "", errors)
+    if len(errors) == 1:
+        raise TypedError(errors[0])
+    if errors:
+        raise TypedError("\n".join(["errors:", *(f"  {e}" for e in errors)]))
+
+
+def _validate(node: Node, value: Any, path: str, errors: list[str]) -> None:
+    kind = node.kind
+    if value is None or kind > LIST:
+        return
+    if kind == SCALAR:
+        _validate_scalar(node, value, path, errors)
+    elif kind == MAP:
+        if not isinstance(value, dict):
+            errors.append(_at(path, f"expected map, got &{{{plain(value)}}}"))
+            return
+        fields = node.fields
+        for key, item in value.items():
+            found = fields.get(key)
+            child = node.element if found is None else found[1]
+            if child is None:
+                errors.append(f"{path}.{key}: field not declared in schema")
+                return
+            if child.kind != SCALAR or child.text:
+                _validate(child, item, f"{path}.{key}", errors)
+    else:
+        _validate_list(node, value, path, errors)
+
+
+def _validate_scalar(node: Node, value: Any, path: str, errors: list[str]) -> None:
+    wanted = node.text
+    if wanted == "string" and not isinstance(value, str):
+        errors.append(_at(path, f"expected string, got &value.valueUnstructured{{Value:{_literal(value)}}}"))
+    elif wanted == "numeric" and (isinstance(value, bool) or not isinstance(value, int | float)):
+        errors.append(_at(path, f"expected numeric (int or float), got {type_name(value)}"))
+    elif wanted == "boolean" and not isinstance(value, bool):
+        errors.append(_at(path, f"expected boolean, got &{{{plain(value)}}}"))
+
+
+def _validate_list(node: Node, value: Any, path: str, errors: list[str]) -> None:
+    if not isinstance(value, list):
+        errors.append(_at(path, f"expected list, got &{{{plain(value)}}}"))
+        return
+    element = node.element
+    assert element is not None
+    seen: set[str] = set()
+    for position, item in enumerate(value):
+        if node.atomic:
+            where = f"[{position}]"
+        else:
+            try:
+                key = item_element(node, item)
+            except TypedError as error:
+                errors.append(_at(path, f"element {position}: {error}"))
+                return
+            where = show_element(key)
+            if key in seen:
+                errors.append(_at(path, f"duplicate entries for key {where}"))
+            seen.add(key)
+        _validate(element, item, path + where, errors)
+
+
+def _at(path: str, what: str) -> str:
+    return f"{path}: {what}" if path else what
+
+
+def _literal(value: Any) -> str:
+    """A value as ``%#v`` prints it."""
+    if isinstance(value, dict):
+        inner = ", ".join(f"{quoted(k)}:{_literal(value[k])}" for k in sorted(value))
+        return f"{type_name(value)}{{{inner}}}"
+    if isinstance(value, list):
+        return f"{type_name(value)}{{{', '.join(map(_literal, value))}}}"
+    return quoted(value) if isinstance(value, str) else plain(value)
+
+
+# -- list items -------------------------------------------------------------------------------------------------------
+
+
+def item_element(node: Node, item: Any) -> str:
+    """The path element of an item of an associative list. `TypedError` when the item cannot be told from others."""
+    if not node.keys:
+        if item is None:
+            raise TypedError("associative list without keys has an element that's an explicit null")
+        if isinstance(item, dict):
+            raise TypedError("associative list without keys has an element that's a map type")
+        if isinstance(item, list):
+            raise TypedError("not supported: associative list with lists as elements")
+        return "v:" + json_text(item)
+    if not isinstance(item, dict):
+        raise TypedError(
+            "associative list with keys may not have a null element"
+            if item is None
+            else "associative list with keys may not have non-map elements"
+        )
+    values = {}
+    for key, default in zip(node.keys, node.defaults, strict=True):
+        value = item.get(key, default)
+        if value is NO_DEFAULT:
+            raise TypedError(
+                f"associative list with keys has an element that omits key field {quoted(key)} (and doesn't have default value)"
+            )
+        values[key] = value
+    return "k:" + json_text(values)
+
+
+def indexed(node: Node, items: list[Any] | None) -> dict[str, Any]:
+    """The items of an associative list by path element, in order. `TypedError` for duplicates."""
+    out: dict[str, Any] = {}
+    for position, item in enumerate(items or ()):
+        try:
+            element = item_element(node, item)
+        except TypedError as error:
+            raise TypedError(f"element {position}: {error}") from None
+        if element in out:
+            raise TypedError(f"duplicate entries for key {show_element(element)}")
+        out[element] = item
+    return out
+
+
+def _as(kind: type, value: Any) -> Any:
+    if value is None or isinstance(value, kind):
+        return value or None
+    raise TypedError(f"expected {'map' if kind is dict else 'list'}, got &{{{plain(value)}}}")
+
+
+# -- fields of a value ------------------------------------------------------------------------------------------------
+
+
+def of_value(value: Any, type: Type) -> FieldSet:
+    """The fields that an applied configuration speaks about."""
+    return owned(nodes.root(type), value) or {}
+
+
+def owned(node: Node, value: Any) -> FieldSet | None:
+    """The fields of a value. Items of lists and of open maps, nulls and empty objects count themselves; declared
+    structs, maps and lists only through what is in them."""
+    if node.atomic:
+        return LEAF
+    kind = node.kind
+    if kind == LIST:
+        element = node.element
+        assert element is not None
+        return {k: with_member(owned(element, v)) for k, v in indexed(node, _as(list, value)).items()} or None
+    if kind == DEDUCED and not isinstance(value, dict):
+        return None if value is None else LEAF
+    if not value:
+        return None
+    out: FieldSet = {}
+    fields = node.fields
+    for key, item in _as(dict, value).items():
+        found = fields.get(key)
+        if found is None:
+            below = owned(_undeclared(node, key), item)
+            out["f:" + key] = with_member(below)
+            continue
+        child = found[1]
+        mine = LEAF if child.atomic else owned(child, item)
+        if item is None or item == {}:
+            mine = with_member(mine)
+        if mine is not None:
+            out[found[0]] = mine
+    return out or None
+
+
+def everything(node: Node, value: Any) -> FieldSet:
+    """The node of a value that came or went as a whole: it and every part of it."""
+    if node.atomic:
+        return LEAF
+    kind = node.kind
+    if kind == LIST:
+        items = indexed(node, _as(list, value))
+        if not items:
+            return LEAF
+        element = node.element
+        assert element is not None
+        return {SELF: LEAF, **{k: everything(element, v) for k, v in items.items()}}
+    if kind == DEDUCED and not isinstance(value, dict):
+        return LEAF
+    if not value:
+        return LEAF
+    out: FieldSet = {SELF: LEAF}
+    fields = node.fields
+    for key, item in _as(dict, value).items():
+        found = fields.get(key)
+        if found is None:
+            out["f:" + key] = everything(_undeclared(node, key), item)
+        else:
+            child = found[1]
+            out[found[0]] = LEAF if child.atomic else everything(child, item)
+    return out
+
+
+def _undeclared(node: Node, key: str) -> Node:
+    """The node of a member that no field declares."""
+    if node.kind == DEDUCED:
+        return node
+    if node.element is None:
+        raise TypedError(f".{key}: field not declared in schema")
+    return node.element
+
+
+# -- comparison -------------------------------------------------------------------------------------------------------
+
+
+def compare(left: Any, right: Any, type: Type) -> tuple[FieldSet, FieldSet, FieldSet]:
+    """Fields added, modified and removed between two whole objects. `TypedError` when one does not fit the type."""
+    added, modified, removed = changes(nodes.root(type), left, right)
+    return added or {}, modified or {}, removed or {}
+
+
+def changes(node: Node, left: Any, right: Any) -> Changes:
+    """`compare` for two present values of one node."""
+    if left is right:
+        return _UNCHANGED
+    if node.exact:
+        if left == right:
+            return _UNCHANGED
+    elif equal(left, right):
+        return _UNCHANGED
+    if node.atomic:
+        return _MODIFIED
+    kind = node.kind
+    if kind == LIST:
+        return _list_changes(node, left, right)
+    if kind == DEDUCED:
+        if not isinstance(left, dict) and not isinstance(right, dict):
+            return _MODIFIED
+        left = left if isinstance(left, dict) else None
+        right = right if isinstance(right, dict) else None
+        if not left and not right:
+            return _MODIFIED
+    return _map_changes(node, _as(dict, left), _as(dict, right))
+
+
+def _map_changes(node: Node, left: dict[str, Any] | None, right: dict[str, Any] | None) -> Changes:
+    if not left and not right:
+        return _MODIFIED
+    left, right = left or {}, right or {}
+    added: FieldSet = {}
+    modified: FieldSet = {}
+    removed: FieldSet = {}
+    fields = node.fields
+    for key, item in right.items():
+        before = left.get(key, _MISSING)
+        if before is item:
+            continue
+        found = fields.get(key)
+        if found is None:
+            element, child = "f:" + key, _undeclared(node, key)
+        else:
+            element, child = found
+        if before is _MISSING:
+            added[element] = LEAF if child.atomic else everything(child, item)
+        elif child.kind == SCALAR:
+            if before != item or before.__class__ is not item.__class__:
+                modified[element] = LEAF
+        else:
+            _note(element, changes(child, before, item), added, modified, removed)
+    for key, before in left.items():
+        if key not in right:
+            found = fields.get(key)
+            if found is None:
+                removed["f:" + key] = everything(_undeclared(node, key), before)
+            else:
+                removed[found[0]] = everything(found[1], before)
+    return added or None, modified or None, removed or None
+
+
+def _list_changes(node: Node, left: Any, right: Any) -> Changes:
+    before, after = indexed(node, _as(list, left)), indexed(node, _as(list, right))
+    if not before and not after:
+        return _MODIFIED
+    element = node.element
+    assert element is not None
+    added: FieldSet = {}
+    modified: FieldSet = {}
+    removed: FieldSet = {}
+    for key, item in after.items():
+        if key not in before:
+            added[key] = everything(element, item)
+        else:
+            _note(key, changes(element, before[key], item), added, modified, removed)
+    for key, item in before.items():
+        if key not in after:
+            removed[key] = everything(element, item)
+    return added or None, modified or None, removed or None
+
+
+def _note(element: str, found: Changes, added: FieldSet, modified: FieldSet, removed: FieldSet) -> None:
+    if found is _UNCHANGED:
+        return
+    new, other, gone = found
+    if new is not None:
+        added[element] = new
+    if other is not None:
+        modified[element] = other
+    if gone is not None:
+        removed[element] = gone
+
+
+# -- merging ----------------------------------------------------------------------------------------------------------
+
+
+def merge(left: Any, right: Any, type: Type) -> Any:
+    """`left` with what `right` says. `left` itself when that changes nothing."""
+    return merged(nodes.root(type), left, right)
+
+
+def merged(node: Node, left: Any, right: Any) -> Any:
+    """`merge` for two present values of one node. A null does not empty a map or list that is owned by parts."""
+    kind = node.kind
+    if left is right:
+        return left
+    if node.atomic:
+        return left if equal(left, right) else right
+    if kind == LIST:
+        return _merged_list(node, _as(list, left), _as(list, right), left, right)
+    if kind == DEDUCED:
+        if not isinstance(left, dict):
+            return left if equal(left, right) else right
+        if not isinstance(right, dict) and right is not None:
+            return right
+    mine, theirs = _as(dict, left), _as(dict, right)
+    if not theirs:
+        return left if mine or equal(left, right) else right
+    if not mine:
+        return right
+    out: dict[str, Any] | None = None
+    fields = node.fields
+    for key, item in theirs.items():
+        before = mine.get(key, _MISSING)
+        if before is _MISSING:
+            after = item
+        else:
+            found = fields.get(key)
+            after = merged(_undeclared(node, key) if found is None else found[1], before, item)
+            if after is before:
+                continue
+        if out is None:
+            out = dict(mine)
+        out[key] = after
+    return left if out is None else out
+
+
+def _merged_list(node: Node, mine: list[Any] | None, theirs: list[Any] | None, left: Any, right: Any) -> Any:
+    """Both lists in one: items keep the order of `theirs`; items that only `mine` has stay where they were, in front
+    of what followed them."""
+    before, after = indexed(node, mine), indexed(node, theirs)
+    if not after:
+        return left if before or equal(left, right) else right
+    if not before:
+        return right
+    element = node.element
+    assert element is not None
+    both = {key: merged(element, before[key], item) if key in before else item for key, item in after.items()}
+    shared = [key for key in after if key in before]
+    out: list[Any] = []
+    old, new = list(before), list(after)
+    i = j = next_shared = 0
+    while i < len(old) or j < len(new):
+        if i < len(old) and j < len(new):
+            if old[i] == new[j]:
+                out.append(both[old[i]])
+                i, j, next_shared = i + 1, j + 1, next_shared + 1
+                continue
+            if old[i] in after and next_shared < len(shared) and shared[next_shared] != old[i]:
+                # Shared with `theirs`, which places it elsewhere.
+                i += 1
+                continue
+        if i < len(old) and old[i] not in after:
+            out.append(before[old[i]])
+            i += 1
+        elif j < len(new):
+            key = new[j]
+            out.append(both[key])
+            j += 1
+            if next_shared < len(shared) and shared[next_shared] == key:
+                next_shared += 1
+        else:
+            # Placed already, where `theirs` wants it.
+            i += 1
+    if len(out) == len(old) and all(x is y for x, y in zip(out, mine or (), strict=False)):
+        return left
+    return out
