@@ -1,14 +1,15 @@
 """All caches of a server, fed by one watch of the whole store.
 
 The watch has every event of every resource, so its progress is that of all caches: a write to one resource makes the
-others newer too, in no time. A cache loads by itself (`_load`): the state at the oldest revision that the store still
-serves and what happened since, so that watches from before a restart can go on.
+others newer too, in no time. Loading (`_load`) is apart from it: the state at the oldest revision that the store still
+serves and what happened since, so that watches from before a restart can go on. All caches that are there when
+following begins load together, because looking back costs the store the same for one as for all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.task import LoopingCall, deferLater
@@ -20,9 +21,10 @@ from orchd.cache.interfaces import ICaches, Index
 from orchd.cache.progress import Progress
 from orchd.cache.resource import ResourceCache
 from orchd.errors import ApiError, unavailable
-from orchd.store.interfaces import CompactedError, Event, IStore, IWatch, Range, StoreError
+from orchd.store.interfaces import CompactedError, Event, IStore, IWatch, KeyValue, Range, StoreError
 
 _log = Logger()
+_T = TypeVar("_T", Event, KeyValue)
 #: Entries that are made in one reactor turn while loading.
 _PIECE = 500
 #: Seconds between attempts to reach a store that does not answer.
@@ -55,7 +57,7 @@ class Caches:
         self._window_events = window_events
         self._window_bytes = window_bytes
         self._progress = Progress(clock, patience=patience)
-        self._loading: dict[str, Deferred[None]] = {}
+        self._loading: set[Deferred[None]] = set()
         self._watch: IWatch | None = None
         self._retry: Any = None
         self._running = False
@@ -90,6 +92,7 @@ class Caches:
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None
+        self._stop_loading()
         for key in list(self.caches):
             self._close(key, unavailable("the server is stopping"))
         return succeed(None)
@@ -110,7 +113,7 @@ class Caches:
                 limit_bytes=self._window_bytes,
             )
             if self._watch is not None:
-                self._load(found)
+                self._load([found])
         return found
 
     def drop(self, key: str) -> None:
@@ -118,11 +121,7 @@ class Caches:
             self._close(key, ApiError(410, "Gone", "the resource is no longer served"))
 
     def _close(self, key: str, error: ApiError) -> None:
-        cache = self.caches.pop(key)
-        loading = self._loading.pop(key, None)
-        if loading is not None:
-            loading.cancel()
-        cache.close(error)
+        self.caches.pop(key).close(error)
 
     # Following.
 
@@ -141,15 +140,14 @@ class Caches:
         except StoreError as error:
             self._later(error)
             return
-        for cache in list(self.caches.values()):
-            self._load(cache)
+        if self.caches:
+            self._load(list(self.caches.values()))
 
     def _ended(self, error: StoreError) -> None:
         """The store ended the watch: what happens until the next one begins is not known here."""
         self._watch = None
         self.restarts += 1
-        for key in list(self._loading):
-            self._loading.pop(key).cancel()
+        self._stop_loading()
         for cache in list(self.caches.values()):
             cache.restart()
         self._later(error)
@@ -160,60 +158,70 @@ class Caches:
             self._retry = self._clock.callLater(_RETRY, self._follow)
 
     def _dispatch(self, events: Sequence[Event]) -> None:
-        progress, caches = self._progress, self.caches
+        progress = self._progress
         for event in events:
-            key = event.key
-            # Keys of resources have one segment, or a few: the first that is a resource is it (see `cache`).
-            slash = key.find("/", 1)
-            cache = None
-            while slash > 0:
-                cache = caches.get(key[1:slash])
-                if cache is not None:
-                    break
-                slash = key.find("/", slash + 1)
+            cache = self._of(event.key)
             progress.revision = event.revision
             if cache is not None:
                 cache.apply(event)
         progress.wake()
 
+    def _of(self, key: str) -> ResourceCache | None:
+        """Whose a store key is. Keys of resources have one segment or a few, and no such key begins another (`cache`)."""
+        slash = key.find("/", 1)
+        while slash > 0:
+            cache = self.caches.get(key[1:slash])
+            if cache is not None:
+                return cache
+            slash = key.find("/", slash + 1)
+        return None
+
     # Loading.
 
-    def _load(self, cache: ResourceCache) -> None:
-        loading = Deferred.fromCoroutine(self._load_patiently(cache))
+    def _load(self, caches: list[ResourceCache]) -> None:
+        loading = Deferred.fromCoroutine(self._load_patiently(caches))
         if not loading.called:
-            self._loading[cache.key] = loading
-        loading.addBoth(self._load_ended, cache.key, loading)
+            self._loading.add(loading)
+        loading.addBoth(self._load_ended, loading)
 
-    def _load_ended(self, result: Any, key: str, loading: Deferred[None]) -> None:
-        if self._loading.get(key) is loading:
-            del self._loading[key]
+    def _load_ended(self, result: Any, loading: Deferred[None]) -> None:
+        self._loading.discard(loading)
         if isinstance(result, Failure) and not isinstance(result.value, CancelledError):
-            _log.failure("loading {key} failed", result, key=key)
+            _log.failure("loading failed", result)
 
-    async def _load_patiently(self, cache: ResourceCache) -> None:
+    def _stop_loading(self) -> None:
+        for loading in list(self._loading):
+            loading.cancel()
+
+    async def _load_patiently(self, caches: list[ResourceCache]) -> None:
         while True:
             try:
-                await self._load_once(cache)
+                await self._load_once(caches)
                 return
             except StoreError as error:
-                _log.warn("cannot load {key} yet: {why}", key=cache.key, why=str(error))
+                _log.warn("cannot load yet: {why}", why=str(error))
             await deferLater(self._clock, _RETRY)
 
-    async def _load_once(self, cache: ResourceCache) -> None:
-        found = await self._oldest(cache.prefix)
-        cache.begin(found.revision)
+    async def _load_once(self, caches: list[ResourceCache]) -> None:
+        prefix = caches[0].prefix if len(caches) == 1 else "/"
+        found = await self._oldest(prefix)
+        for cache in caches:
+            cache.begin(found.revision)
         items = found.items
         for first in range(0, len(items), _PIECE):
             if first:
                 # Between two pieces the server answers others.
                 await deferLater(self._clock, 0)
-            cache.take(items[first : first + _PIECE])
+            for cache, some in self._by_cache(items[first : first + _PIECE], caches):
+                cache.take(some)
         events: list[Event] = []
         done: Deferred[None] = Deferred()
 
         def complete(revision: int) -> None:
             if not done.called:
-                cache.loaded(events, revision)
+                parts = dict(self._by_cache(events, caches))
+                for cache in caches:
+                    cache.loaded(parts.get(cache, ()), revision)
                 done.callback(None)
 
         def ended(error: StoreError) -> None:
@@ -221,12 +229,23 @@ class Caches:
                 done.errback(error)
 
         watch = self._store.watch(
-            cache.prefix, after=found.revision, on_events=events.extend, on_end=ended, on_progress=complete
+            prefix, after=found.revision, on_events=events.extend, on_end=ended, on_progress=complete
         )
         try:
             await done
         finally:
             watch.cancel()
+
+    def _by_cache(
+        self, keyed: Iterable[_T], caches: Collection[ResourceCache]
+    ) -> list[tuple[ResourceCache, list[_T]]]:
+        """What belongs to each of `caches`, in order; what belongs to others (or nobody) is left out."""
+        parts: dict[ResourceCache | None, list[_T]] = {cache: [] for cache in caches}
+        for each in keyed:
+            cache = self._of(each.key)
+            if cache in parts:
+                parts[cache].append(each)
+        return [(cache, part) for cache, part in parts.items() if part and cache is not None]
 
     async def _oldest(self, prefix: str) -> Range:
         """The state as of the oldest revision that is served and worth having, else the current one."""

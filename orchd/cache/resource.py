@@ -103,6 +103,8 @@ class ResourceCache:
 
     def loaded(self, events: Iterable[Event], upto: int) -> None:
         """`events` are what happened between `begin` and `upto`; with those that came meanwhile all is complete."""
+        if self._closed is not None:
+            return
         self._entries, self._taken = self._taken, {}
         self._paths = SortedList(self._entries)
         self._indexes.clear()

@@ -1,0 +1,356 @@
+"""The read model of one resource."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from cache_support import Bench, Told, index, now
+from twisted.internet.defer import Deferred
+from zope.interface.verify import verifyObject
+
+from orchd.cache.interfaces import Change, ICache, ICaches
+from orchd.errors import ApiError
+from orchd.store.interfaces import UnavailableError
+
+
+def paths(page: Any) -> list[str]:
+    return [entry.path for entry in page.entries]
+
+
+def test_contracts() -> None:
+    """The classes are what the interfaces say."""
+    bench = Bench()
+    verifyObject(ICaches, bench.caches)
+    verifyObject(ICache, bench.start())
+
+
+def test_a_write_is_in_the_cache_when_it_is_acknowledged() -> None:
+    """An entry has the stored JSON with the revision in place, and is there without waiting."""
+    bench = Bench()
+    cache = bench.start()
+    now(cache.ready())
+    now(cache.fresh())
+    revision = bench.put("a/x", "n1", app="web")
+    entry = now(cache.applied("a/x", revision))
+    assert entry is cache.get("a/x")
+    assert (entry.revision, entry.created, entry.labels, entry.fields) == (2, 2, {"app": "web"}, {"spec.nodeName": "n1"})
+    assert orjson.loads(entry.json)["metadata"]["resourceVersion"] == "2"
+    bench.put("a/x", "n2", app="web")
+    assert now(cache.applied("a/x", revision)) is entry, "the entry of that write, not of a later one"
+    gone = bench.delete("a/x")
+    assert cache.get("a/x") is None
+    assert now(cache.applied("a/x", gone)) is None
+
+
+def test_what_was_stored_before_is_loaded_with_its_history() -> None:
+    """A new cache has the entries and, as far as the store has history, the changes before it."""
+    bench = Bench()
+    bench.put("a/x")
+    bench.put("b/y")
+    bench.delete("a/x")
+    cache = bench.start()
+    assert paths(cache.page()) == ["b/y"]
+    assert (cache.revision, cache.oldest) == (4, 1)
+    told = Told()
+    told.subscribe(cache, 2)
+    assert told.lines() == [("ADDED", "b/y", 3), ("DELETED", "a/x", 4)]
+    assert paths(cache.page(revision=3)) == ["a/x", "b/y"]
+
+
+def test_loading_many_lets_others_have_their_turn() -> None:
+    """A big resource is loaded in pieces, and what is written meanwhile is not lost."""
+    bench = Bench()
+    for i in range(1200):
+        bench.put(f"a/{i:04}")
+    now(bench.store.compact(bench.store.revision))
+    cache = bench.start()
+    waiting: Deferred[None] = Deferred.fromCoroutine(cache.ready())
+    assert not waiting.called
+    bench.put("a/0000", app="changed")
+    bench.put("b/new")
+    bench.delete("a/0001")
+    bench.clock.pump([0, 0, 0])
+    assert waiting.called
+    assert len(cache) == 1200
+    assert cache.get("a/0000").labels == {"app": "changed"}
+    told = Told()
+    told.subscribe(cache, 1201)
+    assert told.lines() == [("MODIFIED", "a/0000", 1202), ("ADDED", "b/new", 1203), ("DELETED", "a/0001", 1204)]
+
+
+def test_every_write_moves_every_cache() -> None:
+    """A cache is complete up to the store's revision, whichever resource was written last."""
+    bench = Bench()
+    pods, nodes = bench.start(), bench.caches.cache("minions", index)
+    assert bench.put("n1", key="minions") == 2
+    assert (pods.revision, nodes.revision, bench.caches.lag) == (2, 2, 0)
+    assert pods.page().revision == 2
+    bench.put("a/s", key="services/specs")
+    bench.put("a/s", key="services/endpoints")
+    specs = bench.caches.cache("services/specs", index)
+    assert paths(specs.page()) == ["a/s"]
+    with pytest.raises(ValueError):
+        bench.caches.cache("services", index)
+
+
+def test_pages() -> None:
+    """Pages go on where the last one ended, at its revision, and count what is left."""
+    bench = Bench()
+    cache = bench.start()
+    for name in ("b/1", "a/1", "a/2", "a-b/1", "ab/1", "a/3"):
+        bench.put(name)
+    assert paths(cache.page()) == ["a-b/1", "a/1", "a/2", "a/3", "ab/1", "b/1"]
+    assert paths(cache.page(prefix="a/")) == ["a/1", "a/2", "a/3"]
+    assert paths(cache.page(prefix="a/2")) == ["a/2"]
+    assert paths(cache.page(prefix="a/4")) == []
+    first = cache.page(limit=2)
+    assert (paths(first), first.next_path, first.remaining, first.revision) == (["a-b/1", "a/1"], "a/2", 4, 7)
+    bench.delete("a/2")
+    bench.put("a/2x")
+    second = cache.page(limit=3, start=first.next_path, revision=first.revision)
+    assert (paths(second), second.next_path, second.remaining) == (["a/2", "a/3", "ab/1"], "b/1", 1)
+    last = cache.page(limit=3, start=second.next_path, revision=first.revision)
+    assert (paths(last), last.next_path, last.remaining) == (["b/1"], "", 0)
+
+
+def test_exact_requirements() -> None:
+    """Labels and fields are served from an index and stay right as entries change and go."""
+    bench = Bench()
+    cache = bench.start()
+    bench.put("a/1", "n1", app="web", tier="x")
+    bench.put("a/2", "n2", app="web")
+    bench.put("b/1", "n1", app="db")
+    bench.put("b/2")
+
+    def found(**more: Any) -> list[str]:
+        return paths(cache.page(**more))
+
+    assert found(labels={"app": "web"}) == ["a/1", "a/2"]
+    assert found(labels={"app": "web", "tier": "x"}) == ["a/1"]
+    assert found(labels={"app": "none"}) == []
+    assert found(fields={"spec.nodeName": "n1"}) == ["a/1", "b/1"]
+    assert found(fields={"spec.nodeName": ""}) == ["b/2"]
+    assert found(fields={"spec.nodeName": "n1"}, labels={"app": "db"}) == ["b/1"]
+    assert found(fields={"spec.nodeName": "n1"}, prefix="a/") == ["a/1"]
+    assert found(fields={"metadata.name": "1"}) == ["a/1", "b/1"]
+    assert found(fields={"metadata.name": "1"}, prefix="a/") == ["a/1"]
+    assert found(fields={"metadata.namespace": "b"}) == ["b/1", "b/2"]
+    assert found(fields={"metadata.namespace": "b"}, prefix="a/") == []
+    assert found(fields={"metadata.name": "2", "metadata.namespace": "a"}) == ["a/2"]
+    assert found(labels={"app": "web"}, match=lambda entry: entry.path == "a/2") == ["a/2"]
+    bench.put("a/1", "n2", app="db")
+    bench.put("b/2", "n1", app="web")
+    bench.delete("a/2")
+    assert found(labels={"app": "web"}) == ["b/2"]
+    assert found(labels={"app": "db"}) == ["a/1", "b/1"]
+    assert found(fields={"spec.nodeName": "n2"}) == ["a/1"]
+    assert found(labels={"app": "web"}, revision=5) == ["a/1", "a/2"]
+    assert found(labels={"app": "web"}, revision=5, prefix="b/") == []
+    page = cache.page(labels={"app": "db"}, limit=1)
+    assert (paths(page), page.remaining, page.next_path) == (["a/1"], None, "b/1")
+    assert cache.indexed == 3
+
+
+def test_unused_indexes_are_forgotten() -> None:
+    """However many labels are asked for, a bounded number of indexes is kept."""
+    bench = Bench()
+    cache = bench.start()
+    bench.put("a/1", **{f"l{i}": "x" for i in range(50)})
+    for i in range(50):
+        assert paths(cache.page(labels={f"l{i}": "x"})) == ["a/1"]
+    assert cache.indexed <= 16
+
+
+def test_subscriptions_hear_what_they_are_about() -> None:
+    """All, a namespace, one object: each hears its own changes only, past and live."""
+    bench = Bench()
+    cache = bench.start()
+    start = bench.put("a/1")
+    everything, namespace, one = Told(), Told(), Told()
+    bench.put("a/2")
+    everything.subscribe(cache, start)
+    namespace.subscribe(cache, start, "a/")
+    one.subscribe(cache, 1, "a/1")
+    bench.put("a/1")
+    bench.put("a/11")
+    bench.put("b/1")
+    bench.delete("a/1")
+    assert [line[2] for line in everything.lines()] == [3, 4, 5, 6, 7]
+    assert [line[2] for line in namespace.lines()] == [3, 4, 5, 7]
+    assert one.lines() == [("ADDED", "a/1", 2), ("MODIFIED", "a/1", 4), ("DELETED", "a/1", 7)]
+    last = one.changes[-1]
+    assert orjson.loads(last.entry.json)["metadata"]["resourceVersion"] == "7"
+    assert last.previous is one.changes[1].entry
+    assert everything.changes[1] is one.changes[1], "one change for all, so that frames are shared"
+
+
+def test_cancelled_subscriptions_hear_nothing() -> None:
+    """Also when they cancel inside the callback, in the past or live, or another one does it for them."""
+    bench = Bench()
+    cache = bench.start()
+    bench.put("a/1")
+    bench.put("a/2")
+    heard: list[Change] = []
+    subscriptions: list[Any] = []
+
+    def once(change: Change) -> None:
+        heard.append(change)
+        for subscription in subscriptions:
+            subscription.cancel()
+
+    for _ in range(2):
+        subscriptions.append(cache.subscribe(after=3, prefix="", on_change=once, on_end=lambda error: None))
+    bench.put("a/3")
+    bench.put("a/4")
+    assert [change.revision for change in heard] == [4]
+    assert cache.subscribers == 0
+
+
+def test_a_subscriber_that_fails_harms_nobody() -> None:
+    """It is ended; the write, and whoever else listens, are not concerned."""
+    bench = Bench()
+    cache = bench.start()
+    ended, told = Told(), Told()
+
+    def fail(change: Change) -> None:
+        raise ZeroDivisionError
+
+    cache.subscribe(after=1, prefix="", on_change=fail, on_end=ended.ends.append)
+    told.subscribe(cache, 1)
+    bench.put("a/1")
+    assert isinstance(ended.ends[0], ZeroDivisionError)
+    assert told.lines() == [("ADDED", "a/1", 2)]
+
+
+def test_subscribing_inside_a_callback() -> None:
+    """Whoever begins while a change is handed out hears it once."""
+    bench = Bench()
+    cache = bench.start()
+    inner = Told()
+    cache.subscribe(
+        after=1, prefix="", on_end=print, on_change=lambda change: inner.changes or inner.subscribe(cache, 1, "a/1")
+    )
+    bench.put("a/1")
+    assert inner.lines() == [("ADDED", "a/1", 2)]
+
+
+def test_too_old() -> None:
+    """What the window has forgotten cannot be watched or listed: 410, expired."""
+    bench = Bench(window_events=8)
+    cache = bench.start()
+    for i in range(20):
+        bench.put(f"a/{i}")
+    assert cache.window_length <= 8
+    assert cache.oldest > 10
+    with pytest.raises(ApiError) as watch:
+        Told().subscribe(cache, cache.oldest - 1)
+    with pytest.raises(ApiError) as page:
+        cache.page(revision=cache.oldest - 1)
+    assert (watch.value.code, watch.value.reason) == (page.value.code, page.value.reason) == (410, "Expired")
+    assert len(cache.page(revision=cache.oldest).entries) == cache.oldest - 1
+    Told().subscribe(cache, cache.oldest)
+
+
+def test_the_window_is_bounded_by_age_and_bytes() -> None:
+    """Changes are forgotten when they are old, without new ones coming, and when they are big."""
+    bench = Bench(window_seconds=300, window_bytes=10_000)
+    cache = bench.start()
+    bench.put("a/1")
+    bench.clock.pump([30] * 9)
+    bench.put("a/2")
+    assert cache.oldest == 1
+    bench.clock.pump([30] * 2)
+    assert (cache.oldest, cache.window_length) == (2, 1)
+    for _ in range(100):
+        bench.put("a/2", app="x" * 500)
+    assert cache.window_bytes <= 10_000
+    bench.clock.pump([30] * 12)
+    assert (cache.oldest, cache.window_length, cache.window_bytes) == (cache.revision, 0, 0)
+
+
+def test_waiting_for_a_revision() -> None:
+    """A read not older than a revision waits for it; after three seconds the answer is 504 with the retry hint."""
+    bench = Bench()
+    cache = bench.start()
+    early: Deferred[None] = Deferred.fromCoroutine(cache.at_least(3))
+    bench.put("a/1")
+    assert not early.called
+    bench.put("x", key="other")
+    assert early.called
+    late: list[Any] = []
+    Deferred.fromCoroutine(cache.at_least(9)).addErrback(late.append)
+    bench.clock.advance(3)
+    assert late[0].value.message == "Timeout: Too large resource version: 9, current: 3"
+    assert late[0].value.code == 504
+    assert bench.caches.waiting == 0
+    cancelled: Deferred[None] = Deferred.fromCoroutine(cache.at_least(9))
+    cancelled.addErrback(lambda failure: None)
+    cancelled.cancel()
+    assert bench.caches.waiting == 0
+    with pytest.raises(ApiError):
+        cache.page(revision=9)
+
+
+def test_a_store_that_ends_its_watch() -> None:
+    """Watchers are told to list again, and the cache loads anew when the store is back."""
+    bench = Bench()
+    cache = bench.start()
+    bench.put("a/1")
+    told = Told()
+    told.subscribe(cache, 2)
+    bench.store._watches.end(UnavailableError("lost"))
+    assert [error.code for error in told.ends] == [410]  # type: ignore[attr-defined]
+    waiting: Deferred[None] = Deferred.fromCoroutine(cache.ready())
+    bench.put("a/2")
+    now(bench.store.compact(3))
+    assert not waiting.called
+    assert paths(cache.page()) == ["a/1"], "what was there stays until there is better"
+    bench.clock.advance(1)
+    assert waiting.called
+    assert paths(cache.page()) == ["a/1", "a/2"]
+    assert cache.oldest == 3
+    bench.put("a/3")
+    assert cache.get("a/3")
+    assert bench.caches.restarts == 1
+
+
+def test_dropping_a_resource() -> None:
+    """Its watches end, its memory goes, and it may come back as another."""
+    bench = Bench()
+    cache = bench.start()
+    bench.put("a/1")
+    told = Told()
+    told.subscribe(cache, 1)
+    bench.caches.drop("pods")
+    bench.caches.drop("pods")
+    assert len(told.ends) == 1
+    assert len(cache) == 0
+    with pytest.raises(ApiError):
+        Told().subscribe(cache, 2)
+    with pytest.raises(ApiError):
+        now(cache.ready())
+    assert paths(bench.caches.cache("pods", index).page()) == ["a/1"]
+
+
+def test_stopping() -> None:
+    """Stopping ends every watch and leaves nothing behind on the clock."""
+    bench = Bench()
+    cache = bench.start()
+    told = Told()
+    told.subscribe(cache, 1)
+    bench.caches.stop()
+    bench.store.stop()
+    assert [error.code for error in told.ends] == [503]  # type: ignore[attr-defined]
+    assert bench.clock.getDelayedCalls() == []
+
+
+def test_damaged_values_are_still_listed() -> None:
+    """Bytes that cannot be indexed do not stop the cache."""
+    bench = Bench()
+    cache = bench.start()
+    now(bench.store.create("/pods/a/bad", b"no json"))
+    bench.put("a/good", app="x")
+    assert paths(cache.page()) == ["a/bad", "a/good"]
+    assert paths(cache.page(labels={"app": "x"})) == ["a/good"]

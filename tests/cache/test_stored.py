@@ -1,0 +1,62 @@
+"""Stored bytes: one encoding, and the revision spliced in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchd.cache.stored import at_revision, encode, with_revision
+
+json_values: Any = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(exclude_categories=("Cs",))),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=20), inner, max_size=3),
+    max_leaves=8,
+)
+awkward = st.sampled_from(['"resourceVersion":""', "resourceVersion", '\\"resourceVersion\\":\\"\\"', "\\", '"'])
+
+
+def test_order_of_members() -> None:
+    """apiVersion, kind, metadata with resourceVersion first, then the rest as it comes; an old version is left out."""
+    obj = {"spec": {"a": 1}, "kind": "K", "metadata": {"name": "n", "resourceVersion": "7"}, "apiVersion": "v1"}
+    assert encode(obj) == (
+        b'{"apiVersion":"v1","kind":"K","metadata":{"resourceVersion":"","name":"n"},"spec":{"a":1}}'
+    )
+    assert obj["metadata"] == {"name": "n", "resourceVersion": "7"}
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [{}, {"metadata": None}, {"metadata": []}, {"metadata": {}, "kind": {"resourceVersion": ""}}],
+    ids=["no metadata", "null metadata", "list", "kind is no string"],
+)
+def test_what_is_no_object_is_refused(obj: Any) -> None:
+    """Without metadata there is no place for the revision, and an object as kind could pretend to be it."""
+    with pytest.raises(ValueError):
+        encode(obj)
+
+
+def test_bytes_without_a_place_for_the_revision_are_refused() -> None:
+    """Bytes that `encode` did not make do not pass silently."""
+    with pytest.raises(ValueError):
+        with_revision(b'{"metadata":{}}', 3)
+
+
+@given(
+    st.text(st.characters(exclude_categories=("Cs",)), max_size=30) | awkward,
+    st.text(st.characters(exclude_categories=("Cs",)), max_size=30) | awkward,
+    st.dictionaries(st.text(st.characters(exclude_categories=("Cs",)), max_size=20) | awkward, json_values | awkward),
+    st.dictionaries(st.text(st.characters(exclude_categories=("Cs",)), max_size=20) | awkward, json_values | awkward),
+    st.integers(1, 2**62),
+)
+def test_only_the_revision_changes(version: str, kind: str, metadata: Any, rest: Any, revision: int) -> None:
+    """Whatever the object contains, decoding gives it back with the revision as its resourceVersion."""
+    obj = {**rest, "apiVersion": version, "kind": kind, "metadata": metadata}
+    wanted = {**obj, "metadata": {**metadata, "resourceVersion": str(revision)}}
+    got = with_revision(encode(obj), revision)
+    assert orjson.loads(got) == wanted
+    wanted["metadata"]["resourceVersion"] = str(revision + 1)
+    assert orjson.loads(at_revision(got, revision, revision + 1)) == wanted
