@@ -70,10 +70,13 @@ _BARE_OBJECTS: Final = frozenset(
 #: Types that every group version has.
 _EVERYWHERE: Final = frozenset(("meta/v1.DeleteOptions", "meta/v1.WatchEvent"))
 #: Served from every group, whatever the resources are.
-_ALWAYS: Final = tuple(
-    f"meta/v1.{name}"
-    for name in ("APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "DeleteOptions", "Patch", "Status", "WatchEvent")
-) + ("version.Info",)
+_ALWAYS: Final = (
+    *_BARE_OBJECTS,
+    "meta/v1.Patch",
+    "meta/v1.Status",
+    "meta/v1.WatchEvent",
+    "version.Info",
+)
 #: Definitions that say less than the table: JSON schema's own unions have no v2 form.
 _OPEN: Final = frozenset(
     f"apiextensions/v1.{name}" for name in ("JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray")

@@ -197,7 +197,7 @@ class _Encoder:
         value_field = self._field(2, type_)
 
         def map_(value: Mapping[str, Any]) -> bytes:
-            out = []
+            out: list[bytes] = []
             for key, item in value.items():
                 raw = name(key) + value_field(item)
                 out += (entry_tag, _varint(len(raw)), raw)

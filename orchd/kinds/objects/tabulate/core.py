@@ -1,0 +1,108 @@
+"""Cells of the remaining kinds of the core group, and of events."""
+
+from __future__ import annotations
+
+from orchd.kinds.objects.tabulate.text import EMPTY, NONE, Cells, Json, Printing
+
+
+def _age(o: Json, x: Printing) -> str:
+    return x.age(o["metadata"].get("creationTimestamp"))
+
+
+def namespace(o: Json, x: Printing) -> Cells:
+    return [o["metadata"]["name"], (o.get("status") or EMPTY).get("phase") or "", _age(o, x)]
+
+
+def config_map(o: Json, x: Printing) -> Cells:
+    return [o["metadata"]["name"], len(o.get("data") or ()) + len(o.get("binaryData") or ()), _age(o, x)]
+
+
+def secret(o: Json, x: Printing) -> Cells:
+    return [o["metadata"]["name"], o.get("type") or "", len(o.get("data") or ()), _age(o, x)]
+
+
+def service_account(o: Json, x: Printing) -> Cells:
+    return [o["metadata"]["name"], len(o.get("secrets") or ()), _age(o, x)]
+
+
+def component_status(o: Json, x: Printing) -> Cells:
+    status, message, error = "Unknown", "", ""
+    for condition in o.get("conditions") or ():
+        if condition.get("type") == "Healthy":
+            status = {"True": "Healthy", "False": "Unhealthy"}.get(condition.get("status", ""), "Unknown")
+            message, error = condition.get("message") or "", condition.get("error") or ""
+            break
+    return [o["metadata"]["name"], status, message, error]
+
+
+def node(o: Json, x: Printing) -> Cells:
+    metadata, status = o["metadata"], o.get("status") or EMPTY
+    states = [
+        "Ready" if condition.get("status") == "True" else "NotReady"
+        for condition in status.get("conditions") or ()
+        if condition.get("type") == "Ready"
+    ][-1:] or ["Unknown"]
+    if (o.get("spec") or EMPTY).get("unschedulable"):
+        states.append("SchedulingDisabled")
+    info = status.get("nodeInfo") or EMPTY
+    addresses = status.get("addresses") or ()
+    return [
+        metadata["name"],
+        ",".join(states),
+        ",".join(_roles(metadata.get("labels") or EMPTY, x)) or NONE,
+        _age(o, x),
+        info.get(x.dialect("{short}letVersion")) or "",
+        *(
+            next((a["address"] for a in addresses if a.get("type") == type_), NONE)
+            for type_ in ("InternalIP", "ExternalIP")
+        ),
+        *(info.get(name) or "<unknown>" for name in ("osImage", "kernelVersion", "containerRuntimeVersion")),
+    ]
+
+
+def _roles(labels: Json, x: Printing) -> list[str]:
+    """Roles are the ends of labels ``node-role.../ROLE``, or the value of the older label."""
+    prefix, old = x.dialect("node-role.{long}.io/"), x.dialect("{long}.io/role")
+    found = {key[len(prefix) :] for key in labels if key.startswith(prefix)}
+    found.add(labels.get(old) or "")
+    found.discard("")
+    return sorted(found)
+
+
+def resource_quota(o: Json, x: Printing) -> Cells:
+    status = o.get("status") or EMPTY
+    used = status.get("used") or EMPTY
+    requests: list[str] = []
+    limits: list[str] = []
+    for name, hard in sorted((status.get("hard") or EMPTY).items()):
+        text = f"{name}: {used.get(name, 0)}/{hard}"
+        (limits if name.startswith("limits.") else requests).append(text)
+    return [o["metadata"]["name"], _age(o, x), ", ".join(requests), ", ".join(limits)]
+
+
+def event(o: Json, x: Printing) -> Cells:
+    """An event of either group: the newer one calls the older one's members deprecated or by other names."""
+    object_ = o.get("involvedObject") or o.get("regarding") or EMPTY
+    source = o.get("source") or o.get("deprecatedSource") or EMPTY
+    series = o.get("series")
+    first = x.age(o.get("firstTimestamp") or o.get("deprecatedFirstTimestamp") or o.get("eventTime"))
+    last_seen = o.get("lastTimestamp") or o.get("deprecatedLastTimestamp")
+    last = x.age(last_seen) if last_seen else first
+    count = o.get("count") or o.get("deprecatedCount") or 1
+    if series:
+        last, count = x.age(series.get("lastObservedTime")), series.get("count") or 0
+    kind = (object_.get("kind") or "").lower()
+    component = source.get("component") or o.get("reportingComponent") or o.get("reportingController") or ""
+    host = source.get("host") or o.get("reportingInstance") or ""
+    return [
+        last,
+        o.get("type") or "",
+        o.get("reason") or "",
+        f"{kind}/{object_['name']}" if object_.get("name") else kind,
+        object_.get("fieldPath") or "",
+        f"{component}, {host}" if host else component,
+        (o.get("message") or o.get("note") or "").strip(),
+        first,
+        count,
+        o["metadata"]["name"],
+    ]

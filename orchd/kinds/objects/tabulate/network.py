@@ -1,0 +1,97 @@
+"""Cells of services, endpoints, ingresses and network policies."""
+
+from __future__ import annotations
+
+from orchd.kinds.objects.tabulate.text import (
+    EMPTY,
+    NONE,
+    UNSET,
+    Cells,
+    Json,
+    Printing,
+    labels,
+    load_balancer,
+    selector,
+    some,
+)
+
+
+def service(o: Json, x: Printing) -> Cells:
+    metadata, spec = o["metadata"], o.get("spec") or EMPTY
+    ips = spec.get("clusterIPs") or ([spec["clusterIP"]] if spec.get("clusterIP") else None)
+    return [
+        metadata["name"],
+        spec.get("type") or "ClusterIP",
+        ips[0] if ips else NONE,
+        _external(o, spec),
+        ",".join(map(_port, spec.get("ports") or ())) or NONE,
+        x.age(metadata.get("creationTimestamp")),
+        labels(spec.get("selector")),
+    ]
+
+
+def _external(o: Json, spec: Json) -> str:
+    type_, extra = spec.get("type") or "ClusterIP", spec.get("externalIPs") or []
+    if type_ == "ExternalName":
+        return str(spec.get("externalName") or "")
+    if type_ == "LoadBalancer":
+        balanced = load_balancer(o.get("status") or EMPTY)
+        return ",".join([*([balanced] if balanced else []), *extra]) or "<pending>"
+    return ",".join(extra) or NONE if type_ in ("ClusterIP", "NodePort") else "<unknown>"
+
+
+def _port(port: Json) -> str:
+    node, protocol = port.get("nodePort"), port.get("protocol") or "TCP"
+    return f"{port['port']}:{node}/{protocol}" if node else f"{port['port']}/{protocol}"
+
+
+def endpoints(o: Json, x: Printing) -> Cells:
+    metadata, subsets = o["metadata"], o.get("subsets")
+    found: list[str] = []
+    for subset in subsets or ():
+        addresses = [address["ip"] for address in subset.get("addresses") or ()]
+        ports = subset.get("ports")
+        if not ports:
+            found += addresses
+        for port in ports or ():
+            found += [f"[{ip}]:{port['port']}" if ":" in ip else f"{ip}:{port['port']}" for ip in addresses]
+    return [metadata["name"], some(found) if subsets else NONE, x.age(metadata.get("creationTimestamp"))]
+
+
+def endpoint_slice(o: Json, x: Printing) -> Cells:
+    metadata = o["metadata"]
+    ports = [
+        str(port["port"]) if port.get("port") is not None else port.get("name") or "*" for port in o.get("ports") or ()
+    ]
+    addresses = [address for endpoint in o.get("endpoints") or () for address in endpoint.get("addresses") or ()]
+    return [
+        metadata["name"], o.get("addressType") or "", some(ports) or UNSET, some(addresses) or UNSET,
+        x.age(metadata.get("creationTimestamp")),
+    ]
+
+
+def ingress(o: Json, x: Printing) -> Cells:
+    metadata, spec = o["metadata"], o.get("spec") or EMPTY
+    rules = spec.get("rules") or ()
+    hosts = [rule["host"] for rule in rules if rule.get("host")]
+    shown = ",".join(hosts[:3]) or "*"
+    if len(hosts) >= 3 and len(rules) > 3:
+        shown = f"{shown} + {len(rules) - 3} more..."
+    return [
+        metadata["name"], spec.get("ingressClassName") or NONE, shown, load_balancer(o.get("status") or EMPTY),
+        "80, 443" if spec.get("tls") else "80", x.age(metadata.get("creationTimestamp")),
+    ]
+
+
+def ingress_class(o: Json, x: Printing) -> Cells:
+    metadata, spec = o["metadata"], o.get("spec") or EMPTY
+    parameters, shown = spec.get("parameters"), NONE
+    if parameters:
+        group = parameters.get("apiGroup")
+        shown = f"{parameters['kind']}{f'.{group}' if group else ''}/{parameters['name']}"
+    return [metadata["name"], spec.get("controller") or "", shown, x.age(metadata.get("creationTimestamp"))]
+
+
+def network_policy(o: Json, x: Printing) -> Cells:
+    metadata, spec = o["metadata"], o.get("spec") or EMPTY
+    return [metadata["name"], selector(spec.get("podSelector")), x.age(metadata.get("creationTimestamp"))]

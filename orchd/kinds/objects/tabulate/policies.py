@@ -1,0 +1,124 @@
+"""Cells of kinds that configure the cluster: access, admission, certificates, fairness, API extension."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from orchd.kinds.objects.tabulate.ages import human_duration
+from orchd.kinds.objects.tabulate.text import EMPTY, NONE, UNSET, Cells, Json, Printing, some
+
+
+def _age(o: Json, x: Printing) -> str:
+    return x.age(o["metadata"].get("creationTimestamp"))
+
+
+def created(o: Json, x: Printing) -> Cells:
+    """Kinds without a printer of their own: name and time of creation."""
+    return [o["metadata"]["name"], o["metadata"].get("creationTimestamp")]
+
+
+def role_binding(o: Json, x: Printing) -> Cells:
+    role, subjects = o["roleRef"], o.get("subjects") or ()
+
+    def names(kind: str) -> Iterable[str]:
+        return (s["name"] for s in subjects if s.get("kind") == kind)
+
+    accounts = (f"{s.get('namespace') or ''}/{s['name']}" for s in subjects if s.get("kind") == "ServiceAccount")
+    return [
+        o["metadata"]["name"], f"{role['kind']}/{role['name']}", _age(o, x), ", ".join(names("User")),
+        ", ".join(names("Group")), ", ".join(accounts),
+    ]
+
+
+def webhook_configuration(o: Json, x: Printing) -> Cells:
+    return [o["metadata"]["name"], len(o.get("webhooks") or ()), _age(o, x)]
+
+
+def api_service(o: Json, x: Printing) -> Cells:
+    service = (o.get("spec") or EMPTY).get("service")
+    where = f"{service.get('namespace') or ''}/{service.get('name') or ''}" if service else "Local"
+    available = "Unknown"
+    for condition in (o.get("status") or EMPTY).get("conditions") or ():
+        if condition.get("type") == "Available":
+            available = condition.get("status") or ""
+            if available != "True" and condition.get("reason"):
+                available = f"{available} ({condition['reason']})"
+    return [o["metadata"]["name"], where, available, _age(o, x)]
+
+
+def signing_request(o: Json, x: Printing) -> Cells:
+    spec, status = o.get("spec") or EMPTY, o.get("status") or EMPTY
+    types = {condition.get("type") for condition in status.get("conditions") or ()}
+    state = "Denied" if "Denied" in types else "Approved" if "Approved" in types else "Pending"
+    if "Failed" in types:
+        state += ",Failed"
+    if status.get("certificate"):
+        state += ",Issued"
+    seconds = spec.get("expirationSeconds")
+    return [
+        o["metadata"]["name"], _age(o, x), spec.get("signerName") or "", spec.get("username") or "",
+        NONE if seconds is None else human_duration(seconds), state,
+    ]
+
+
+def lease(o: Json, x: Printing) -> Cells:
+    return [o["metadata"]["name"], (o.get("spec") or EMPTY).get("holderIdentity") or "", _age(o, x)]
+
+
+def priority_class(o: Json, x: Printing) -> Cells:
+    return [o["metadata"]["name"], o.get("value") or 0, bool(o.get("globalDefault")), _age(o, x)]
+
+
+def runtime_class(o: Json, x: Printing) -> Cells:
+    """A RuntimeClass of any version: v1alpha1 has the handler in its spec."""
+    handler = o.get("handler") or (o.get("spec") or EMPTY).get("runtimeHandler") or ""
+    return [o["metadata"]["name"], handler, _age(o, x)]
+
+
+def pod_security_policy(o: Json, x: Printing) -> Cells:
+    spec = o.get("spec") or EMPTY
+    rules = [
+        (spec.get(name) or EMPTY).get("rule") or ""
+        for name in ("seLinux", "runAsUser", "fsGroup", "supplementalGroups")
+    ]
+    return [
+        o["metadata"]["name"], "true" if spec.get("privileged") else "false",
+        ",".join(spec.get("allowedCapabilities") or ()), *rules, bool(spec.get("readOnlyRootFilesystem")),
+        ",".join(spec.get("volumes") or ()),
+    ]
+
+
+def flow_schema(o: Json, x: Printing) -> Cells:
+    spec = o.get("spec") or EMPTY
+    method = (spec.get("distinguisherMethod") or EMPTY).get("type") or NONE
+    dangling = "?"
+    for condition in (o.get("status") or EMPTY).get("conditions") or ():
+        if condition.get("type") == "Dangling":
+            dangling = condition.get("status") or ""
+            break
+    return [
+        o["metadata"]["name"], (spec.get("priorityLevelConfiguration") or EMPTY).get("name") or "",
+        spec.get("matchingPrecedence") or 0, method, _age(o, x), dangling,
+    ]
+
+
+def priority_level(o: Json, x: Printing) -> Cells:
+    spec = o.get("spec") or EMPTY
+    limited = spec.get("limited")
+    queuing = ((limited or EMPTY).get("limitResponse") or EMPTY).get("queuing")
+    return [
+        o["metadata"]["name"],
+        spec.get("type") or "",
+        (limited.get("assuredConcurrencyShares") or 0) if limited else NONE,
+        *(
+            (queuing.get(name) or 0) if queuing else NONE
+            for name in ("queues", "handSize", "queueLengthLimit")
+        ),
+        _age(o, x),
+    ]
+
+
+def storage_version(o: Json, x: Printing) -> Cells:
+    status = o.get("status") or EMPTY
+    encodings = [f"{v['apiServerID']}={v['encodingVersion']}" for v in status.get("storageVersions") or ()]
+    return [o["metadata"]["name"], status.get("commonEncodingVersion") or UNSET, some(encodings) or UNSET, _age(o, x)]

@@ -1,0 +1,107 @@
+"""Cells of volumes, claims and storage drivers."""
+
+from __future__ import annotations
+
+from orchd.kinds.objects.scalars import canonical_quantity
+from orchd.kinds.objects.tabulate.text import EMPTY, NONE, UNSET, Cells, Json, Printing, access_modes
+
+
+def _age(o: Json, x: Printing) -> str:
+    return x.age(o["metadata"].get("creationTimestamp"))
+
+
+def _class(o: Json, x: Printing) -> str:
+    """The storage class; the annotation of old clients goes before the member."""
+    annotations = o["metadata"].get("annotations") or EMPTY
+    old = annotations.get(x.dialect("volume.beta.{long}.io/storage-class"))
+    return str((o.get("spec") or EMPTY).get("storageClassName") or "") if old is None else str(old)
+
+
+def _phase(o: Json) -> str:
+    if o["metadata"].get("deletionTimestamp"):
+        return "Terminating"
+    return str((o.get("status") or EMPTY).get("phase") or "")
+
+
+def _amount(capacity: Json | None) -> str:
+    return canonical_quantity((capacity or EMPTY).get("storage") or 0)
+
+
+def volume(o: Json, x: Printing) -> Cells:
+    spec, claim = o.get("spec") or EMPTY, (o.get("spec") or EMPTY).get("claimRef")
+    return [
+        o["metadata"]["name"],
+        _amount(spec.get("capacity")),
+        access_modes(spec.get("accessModes")),
+        spec.get("persistentVolumeReclaimPolicy") or "",
+        _phase(o),
+        f"{claim.get('namespace') or ''}/{claim.get('name') or ''}" if claim else "",
+        _class(o, x),
+        (o.get("status") or EMPTY).get("reason") or "",
+        _age(o, x),
+        spec.get("volumeMode") or UNSET,
+    ]
+
+
+def claim(o: Json, x: Printing) -> Cells:
+    spec, status = o.get("spec") or EMPTY, o.get("status") or EMPTY
+    bound = spec.get("volumeName") or ""
+    return [
+        o["metadata"]["name"],
+        _phase(o),
+        bound,
+        _amount(status.get("capacity")) if bound else "",
+        access_modes(status.get("accessModes")) if bound else "",
+        _class(o, x),
+        _age(o, x),
+        spec.get("volumeMode") or UNSET,
+    ]
+
+
+def storage_class(o: Json, x: Printing) -> Cells:
+    metadata = o["metadata"]
+    annotations = metadata.get("annotations") or EMPTY
+    default = any(
+        annotations.get(x.dialect(key)) == "true"
+        for key in ("storageclass.{long}.io/is-default-class", "storageclass.beta.{long}.io/is-default-class")
+    )
+    return [
+        metadata["name"] + (" (default)" if default else ""),
+        o.get("provisioner") or "",
+        o.get("reclaimPolicy") or "Delete",
+        o.get("volumeBindingMode") or "Immediate",
+        bool(o.get("allowVolumeExpansion")),
+        _age(o, x),
+    ]
+
+
+def attachment(o: Json, x: Printing) -> Cells:
+    spec = o.get("spec") or EMPTY
+    return [
+        o["metadata"]["name"],
+        spec.get("attacher") or "",
+        (spec.get("source") or EMPTY).get("persistentVolumeName") or "",
+        spec.get("nodeName") or "",
+        bool((o.get("status") or EMPTY).get("attached")),
+        _age(o, x),
+    ]
+
+
+def driver(o: Json, x: Printing) -> Cells:
+    spec = o.get("spec") or EMPTY
+    requests = spec.get("tokenRequests")
+    attach = spec.get("attachRequired")
+    return [
+        o["metadata"]["name"],
+        True if attach is None else attach,
+        bool(spec.get("podInfoOnMount")),
+        bool(spec.get("storageCapacity")),
+        UNSET if requests is None else ",".join(request.get("audience") or "" for request in requests),
+        bool(spec.get("requiresRepublish")),
+        ",".join(spec.get("volumeLifecycleModes") or ()) or NONE,
+        _age(o, x),
+    ]
+
+
+def node(o: Json, x: Printing) -> Cells:
+    return [o["metadata"]["name"], len((o.get("spec") or EMPTY).get("drivers") or ()), _age(o, x)]

@@ -1,0 +1,155 @@
+"""Table answers (``meta/v1`` Table): what a client shows that does not know the kinds.
+
+Cells come from plain objects of any served version of a kind; those of HorizontalPodAutoscalers, events and runtime
+classes look different by version and are read in each. Wide cells are always sent; the client hides them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+
+from orchd.dialect import Dialect
+from orchd.kinds.catalog import Resource
+from orchd.kinds.objects.tabulate import custom, pods
+from orchd.kinds.objects.tabulate.ages import Ages
+from orchd.kinds.objects.tabulate.columns import DEFAULT, PRINTERS, Printer
+from orchd.kinds.objects.tabulate.descriptions import CREATED, NAME, describe
+from orchd.kinds.objects.tabulate.text import Json, Printing
+
+#: Values of the parameter includeObject; METADATA is the default.
+METADATA: Final = "Metadata"
+OBJECT: Final = "Object"
+NO_OBJECT: Final = "None"
+
+_TYPES: Final = frozenset(("integer", "boolean", "date"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tabulator:
+    """How one resource is printed: its columns as JSON data and as bytes, and the function that fills them."""
+
+    columns: tuple[Mapping[str, Any], ...]
+    columns_json: bytes
+    printer: Printer
+    pods: bool = False
+
+    def cells(self, o: Json, printing: Printing) -> list[Any]:
+        return self.printer(o, printing)
+
+    def row(self, o: Json, printing: Printing, object_: Any) -> dict[str, Any]:
+        """A row; `object_` is what is sent along, None for nothing."""
+        conditions = pods.conditions(o) if self.pods else None
+        if conditions is None:
+            return {"cells": self.printer(o, printing), "object": object_}
+        return {"cells": self.printer(o, printing), "conditions": conditions, "object": object_}
+
+
+def tabulator(resource: Resource, dialect: Dialect) -> Tabulator:
+    """The tabulator of a resource, made once per type (and per definition of a custom kind)."""
+    memo = resource.type.memo.get("tabulate")
+    if memo is not None and memo[0] is resource.definition and memo[1] is dialect:
+        found: Tabulator = memo[2]
+        return found
+    made = _custom(resource, dialect) if resource.custom else _builtin(resource, dialect)
+    resource.type.memo["tabulate"] = (resource.definition, dialect, made)
+    return made
+
+
+def _builtin(resource: Resource, dialect: Dialect) -> Tabulator:
+    template, (printer, lines) = _entry(resource, dialect)
+    columns = []
+    for line in lines:
+        name, *words = line.split("|")
+        type_ = next((word for word in words if word in _TYPES), "string")
+        description = dialect(describe(template, resource.plural, name))
+        columns.append(_column(name, type_, "name" if "name" in words else "", description, int("wide" in words)))
+    return _tabulator(columns, printer, is_pod=printer is pods.cells)
+
+
+def _entry(resource: Resource, dialect: Dialect) -> tuple[str, tuple[Printer, tuple[str, ...]]]:
+    for (template, plural), entry in PRINTERS.items():
+        if plural == resource.plural and dialect(template) == resource.group:
+            return template, entry
+    return "", DEFAULT
+
+
+def _custom(resource: Resource, dialect: Dialect) -> Tabulator:
+    wanted = (resource.definition or {}).get("additionalPrinterColumns")
+    columns = [_column("Name", "string", "name", dialect(NAME), 0)]
+    if not wanted:
+        wanted = [custom.AGE]
+        columns.append(_column("Age", "date", "", dialect(CREATED), 0))
+    else:
+        columns += [
+            _column(
+                c["name"], c["type"], c.get("format") or "",
+                c.get("description") or _FROM_DEFINITION + c["jsonPath"], c.get("priority") or 0,
+            )
+            for c in wanted
+        ]
+    return _tabulator(columns, custom.printer(wanted))
+
+
+#: How a column without words of its author is described.
+_FROM_DEFINITION: Final = "Custom resource definition column (in JSONPath format): "
+
+
+def _column(name: str, type_: str, format_: str, description: str, priority: int) -> dict[str, Any]:
+    return {"name": name, "type": type_, "format": format_, "description": description, "priority": priority}
+
+
+def _tabulator(columns: list[Any], printer: Printer, *, is_pod: bool = False) -> Tabulator:
+    return Tabulator(columns=tuple(columns), columns_json=orjson.dumps(columns), printer=printer, pods=is_pod)
+
+
+def columns(resource: Resource, dialect: Dialect) -> list[Mapping[str, Any]]:
+    """The column definitions of a resource (name, type, format, description, priority). Shared: not to be changed."""
+    return list(tabulator(resource, dialect).columns)
+
+
+def row_cells(o: Json, resource: Resource, now: datetime, dialect: Dialect) -> list[Any]:
+    """The cells of one object; a list of objects is cheaper with `table`, which shares what it knows of times."""
+    return tabulator(resource, dialect).cells(o, Printing(age=Ages(now), dialect=dialect))
+
+
+def table(
+    objects: Iterable[Json],
+    resource: Resource,
+    list_meta: Mapping[str, Any],
+    now: datetime,
+    dialect: Dialect,
+    *,
+    include_object: str = METADATA,
+    with_columns: bool = True,
+) -> dict[str, Any]:
+    """A Table of `objects`. Watches send column definitions with the first event only (`with_columns`).
+
+    Objects are those of the answer: with `OBJECT` they are sent as they are, so they need apiVersion and kind.
+    """
+    how = tabulator(resource, dialect)
+    printing = Printing(age=Ages(now), dialect=dialect)
+    api_version = f"{dialect.meta_group}/v1"
+    rows: list[dict[str, Any]]
+    if include_object == NO_OBJECT:
+        rows = [how.row(o, printing, None) for o in objects]
+    elif include_object == OBJECT:
+        rows = [how.row(o, printing, o) for o in objects]
+    else:
+        rows = [
+            how.row(
+                o, printing, {"kind": "PartialObjectMetadata", "apiVersion": api_version, "metadata": o["metadata"]}
+            )
+            for o in objects
+        ]
+    return {
+        "kind": "Table",
+        "apiVersion": api_version,
+        "metadata": dict(list_meta),
+        "columnDefinitions": list(how.columns) if with_columns else None,
+        "rows": rows,
+    }

@@ -1,0 +1,81 @@
+"""Pieces of cells that several kinds share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchd.dialect import Dialect
+from orchd.kinds.objects.tabulate.ages import Ages
+
+Json = Mapping[str, Any]
+Cells = list[Any]
+
+NONE: Final = "<none>"
+UNSET: Final = "<unset>"
+EMPTY: Final[Json] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Printing:
+    """What a printer needs besides the object. `age` turns a time into how long ago it was."""
+
+    age: Ages
+    dialect: Dialect
+
+
+def labels(value: Json | None) -> str:
+    """``a=b,c=d`` sorted by key."""
+    return ",".join(f"{key}={item}" for key, item in sorted(value.items())) if value else NONE
+
+
+_WORDS: Final = {"In": "{0} in ({1})", "NotIn": "{0} notin ({1})", "Exists": "{0}", "DoesNotExist": "!{0}"}
+
+
+def selector(value: Json | None) -> str:
+    """A label selector as it would be written in a query, sorted by key."""
+    if not value:
+        return NONE
+    parts = [(key, f"{key}={item}") for key, item in (value.get("matchLabels") or EMPTY).items()]
+    for requirement in value.get("matchExpressions") or ():
+        key, form = requirement["key"], _WORDS.get(requirement["operator"])
+        if form is None:
+            return "<error>"
+        parts.append((key, form.format(key, ",".join(sorted(requirement.get("values") or ())))))
+    parts.sort(key=lambda part: part[0])
+    return ",".join(text for _, text in parts) or NONE
+
+
+def containers(template: Json) -> tuple[str, str]:
+    """Names and images of the containers of a pod template."""
+    listed = (template.get("spec") or EMPTY).get("containers") or ()
+    return ",".join(c["name"] for c in listed), ",".join(c.get("image") or "" for c in listed)
+
+
+def some(items: Sequence[str], limit: int = 3) -> str:
+    """The first of them and how many more there are."""
+    if len(items) <= limit:
+        return ",".join(items)
+    return f"{','.join(items[:limit])} + {len(items) - limit} more..."
+
+
+def optional_bool(value: bool | None) -> str:
+    return UNSET if value is None else "True" if value else "False"
+
+
+def load_balancer(status: Json) -> str:
+    """The addresses at which a load balancer is reached, sorted, each once."""
+    ingress = (status.get("loadBalancer") or EMPTY).get("ingress") or ()
+    found = {address for entry in ingress if (address := entry.get("ip") or entry.get("hostname"))}
+    return ",".join(sorted(found))
+
+
+_MODES: Final = (
+    ("ReadWriteOnce", "RWO"), ("ReadOnlyMany", "ROX"), ("ReadWriteMany", "RWX"), ("ReadWriteOncePod", "RWOP")
+)
+
+
+def access_modes(modes: Iterable[str] | None) -> str:
+    have = frozenset(modes or ())
+    return ",".join(short for long, short in _MODES if long in have)

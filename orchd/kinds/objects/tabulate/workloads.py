@@ -1,0 +1,221 @@
+"""Cells of kinds that run pods, and of their scalers and budgets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from orchd.kinds.objects.scalars import canonical_quantity
+from orchd.kinds.objects.tabulate.ages import between
+from orchd.kinds.objects.tabulate.text import (
+    EMPTY,
+    NONE,
+    UNSET,
+    Cells,
+    Json,
+    Printing,
+    containers,
+    labels,
+    optional_bool,
+    selector,
+)
+
+
+def _parts(o: Json) -> tuple[Json, Json, Json]:
+    return o["metadata"], o.get("spec") or EMPTY, o.get("status") or EMPTY
+
+
+def _age(metadata: Json, x: Printing) -> str:
+    return x.age(metadata.get("creationTimestamp"))
+
+
+def deployment(o: Json, x: Printing) -> Cells:
+    metadata, spec, status = _parts(o)
+    ready = f"{status.get('readyReplicas') or 0}/{spec.get('replicas') or 0}"
+    return [
+        metadata["name"], ready, status.get("updatedReplicas") or 0, status.get("availableReplicas") or 0,
+        _age(metadata, x), *containers(spec["template"]), selector(spec.get("selector")),
+    ]
+
+
+def replica_set(o: Json, x: Printing) -> Cells:
+    metadata, spec, status = _parts(o)
+    return [
+        metadata["name"], spec.get("replicas") or 0, status.get("replicas") or 0, status.get("readyReplicas") or 0,
+        _age(metadata, x), *containers(spec.get("template") or EMPTY), selector(spec.get("selector")),
+    ]
+
+
+def replication_controller(o: Json, x: Printing) -> Cells:
+    metadata, spec, status = _parts(o)
+    return [
+        metadata["name"], spec.get("replicas") or 0, status.get("replicas") or 0, status.get("readyReplicas") or 0,
+        _age(metadata, x), *containers(spec.get("template") or EMPTY), labels(spec.get("selector")),
+    ]
+
+
+def stateful_set(o: Json, x: Printing) -> Cells:
+    metadata, spec, status = _parts(o)
+    ready = f"{status.get('readyReplicas') or 0}/{spec.get('replicas') or 0}"
+    return [metadata["name"], ready, _age(metadata, x), *containers(spec["template"])]
+
+
+def daemon_set(o: Json, x: Printing) -> Cells:
+    metadata, spec, status = _parts(o)
+    template = spec["template"]
+    return [
+        metadata["name"],
+        status.get("desiredNumberScheduled") or 0,
+        status.get("currentNumberScheduled") or 0,
+        status.get("numberReady") or 0,
+        status.get("updatedNumberScheduled") or 0,
+        status.get("numberAvailable") or 0,
+        labels((template.get("spec") or EMPTY).get("nodeSelector")),
+        _age(metadata, x),
+        *containers(template),
+        selector(spec.get("selector")),
+    ]
+
+
+def controller_revision(o: Json, x: Printing) -> Cells:
+    metadata = o["metadata"]
+    controller = NONE
+    for owner in metadata.get("ownerReferences") or ():
+        if owner.get("controller"):
+            group = owner["apiVersion"].rpartition("/")[0]
+            controller = f"{owner['kind'].lower()}{'.' if group else ''}{group}/{owner['name']}"
+    return [metadata["name"], controller, o.get("revision") or 0, _age(metadata, x)]
+
+
+def job(o: Json, x: Printing) -> Cells:
+    metadata, spec, status = _parts(o)
+    succeeded = status.get("succeeded") or 0
+    completions, parallelism = spec.get("completions"), spec.get("parallelism") or 0
+    if completions is not None:
+        done = f"{succeeded}/{completions}"
+    elif parallelism > 1:
+        done = f"{succeeded}/1 of {parallelism}"
+    else:
+        done = f"{succeeded}/1"
+    start, end = status.get("startTime"), status.get("completionTime")
+    duration = "" if not start else between(start, end) if end else x.age(start)
+    return [
+        metadata["name"], done, duration, _age(metadata, x), *containers(spec["template"]),
+        selector(spec.get("selector")),
+    ]
+
+
+def cron_job(o: Json, x: Printing) -> Cells:
+    metadata, spec, status = _parts(o)
+    last = status.get("lastScheduleTime")
+    inner = (spec.get("jobTemplate") or EMPTY).get("spec") or EMPTY
+    return [
+        metadata["name"], spec.get("schedule") or "", optional_bool(spec.get("suspend")),
+        len(status.get("active") or ()), x.age(last) if last else NONE, _age(metadata, x),
+        *containers(inner.get("template") or EMPTY), selector(inner.get("selector")),
+    ]
+
+
+def pod_template(o: Json, x: Printing) -> Cells:
+    template = o.get("template") or EMPTY
+    return [o["metadata"]["name"], *containers(template), labels((template.get("metadata") or EMPTY).get("labels"))]
+
+
+def disruption_budget(o: Json, x: Printing) -> Cells:
+    metadata, spec, status = _parts(o)
+    limits = [spec.get(name) for name in ("minAvailable", "maxUnavailable")]
+    return [
+        metadata["name"], *("N/A" if limit is None else str(limit) for limit in limits),
+        status.get("disruptionsAllowed") or 0, _age(metadata, x),
+    ]
+
+
+def autoscaler(o: Json, x: Printing) -> Cells:
+    """A HorizontalPodAutoscaler of any version."""
+    metadata, spec, status = _parts(o)
+    target = spec["scaleTargetRef"]
+    least = spec.get("minReplicas")
+    wanted, current = _metrics(o, x)
+    return [
+        metadata["name"], f"{target['kind']}/{target['name']}", _targets(wanted, current),
+        UNSET if least is None else str(least), spec.get("maxReplicas") or 0, status.get("currentReplicas") or 0,
+        _age(metadata, x),
+    ]
+
+
+def _metrics(o: Json, x: Printing) -> tuple[list[Json], list[Json]]:
+    """Wanted and current metrics in the form of v2. v1 keeps all but CPU in annotations."""
+    spec, status = o.get("spec") or EMPTY, o.get("status") or EMPTY
+    wanted, current = list(spec.get("metrics") or ()), list(status.get("currentMetrics") or ())
+    if o.get("apiVersion") == "autoscaling/v1":
+        annotations = o["metadata"].get("annotations") or EMPTY
+        kept = annotations.get(x.dialect("autoscaling.alpha.{long}.io/metrics"))
+        seen = annotations.get(x.dialect("autoscaling.alpha.{long}.io/current-metrics"))
+        wanted, current = json.loads(kept) if kept else [], json.loads(seen) if seen else []
+        for name, listed, value in (
+            ("targetAverageUtilization", wanted, spec.get("targetCPUUtilizationPercentage")),
+            ("currentAverageUtilization", current, status.get("currentCPUUtilizationPercentage")),
+        ):
+            if value is not None:
+                listed.append({"type": "Resource", "resource": {"name": "cpu", name: value}})
+    return [_new_form(m, "target") for m in wanted], [_new_form(m, "current") for m in current]
+
+
+#: Members of a metric's source before v2beta2, by the word after "target" or "current".
+_OLD_VALUES: Final = {
+    "AverageUtilization": "averageUtilization", "AverageValue": "averageValue", "Value": "value"
+}
+
+
+def _new_form(metric: Json, word: str) -> Json:
+    """A metric with its amounts under `word` ("target" or "current"); one of a later version as it is."""
+    kind = metric.get("type") or ""
+    name = kind[:1].lower() + kind[1:]
+    source = metric.get(name)
+    if not isinstance(source, Mapping) or (isinstance(source.get(word), Mapping) and "kind" not in source[word]):
+        return metric
+    amounts: dict[str, Any] = {
+        new: source[word + old] for old, new in _OLD_VALUES.items() if word + old in source
+    }
+    if kind == "Object" and "averageValue" in source:
+        amounts["averageValue"] = source["averageValue"]
+        amounts.pop("value", None)
+    return {"type": kind, name: {word: amounts}}
+
+
+def _targets(wanted: list[Json], current: list[Json]) -> str:
+    if not wanted:
+        return NONE
+    shown = [_target(metric, current[i] if i < len(current) else EMPTY) for i, metric in enumerate(wanted[:2])]
+    text = ", ".join(shown)
+    return f"{text} + {len(wanted) - 2} more..." if len(wanted) > 2 else text
+
+
+_SOURCES: Final = {
+    "External": "external", "Pods": "pods", "Object": "object", "Resource": "resource",
+    "ContainerResource": "containerResource",
+}
+
+
+def _target(metric: Json, status: Json) -> str:
+    name = _SOURCES.get(metric.get("type") or "")
+    if name is None:
+        return "<unknown type>"
+    want = (metric.get(name) or EMPTY).get("target") or EMPTY
+    have = (status.get(name) or EMPTY).get("current") or EMPTY
+    if "averageValue" in want or name == "pods":
+        # Averages of what is not counted per pod say that they are.
+        suffix = " (avg)" if name in ("external", "object") else ""
+        return f"{_amount(have, 'averageValue')}/{_amount(want, 'averageValue')}{suffix}"
+    if name in ("external", "object"):
+        return f"{_amount(have, 'value')}/{_amount(want, 'value')}"
+    percent = have.get("averageUtilization")
+    now = "<unknown>" if percent is None else f"{percent}%"
+    goal = want.get("averageUtilization")
+    return f"{now}/{'<auto>' if goal is None else f'{goal}%'}"
+
+
+def _amount(source: Json, name: str) -> str:
+    value = source.get(name)
+    return "<unknown>" if value is None else canonical_quantity(value)
