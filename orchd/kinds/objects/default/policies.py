@@ -88,8 +88,19 @@ def _definition(value: Object, settings: ObjectSettings) -> Object:
     return value
 
 
+def _endpoint_v1beta1(value: Object, settings: ObjectSettings) -> Object:
+    """The node of an endpoint is its host name too, in the version that has topology labels."""
+    node = value.get("nodeName")
+    hostname = settings.dialect("{long}.io/hostname")
+    topology = value.get("topology") or {}
+    if node is None or hostname in topology:
+        return value
+    return {**value, "topology": {**topology, hostname: node}}
+
+
 RULES: Final[dict[str, Rule]] = {
     "apiextensions/v1.CustomResourceDefinition": _definition,
+    "discovery/v1beta1.Endpoint": _endpoint_v1beta1,
     "flowcontrol/v1beta1.FlowSchemaSpec": _zeros(matchingPrecedence=1000),
     "flowcontrol/v1beta1.LimitedPriorityLevelConfiguration": _zeros(assuredConcurrencyShares=30),
     "flowcontrol/v1beta1.QueuingConfiguration": _zeros(**_QUEUES),

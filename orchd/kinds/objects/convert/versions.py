@@ -1,0 +1,83 @@
+"""Converts an object between the versions of its kind, in canonical shape, without losing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from orchd.kinds.catalog import Catalog, Resource, split_group_version
+from orchd.kinds.ir import Type
+from orchd.kinds.objects.convert import autoscalers, renames
+from orchd.kinds.objects.shape import canonical
+
+Object = dict[str, Any]
+#: A step of a conversion: a new object, apiVersion not yet set.
+Step = Callable[[Object, Catalog], Object]
+
+#: kind -> (first label of the group)/version -> steps to and from the form in the middle; versions that are not listed
+#: have the form of the middle.
+FORMS: Final[dict[str, dict[str, tuple[Step, Step]]]] = {
+    "EndpointSlice": {"discovery/v1beta1": (renames.slice_from_v1beta1, renames.slice_to_v1beta1)},
+    "Event": {
+        "events/v1": (renames.event_to_core, renames.event_from_core),
+        "events/v1beta1": (renames.event_to_core, renames.event_from_core),
+    },
+    "HorizontalPodAutoscaler": {
+        "autoscaling/v1": (autoscalers.from_v1, autoscalers.to_v1),
+        "autoscaling/v2beta1": (autoscalers.from_v2beta1, autoscalers.to_v2beta1),
+        # Same form as the middle (version 2), but which members are always written differs.
+        "autoscaling/v2": (renames.same, renames.same),
+        "autoscaling/v2beta2": (renames.same, renames.same),
+    },
+    "PodDisruptionBudget": {"policy/v1beta1": (renames.budget_from_v1beta1, renames.budget_to_v1beta1)},
+    "RuntimeClass": {"node/v1alpha1": (renames.runtime_from_v1alpha1, renames.runtime_to_v1alpha1)},
+}
+
+
+def package(api_version: str) -> str:
+    """``policy/v1`` for the types of that apiVersion; the core group's are in ``core/v1``."""
+    group, version = split_group_version(api_version)
+    return f"{group.partition('.')[0] or 'core'}/{version}"
+
+
+def same_form(kind: str, api_version: str, other: str) -> bool:
+    """Do objects of `kind` differ between two versions in nothing but apiVersion?"""
+    if api_version == other:
+        return True
+    forms = FORMS.get(kind)
+    if forms is None:
+        return True
+    one, two = package(api_version), package(other)
+    return one not in forms and two not in forms
+
+
+def convert(obj: Object, to: str, catalog: Catalog) -> Object:
+    """`obj` (a built-in kind, in canonical shape) in the version with apiVersion `to`. KeyError for an unknown version."""
+    api_version, kind = obj["apiVersion"], obj["kind"]
+    if api_version == to:
+        return obj
+    if same_form(kind, api_version, to):
+        return {**obj, "apiVersion": to}
+    forms = FORMS[kind]
+    steps = forms.get(package(api_version))
+    middle = obj if steps is None else steps[0](obj, catalog)
+    steps = forms.get(package(to))
+    result = middle if steps is None else steps[1](middle, catalog)
+    return canonical({**result, "apiVersion": to}, _type(kind, to, catalog))
+
+
+def _type(kind: str, api_version: str, catalog: Catalog) -> Type:
+    return catalog.type(f"{package(api_version)}.{kind}")
+
+
+def storage_version(resource: Resource, catalog: Catalog) -> str:
+    """The apiVersion in which objects of `resource` are really kept: the nominal storage version where its types are
+    known, else the resource's own. (Definitions of custom kinds are announced with a version nobody speaks any more.)"""
+    nominal = resource.storage_version
+    if resource.custom or nominal in ("", resource.api_version):
+        return resource.api_version
+    try:
+        catalog.type(f"{package(nominal)}.{resource.kind}")
+    except KeyError:
+        return resource.api_version
+    return nominal

@@ -1,0 +1,235 @@
+"""Objects in other versions of their kind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchd.dialect import ORCH
+from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.objects.convert.versions import convert, same_form, storage_version
+from orchd.kinds.objects.default.engine import apply
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.shape import canonical
+
+CATALOG = builtin_catalog(ORCH, enabled=lambda group, version, default: not group.startswith("internal."))
+SETTINGS = ObjectSettings(dialect=ORCH)
+
+
+def shaped(obj: dict[str, Any]) -> dict[str, Any]:
+    resource = CATALOG.kind(obj["apiVersion"], obj["kind"])
+    assert resource is not None
+    return apply(canonical(obj, resource.type), resource, SETTINGS)
+
+
+def there_and_back(obj: dict[str, Any], other: str) -> dict[str, Any]:
+    return convert(convert(obj, other, CATALOG), obj["apiVersion"], CATALOG)
+
+
+def test_recorded_objects_survive_their_storage_version(reference: Callable[[str], Any]) -> None:
+    """What was stored in another version reads back as the recorded server answered."""
+    checked = 0
+    for example in reference("defaults")["objects"]:
+        stored = example["stored"]
+        resource = CATALOG.kind(stored["apiVersion"], stored["kind"])
+        if resource is None or storage_version(resource, CATALOG) == resource.api_version:
+            continue
+        stored = json.loads(json.dumps(stored))
+        stored["metadata"]["creationTimestamp"] = "2020-01-01T00:00:00Z"
+        assert there_and_back(stored, storage_version(resource, CATALOG)) == stored, example["id"]
+        checked += 1
+    assert checked >= 15
+
+
+@pytest.mark.parametrize(
+    "id", ["autoscaling/v2beta1/HorizontalPodAutoscaler/metrics", "autoscaling/v2/HorizontalPodAutoscaler/behavior"]
+)
+def test_metrics_are_reordered_by_storage(reference: Callable[[str], Any], id: str) -> None:
+    """The CPU target comes last after a stay in version 1, as recorded."""
+    example = next(e for e in reference("defaults")["objects"] if e["id"] == id)
+    result = there_and_back(shaped(example["sent"]), "autoscaling/v1")
+    assert result["spec"] == example["stored"]["spec"]
+    assert result["status"] == example["stored"]["status"]
+    assert "annotations" not in result["metadata"]
+
+
+def test_other_metrics_travel_in_annotations() -> None:
+    """Version 1 shows the CPU target; the rest is in annotations that later versions do not show."""
+    policies = [{"type": "Pods", "value": 2, "periodSeconds": 30}]
+    scaler = shaped({
+        "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "a", "annotations": {"mine": "x"}},
+        "spec": {
+            "maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "d"},
+            "metrics": [
+                {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 60}}},
+                {"type": "Pods", "pods": {"metric": {"name": "m"}, "target": {"type": "AverageValue", "averageValue": "10"}}},
+            ],
+            "behavior": {"scaleDown": {"policies": policies}, "scaleUp": {"policies": policies}},
+        },
+    })  # fmt: skip
+    old = convert(scaler, "autoscaling/v1", CATALOG)
+    assert old["spec"] == {
+        "maxReplicas": 3, "minReplicas": 1, "scaleTargetRef": {"kind": "Deployment", "name": "d"},
+        "targetCPUUtilizationPercentage": 60,
+    }  # fmt: skip
+    assert old["metadata"]["annotations"] == {
+        "mine": "x",
+        "autoscaling.alpha.orch.io/metrics": '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"10"}}]',
+        "autoscaling.alpha.orch.io/behavior": (
+            '{"ScaleUp":{"StabilizationWindowSeconds":0,"SelectPolicy":"Max",'
+            '"Policies":[{"Type":"Pods","Value":2,"PeriodSeconds":30}]},'
+            '"ScaleDown":{"StabilizationWindowSeconds":null,"SelectPolicy":"Max",'
+            '"Policies":[{"Type":"Pods","Value":2,"PeriodSeconds":30}]}}'
+        ),
+    }
+    assert convert(old, "autoscaling/v2beta2", CATALOG)["metadata"]["annotations"] == {"mine": "x"}
+
+
+def test_unreadable_annotations_are_ignored() -> None:
+    """Annotations that somebody wrote by hand cannot break a read."""
+    for text in ("{", "[5]", '[{"type":7}]', "{}"):
+        note = {"autoscaling.alpha.orch.io/metrics": text, "autoscaling.alpha.orch.io/behavior": text}
+        old = shaped({
+            "apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", "metadata": {"annotations": note},
+            "spec": {"targetCPUUtilizationPercentage": 7},
+        })  # fmt: skip
+        new = convert(old, "autoscaling/v2", CATALOG)
+        target = {"type": "Utilization", "averageUtilization": 7}
+        assert new["spec"]["metrics"] == [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+
+
+def test_empty_selectors_keep_their_meaning() -> None:
+    """Everything in v1 and nothing in v1beta1 are both written {}, and are told apart."""
+    def budget(version: str, selector: Any) -> dict[str, Any]:
+        return shaped({"apiVersion": f"policy/{version}", "kind": "PodDisruptionBudget", "metadata": {}, "spec": {"selector": selector}})
+
+    key = "pdb.orch.io/deprecated-v1beta1-empty-selector-match"
+    everything, nothing = budget("v1", {}), budget("v1beta1", {})
+    old, new = convert(everything, "policy/v1beta1", CATALOG), convert(nothing, "policy/v1", CATALOG)
+    assert old["spec"]["selector"] == {"matchExpressions": [{"key": key, "operator": "DoesNotExist"}]}
+    assert new["spec"]["selector"] == {"matchExpressions": [{"key": key, "operator": "Exists"}]}
+    assert convert(old, "policy/v1", CATALOG) == everything
+    assert convert(new, "policy/v1beta1", CATALOG) == nothing
+    unset = budget("v1", None)
+    assert there_and_back(unset, "policy/v1beta1") == unset
+
+
+def test_events_are_renamed() -> None:
+    """The events group has the core group's events under other names."""
+    event = shaped({
+        "apiVersion": "events.orch.io/v1", "kind": "Event", "metadata": {"name": "e"},
+        "eventTime": "2020-01-01T00:00:00.000000Z", "note": "n", "regarding": {"name": "p"}, "reportingController": "c",
+        "series": {"count": 2, "lastObservedTime": "2020-01-01T00:00:00.000000Z"},
+    })  # fmt: skip
+    core = convert(event, "v1", CATALOG)
+    assert core["message"] == "n"
+    assert core["involvedObject"] == {"name": "p"}
+    assert core["reportingComponent"] == "c"
+    assert core["source"] == {}
+    assert convert(core, "events.orch.io/v1beta1", CATALOG) == {**event, "apiVersion": "events.orch.io/v1beta1"}
+
+
+def test_topology_becomes_zone() -> None:
+    """Zone and node leave the topology labels; what is left of those is deprecated."""
+    labels = {"topology.orch.io/zone": "z", "orch.io/hostname": "n", "x": "y"}
+    old = shaped({
+        "apiVersion": "discovery.orch.io/v1beta1", "kind": "EndpointSlice", "metadata": {}, "addressType": "IPv4",
+        "endpoints": [{"addresses": ["10.0.0.1"], "nodeName": "n", "topology": labels}], "ports": [],
+    })  # fmt: skip
+    new = convert(old, "discovery.orch.io/v1", CATALOG)
+    assert new["endpoints"] == [
+        {"addresses": ["10.0.0.1"], "nodeName": "n", "zone": "z", "deprecatedTopology": {"x": "y"}, "conditions": {}}
+    ]
+    assert convert(new, old["apiVersion"], CATALOG) == old
+
+
+def test_runtime_classes_lose_their_spec() -> None:
+    """v1alpha1 nests what later versions have at the top."""
+    old = shaped({
+        "apiVersion": "node.orch.io/v1alpha1", "kind": "RuntimeClass", "metadata": {},
+        "spec": {"runtimeHandler": "h", "overhead": {"podFixed": {"cpu": "1"}}},
+    })  # fmt: skip
+    new = convert(old, "node.orch.io/v1", CATALOG)
+    assert (new["handler"], new["overhead"], "spec" in new) == ("h", {"podFixed": {"cpu": "1"}}, False)
+    assert convert(new, old["apiVersion"], CATALOG) == old
+
+
+def test_versions_that_differ_in_name_only() -> None:
+    """Nothing but apiVersion changes; the rest is shared."""
+    job = shaped({"apiVersion": "batch/v1beta1", "kind": "CronJob", "metadata": {}, "spec": {"schedule": "* * * * *"}})
+    other = convert(job, "batch/v1", CATALOG)
+    assert other == {**job, "apiVersion": "batch/v1"}
+    assert other["spec"] is job["spec"]
+    assert same_form("CronJob", "batch/v1", "batch/v1beta1")
+    assert not same_form("Event", "v1", "events.orch.io/v1")
+    assert same_form("Event", "events.orch.io/v1", "events.orch.io/v1")
+
+
+def test_storage_version_without_types() -> None:
+    """A kind is kept in its own version when nobody knows the announced storage version's types."""
+    definitions = CATALOG.resource("apiextensions.orch.io", "v1", "customresourcedefinitions")
+    scalers = CATALOG.resource("autoscaling", "v2", "horizontalpodautoscalers")
+    assert definitions is not None and scalers is not None
+    assert storage_version(definitions, CATALOG) == "apiextensions.orch.io/v1"
+    assert storage_version(scalers, CATALOG) == "autoscaling/v1"
+
+
+# --- properties ---------------------------------------------------------------------------------
+
+names = st.text("abc", min_size=1, max_size=3)
+amounts = st.integers(1, 5000).map(str).map(lambda text: text if not text.endswith("000") else text + "1")
+selectors = st.none() | st.fixed_dictionaries({"matchLabels": st.dictionaries(names, names, min_size=1)})
+identifiers = st.builds(lambda n, s: {"name": n} if s is None else {"name": n, "selector": s}, names, selectors)
+references = st.fixed_dictionaries({"kind": names, "name": names})
+values = st.builds(lambda v: {"type": "Value", "value": v}, amounts)
+averages = st.builds(lambda v: {"type": "AverageValue", "averageValue": v}, amounts)
+shares = st.builds(lambda v: {"type": "Utilization", "averageUtilization": v}, st.integers(1, 100))
+metrics = st.one_of(
+    st.fixed_dictionaries({"type": st.just("Resource"), "resource": st.fixed_dictionaries({"name": st.sampled_from(["cpu", "memory"]), "target": averages | shares})}),
+    st.fixed_dictionaries({"type": st.just("ContainerResource"), "containerResource": st.fixed_dictionaries({"name": names, "container": names, "target": averages | shares})}),
+    st.fixed_dictionaries({"type": st.just("Pods"), "pods": st.fixed_dictionaries({"metric": identifiers, "target": averages})}),
+    st.fixed_dictionaries({"type": st.just("Object"), "object": st.fixed_dictionaries({"metric": identifiers, "describedObject": references, "target": values | averages})}),
+    st.fixed_dictionaries({"type": st.just("External"), "external": st.fixed_dictionaries({"metric": identifiers, "target": values | averages})}),
+)
+rules = st.fixed_dictionaries({}, optional={"stabilizationWindowSeconds": st.integers(0, 9), "selectPolicy": names})
+scalers = st.fixed_dictionaries(
+    {"maxReplicas": st.integers(1, 9), "scaleTargetRef": references, "metrics": st.lists(metrics, max_size=4)},
+    optional={"behavior": st.fixed_dictionaries({}, optional={"scaleUp": rules, "scaleDown": rules})},
+)
+
+
+def _cpu_last(scaler: dict[str, Any]) -> dict[str, Any]:
+    spec = dict(scaler["spec"])
+    found = list(spec["metrics"])
+    shared = [m for m in found if m.get("resource", {}).get("name") == "cpu" and m["resource"]["target"]["type"] == "Utilization"]
+    if shared:
+        found.remove(shared[0])
+        found.append(shared[0])
+    return {**scaler, "spec": {**spec, "metrics": found}}
+
+
+@given(scalers, st.sampled_from(["v1", "v2beta1", "v2beta2"]))
+def test_autoscalers_lose_nothing(spec: dict[str, Any], version: str) -> None:
+    """Any autoscaler comes back from any version as it was, but for the place of the CPU target."""
+    scaler = shaped({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a"}, "spec": spec})
+    expected = _cpu_last(scaler) if version == "v1" else scaler
+    assert there_and_back(scaler, f"autoscaling/{version}") == expected
+
+
+endpoints = st.fixed_dictionaries(
+    {"addresses": st.lists(names, min_size=1, max_size=2)},
+    optional={"nodeName": names, "zone": names, "deprecatedTopology": st.dictionaries(names, names, min_size=1)},
+)
+
+
+@given(st.lists(endpoints, min_size=1, max_size=3))
+def test_endpoint_slices_lose_nothing(found: list[dict[str, Any]]) -> None:
+    """Zones, nodes and topology survive the old version."""
+    slice_ = shaped({"apiVersion": "discovery.orch.io/v1", "kind": "EndpointSlice", "metadata": {}, "addressType": "IPv4", "endpoints": found})
+    assert there_and_back(slice_, "discovery.orch.io/v1beta1") == slice_
