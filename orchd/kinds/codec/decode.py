@@ -1,0 +1,231 @@
+"""Request bodies: bytes to an object of the kind that an endpoint expects, or the reference's words on why not.
+
+Only what holds for every kind is checked here: syntax, that it is an object, apiVersion and kind. The types of fields
+are the shape algorithm's business; it raises `cannot_be_handled` as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from orchd import errors
+from orchd.dialect import PROTOBUF_MAGIC
+from orchd.kinds.catalog import Catalog, split_group_version
+from orchd.kinds.codec import json_, protobuf, yaml_
+from orchd.kinds.codec.mediatype import Form
+from orchd.kinds.ir import Type
+
+_KIND_STRUCT: Final = (
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+)
+#: How much of a body a message shows.
+_SHOWN: Final = 30
+#: Kinds that belong to every group and version.
+_OPTIONS: Final = frozenset(
+    ("CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions", "WatchEvent")
+)
+
+
+class BodyError(ValueError):
+    """A body that is not an object with readable apiVersion and kind. The message says why, without the body."""
+
+
+def json_kind(value: Any) -> str:
+    """The JSON type of a value, as messages name it: object, array, string, number, bool, null."""
+    if isinstance(value, dict):
+        return "object"
+    if isinstance(value, list):
+        return "array"
+    if isinstance(value, str):
+        return "string"
+    return "null" if value is None else "bool" if isinstance(value, bool) else "number"
+
+
+def parse(data: bytes, form: Form) -> dict[str, Any]:
+    """The object in a JSON or YAML body; ``null`` is the empty object. Raises BodyError."""
+    if form is Form.YAML:
+        try:
+            value = yaml_.decode(data)
+        except yaml_.YAMLError as error:
+            raise BodyError(str(error)) from None
+    else:
+        try:
+            value = json_.decode(data)
+        except json_.JSONError as error:
+            raise BodyError(f"couldn't get version/kind; json parse error: {error}") from None
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise BodyError(_unmarshal(f"{json_kind(value)} into Go value of type {_KIND_STRUCT}"))
+    for name in value:
+        if name in ("apiVersion", "kind") and not isinstance(value[name], str):
+            if value[name] is not None:
+                raise BodyError(_unmarshal(f"{json_kind(value[name])} into Go struct field .{name} of type string"))
+            value = {k: v for k, v in value.items() if k != name or v is not None}
+    if value.get("apiVersion", "").count("/") > 1:
+        raise BodyError(f"unexpected GroupVersion string: {value['apiVersion']}")
+    return value
+
+
+def _unmarshal(what: str) -> str:
+    return f"couldn't get version/kind; json parse error: json: cannot unmarshal {what}"
+
+
+def summary(data: bytes) -> str:
+    """A body as messages show it: text when it begins like a JSON object, else hexadecimal."""
+    if not data:
+        return "<empty>"
+    more = " ..." if len(data) > _SHOWN else ""
+    if data[:1] == b"{":
+        return data[:_SHOWN].decode("utf-8", "replace") + more
+    return data[:_SHOWN].hex() + more
+
+
+def unrecognized(kind: str, why: str, data: bytes) -> errors.ApiError:
+    """400: a body from which not even a kind can be read. `kind` is the one that is expected."""
+    return errors.bad_request(f"the object provided is unrecognized (must be of type {kind}): {why} ({summary(data)})")
+
+
+def cannot_be_handled(kind: str, api_version: str, expected: str, why: str) -> errors.ApiError:
+    """400: an object of `kind` that cannot be one of the kind `expected`, or whose fields have the wrong types."""
+    version = split_group_version(api_version)[1]
+    return errors.bad_request(f'{kind} in version "{version}" cannot be handled as a {expected}: {why}')
+
+
+def decode_object(
+    data: bytes,
+    form: Form,
+    *,
+    catalog: Catalog,
+    api_version: str,
+    kind: str,
+    type_: Type,
+    custom: bool = False,
+    any_version: bool = False,
+) -> dict[str, Any]:
+    """The object in a request body, with apiVersion and kind in place. Raises ApiError 400.
+
+    `api_version`, `kind` and `type_` are what the endpoint takes; a built-in endpoint fills them in where the body
+    leaves them out, one of a custom kind (`custom`) does not. `any_version` takes the kind under every apiVersion, as
+    options are.
+    """
+    if form is Form.PROTOBUF:
+        return _decode_protobuf(data, catalog, api_version, kind, type_, custom=custom, any_version=any_version)
+    try:
+        obj = parse(data, form)
+    except BodyError as error:
+        raise unrecognized(kind, str(error), data) from None
+    if custom:
+        _check_custom(obj, data, form, api_version, kind)
+        return obj
+    actual = _defaulted(obj, api_version, kind)
+    if actual != (api_version, kind):
+        _check_type(catalog, actual, (api_version, kind), type_, any_version=any_version)
+    if "kind" not in obj or "apiVersion" not in obj or not obj["kind"] or not obj["apiVersion"]:
+        rest = {k: v for k, v in obj.items() if k not in ("kind", "apiVersion")}
+        return {"kind": actual[1], "apiVersion": actual[0], **rest}
+    return obj
+
+
+def _defaulted(meta: Mapping[str, Any], api_version: str, kind: str) -> tuple[str, str]:
+    """apiVersion and kind of a body, the expected ones where it has none."""
+    given = meta.get("apiVersion") or ""
+    return (api_version if given in ("", "/") else given), meta.get("kind") or kind
+
+
+def _check_custom(obj: Mapping[str, Any], data: bytes, form: Form, api_version: str, kind: str) -> None:
+    if not obj.get("kind"):
+        shown = data.decode("utf-8", "replace") if form is Form.JSON else json_.encode(obj).decode()
+        raise cannot_be_handled(kind, api_version, kind, f"Object 'Kind' is missing in '{shown}'")
+    if obj.get("apiVersion", "") != api_version:
+        raise _wrong_version(obj.get("apiVersion", ""), api_version)
+
+
+def _wrong_version(given: str, expected: str) -> errors.ApiError:
+    return errors.bad_request(
+        f"the API version in the data ({given}) does not match the expected API version ({expected})"
+    )
+
+
+def _check_type(
+    catalog: Catalog, actual: tuple[str, str], expected: tuple[str, str], type_: Type, *, any_version: bool
+) -> None:
+    """Raises ApiError unless an object of the `actual` apiVersion and kind will do for the `expected` ones."""
+    api_version, kind = actual
+    if any_version and kind == expected[1]:
+        return
+    if not _registered(catalog, api_version, kind):
+        where = catalog.dialect("{abbr}.io/{long}/pkg/api/legacyscheme/scheme.go:30")
+        raise cannot_be_handled(
+            kind, api_version, expected[1], f'no kind "{kind}" is registered for version "{api_version}" in scheme "{where}"'
+        )
+    found, wanted = catalog.kind(api_version, kind), catalog.kind(*expected)
+    same = kind == expected[1] and (
+        (found is not None and wanted is not None and found.key == wanted.key) or split_group_version(api_version)[0] == split_group_version(expected[0])[0]
+    )
+    if same:
+        raise _wrong_version(api_version, expected[0])
+    version = split_group_version(api_version)[1]
+    raise cannot_be_handled(
+        kind, api_version, expected[1],
+        f"converting ({version}.{kind}) to ({internal_package(type_)}.{expected[1]}): unknown conversion",
+    )
+
+
+def internal_package(type_: Type) -> str:
+    """The package that messages name for the unversioned form of a built-in type: ``core`` for Secret."""
+    package = type_.name.partition("/")[0]
+    return {"events": "core", "meta": "v1"}.get(package, package)
+
+
+def _registered(catalog: Catalog, api_version: str, kind: str) -> bool:
+    """Does the API know `kind` in a version at all? Lists and options count as well as what is served."""
+    group, version = split_group_version(api_version)
+    served = catalog.in_version(group, version)
+    if not served:
+        return False
+    if kind in _OPTIONS or (not group and kind in ("Status", "List", "APIVersions", "APIGroup", "APIResourceList")):
+        return True
+    names = {r.kind for r in served} | {r.list_kind for r in served}
+    names.update(s.kind for r in served for s in r.subresources.values() if (s.group, s.version) in (("", ""), (group, version)))
+    return kind in names
+
+
+def _decode_protobuf(
+    data: bytes, catalog: Catalog, api_version: str, kind: str, type_: Type, *, custom: bool, any_version: bool
+) -> dict[str, Any]:
+    if not data:
+        raise unrecognized(kind, "empty data", data)
+    if data[:4] != PROTOBUF_MAGIC:
+        prefix = " ".join(str(b) for b in PROTOBUF_MAGIC)
+        raise unrecognized(
+            kind, f"provided data does not appear to be a protobuf message, expected prefix [{prefix}]", data
+        )
+    if len(data) == 4:
+        raise unrecognized(kind, "empty body", data)
+    try:
+        envelope = protobuf.open_envelope(data)
+    except protobuf.ProtobufError as error:
+        raise unrecognized(kind, str(error), data) from None
+    actual = _defaulted({"apiVersion": envelope.api_version, "kind": envelope.kind}, api_version, kind)
+    if custom:
+        raise cannot_be_handled(
+            actual[1], actual[0], kind,
+            "object *unstructured.Unstructured does not implement the protobuf marshalling interface and cannot be decoded from a protobuf message",
+        )
+    if actual[0].count("/") > 1:
+        raise unrecognized(kind, f"unexpected GroupVersion string: {actual[0]}", data)
+    if actual != (api_version, kind):
+        _check_type(catalog, actual, (api_version, kind), type_, any_version=any_version)
+    try:
+        fields = protobuf.decode_message(envelope.raw, type_)
+    except protobuf.ProtobufError as error:
+        raise cannot_be_handled(actual[1], actual[0], kind, str(error)) from None
+    return {"kind": actual[1], "apiVersion": actual[0], **fields}
+
+
+def not_a_list(asked: str, type_: Type, kind: str, *, is_list: bool) -> errors.ApiError:
+    """406: a list representation was asked of an object, or the other way round."""
+    what = f"is a list (*{internal_package(type_)}.{kind}List)" if is_list else f"is not a list (*{internal_package(type_)}.{kind})"
+    return errors.ApiError(406, "NotAcceptable", f"you requested {asked}, but the requested object {what}")

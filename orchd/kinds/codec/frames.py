@@ -1,0 +1,39 @@
+"""JSON lists and watch events, put together from the bytes of objects without reading them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from orchd.kinds.codec import json_
+
+_HEADS: Final = {
+    name: f'{{"type":"{name}","object":'.encode() for name in ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
+}
+
+
+def watch_frame(type_: str, obj: bytes) -> bytes:
+    """One event of a JSON stream, ended by a newline. `obj` is compact JSON. KeyError for an unknown type."""
+    return b"".join((_HEADS[type_], obj, b"}\n"))
+
+
+def bookmark(api_version: str, kind: str, revision: int) -> bytes:
+    """The object of a BOOKMARK event."""
+    metadata: dict[str, Any] = {"resourceVersion": str(revision), "creationTimestamp": None}
+    return json_.encode({"kind": kind, "apiVersion": api_version, "metadata": metadata})
+
+
+def list_pieces(
+    api_version: str, kind: str, metadata: Mapping[str, Any], items: Iterable[bytes], *, null: bool = False
+) -> list[bytes]:
+    """A list as pieces to be sent in order, final newline included. `kind` is the list's (PodList).
+
+    `null` is for lists whose empty form has ``items: null`` (PartialObjectMetadataList)."""
+    head = b'{"kind":%s,"apiVersion":%s,"metadata":%s,"items":' % (
+        json_.encode(kind), json_.encode(api_version), json_.encode(metadata)
+    )
+    listed = list(items)
+    if not listed:
+        return [head + (b"null}\n" if null else b"[]}\n")]
+    # One join of everything would copy a large list twice; the items are joined once and sent between head and tail.
+    return [head + b"[", b",".join(listed), b"]}\n"]

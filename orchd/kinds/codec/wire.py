@@ -1,0 +1,107 @@
+"""The protobuf wire format (protobuf.dev, "Encoding"): varints, tags, lengths, and how to skip what is not known."""
+
+from __future__ import annotations
+
+from typing import Final
+
+VARINT: Final = 0
+FIXED64: Final = 1
+LENGTH: Final = 2
+START_GROUP: Final = 3
+END_GROUP: Final = 4
+FIXED32: Final = 5
+
+
+class ProtobufError(ValueError):
+    """Bytes that are not the message they should be. The message is the reference's."""
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+#: Varints of small numbers, which nearly all lengths are.
+_SMALL: Final = tuple(_varint(n) for n in range(2048))
+
+
+def varint(value: int) -> bytes:
+    """A number as a varint; negative ones as 64 bits, ten bytes long."""
+    if 0 <= value < 2048:
+        return _SMALL[value]
+    return _varint(value & 0xFFFFFFFFFFFFFFFF)
+
+
+def tag(number: int, wire_type: int) -> bytes:
+    return varint(number << 3 | wire_type)
+
+
+def delimited(head: bytes, payload: bytes) -> bytes:
+    """A field with a length: `head` is its tag."""
+    size = len(payload)
+    return head + (_SMALL[size] if size < 2048 else _varint(size)) + payload
+
+
+def truncated() -> ProtobufError:
+    return ProtobufError("unexpected EOF")
+
+
+def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+    """The unsigned number at `at` and the position after it."""
+    value = shift = 0
+    while True:
+        if at >= end:
+            raise truncated()
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFFFFFFFFFFFFFF, at
+        shift += 7
+        if shift >= 64:
+            raise ProtobufError("proto: integer overflow")
+
+
+def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
+    """Start and end of the payload whose length stands at `at`."""
+    if at < end and data[at] < 0x80:
+        size, at = data[at], at + 1
+    else:
+        size, at = read_varint(data, at, end)
+    if size >= 1 << 63:
+        raise ProtobufError("proto: negative length found during unmarshaling")
+    if at + size > end:
+        raise truncated()
+    return at, at + size
+
+
+def skip(data: bytes, at: int, end: int, wire_type: int) -> int:
+    """The position after a field of no interest, whose tag has been read."""
+    depth = 0
+    while True:
+        if wire_type == VARINT:
+            _, at = read_varint(data, at, end)
+        elif wire_type == FIXED64:
+            at += 8
+        elif wire_type == LENGTH:
+            _, at = read_length(data, at, end)
+        elif wire_type == START_GROUP:
+            depth += 1
+        elif wire_type == END_GROUP:
+            if not depth:
+                raise ProtobufError("proto: unexpected end of group")
+            depth -= 1
+        elif wire_type == FIXED32:
+            at += 4
+        else:
+            raise ProtobufError(f"proto: illegal wireType {wire_type}")
+        if at > end:
+            raise truncated()
+        if not depth:
+            return at
+        key, at = read_varint(data, at, end)
+        wire_type = key & 7
