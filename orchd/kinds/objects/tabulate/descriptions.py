@@ -364,6 +364,7 @@ OURS: Final = {
     "Type": "Of which type this is.",
     "Up-to-date": "How many pods are of the current template.",
     "Version": "The release of the node agent.",
+    "Webhooks": "How many webhooks there are.",
     "VolumeBindingMode": "When a volume is chosen.",
     "Volumes": "Types of volumes that may be used.",
 }
