@@ -16,7 +16,7 @@ from orchd.config import gates, names
 from orchd.config.nearest import unknown
 from orchd.config.runtime import RuntimeConfig, parse_runtime_config
 from orchd.config.source import FlagError
-from orchd.config.tls import VERSIONS, openssl_ciphers
+from orchd.config.tls import check_ciphers
 from orchd.config.values import NamedCertKey, parse_cidrs
 from orchd.dialect import Dialect
 
@@ -38,7 +38,7 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingSettings:
-    """The listener and the life of requests. `ciphers` are OpenSSL names, () for the safe list."""
+    """The listener and the life of requests. `min_tls` and `ciphers` are the specification's words, () for the safe list."""
 
     bind_address: IPv4Address | IPv6Address
     advertise_address: IPv4Address | IPv6Address | None
@@ -48,7 +48,7 @@ class ServingSettings:
     cert_file: str
     key_file: str
     sni: tuple[NamedCertKey, ...]
-    min_tls: tuple[int, int]
+    min_tls: str
     ciphers: tuple[str, ...]
     share_port: bool
     share_address: bool
@@ -219,7 +219,7 @@ class _Builder:
         if v["contention-profiling"] and not v["profiling"]:
             raise self._error("contention-profiling", "needs --profiling")
         try:
-            ciphers = openssl_ciphers(v["tls-cipher-suites"])
+            ciphers = check_ciphers(v["tls-cipher-suites"])
         except ValueError as error:
             raise self._error("tls-cipher-suites", str(error)) from None
         if v["tls-cipher-suites"] and not ciphers and v["tls-min-version"] != "VersionTLS13":
@@ -233,7 +233,7 @@ class _Builder:
             cert_file=cert,
             key_file=key,
             sni=v["tls-sni-cert-key"],
-            min_tls=VERSIONS[v["tls-min-version"] or "VersionTLS12"],
+            min_tls=v["tls-min-version"] or "VersionTLS12",
             ciphers=ciphers,
             share_port=v["permit-port-sharing"],
             share_address=v["permit-address-sharing"],

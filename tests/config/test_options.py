@@ -126,7 +126,7 @@ def test_defaults() -> None:
     """Without flags the settings are those of a server that keeps to itself: RBAC, TLS 1.2, data below one folder."""
     settings = from_options(Options())
     assert settings.authorization.modes == ("RBAC",)
-    assert settings.serving.min_tls == (1, 2)
+    assert settings.serving.min_tls == "VersionTLS12"
     assert settings.serving.cert_dir == settings.storage.data_dir + "/pki"
     assert settings.api.service_ranges == (ip_network("10.0.0.0/24"),)
     assert settings.authentication.service_accounts.issuers == (ORCH("https://{long}.default.svc"),)

@@ -33,7 +33,7 @@ def parse(method: str, path: str, query: Mapping[str, list[str]]) -> RequestInfo
     """The request info of a decoded path. Never raises: what is not a resource path is a non-resource request."""
     parts = path.strip("/").split("/")
     plain = RequestInfo(is_resource=False, path=path, verb=method.lower())
-    prefix = parts[0]
+    prefix = "" if path.startswith("//") else parts[0]
     if prefix == "api" and len(parts) >= 3:
         group, version, rest = "", parts[1], parts[2:]
     elif prefix == "apis" and len(parts) >= 4:
@@ -47,11 +47,10 @@ def parse(method: str, path: str, query: Mapping[str, list[str]]) -> RequestInfo
             return plain
         special, rest = rest[0], rest[1:]
     namespace = ""
-    if rest[0] == "namespaces":
-        if len(rest) > 1:
-            namespace = rest[1]
-            if len(rest) > 2 and rest[2] not in _OF_NAMESPACE:
-                rest = rest[2:]
+    if rest[0] == "namespaces" and len(rest) > 1:
+        namespace = rest[1]
+        if len(rest) > 2 and rest[2] not in _OF_NAMESPACE:
+            rest = rest[2:]
     resource = rest[0]
     name = rest[1] if len(rest) > 1 else ""
     subresource = rest[2] if len(rest) > 2 else ""

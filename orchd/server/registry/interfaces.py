@@ -8,10 +8,11 @@ from typing import Any, Protocol
 
 from zope.interface import Attribute, Interface
 
-from orchd.cache.interfaces import Entry, Page
+from orchd.cache.interfaces import Entry, ICache, Page
 from orchd.errors import Cause
 from orchd.kinds.catalog import Resource
 from orchd.kinds.identity import User
+from orchd.kinds.objects.listing import ListOptions, Selection
 
 Object = dict[str, Any]
 
@@ -52,6 +53,8 @@ class IStrategy(Interface):
     creates_on_update: bool = Attribute("May PUT and apply create the object?")
     unconditional_update: bool = Attribute("May PUT leave out metadata.resourceVersion?")
     grace: bool = Attribute("Is deletion graceful (pods)?")
+    returns_deleted: bool = Attribute("Does DELETE answer with the object, not a Status?")
+    propagation: str = Attribute("Default propagation policy: Background, Orphan, or '' where there is no collection.")
 
     def prepare_create(context: Context, obj: Object) -> Object:
         """Set what clients may not set and what the kind computes (status cleared, generation 1). After defaults."""
@@ -69,8 +72,20 @@ class IStrategy(Interface):
         """Texts for Warning headers on create and update."""
 
     async def allocate(context: Context, obj: Object, old: Object | None) -> tuple[Object, Callable[[], None]]:
-        """Take what comes from a range (cluster IPs, node ports). Gives back the object and a function that returns what
-        was taken when the write fails. Not called on dry run."""
+        """Take what comes from a range (cluster IPs, node ports), before prepare. Gives back the object and a function
+        that is called when the write is over, however it ended: from then on the stored objects say what is taken."""
+
+    def ttl(obj: Object) -> int | None:
+        """Seconds after which the store deletes the object by itself (events); None: never."""
+
+    def gone_after_update(context: Context, obj: Object, old: Object) -> bool:
+        """Does this change end a deletion under way (the last finalizer is gone)?"""
+
+    def holds(obj: Object) -> bool:
+        """Does something besides finalizers keep a deleted object (a namespace's own finalizers)?"""
+
+    def marked(context: Context, obj: Object) -> Object:
+        """What else changes when an object is marked for deletion (a namespace's phase)."""
 
     def deletion_grace(obj: Object, options: Mapping[str, Any]) -> int:
         """Seconds of graceful deletion for `obj` under DeleteOptions `options`; 0 is at once. Only where `grace`."""
@@ -92,11 +107,19 @@ class IRegistry(Interface):
     async def get(resource: Resource, namespace: str, name: str, *, resource_version: str = "") -> Entry:
         """One entry; `resource_version` "" is consistent, "0" any, N not older than N."""
 
-    async def list(
-        resource: Resource, namespace: str, *, label_selector: str, field_selector: str, resource_version: str,
-        match: str, limit: int, continue_: str, name: str = "",
-    ) -> tuple[Page, str]:
-        """A page and the continue token of the next ("" at the end)."""
+    async def list(resource: Resource, namespace: str, options: ListOptions) -> tuple[Page, str, Selection]:
+        """A page, the continue token of the next ("" at the end) and the parsed selectors.
+
+        `namespace` "" means all."""
+
+    def cache(resource: Resource) -> ICache:
+        """Where watches of a resource come from."""
+
+    def strategy(resource: Resource) -> IStrategy:
+        """What is special about a kind."""
+
+    def shown(resource: Resource, namespace: str, obj: Object) -> Entry:
+        """An entry for an object in the storage version that is answered without being stored."""
 
     async def create(context: Context, obj: Object) -> Entry:
         """The write sequence for a new object."""

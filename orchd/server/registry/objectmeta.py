@@ -49,12 +49,8 @@ class Naming:
 
 
 def for_create(context: Context, obj: Object, naming: Naming) -> Object:
-    """Metadata of a new object: uid, creationTimestamp and the generated name are the server's, deletion fields go.
-
-    Raises ApiError 400 when the namespace contradicts the request's.
-    """
+    """Metadata of a new object: uid, creationTimestamp and the generated name are the server's, deletion fields go."""
     metadata = dict(obj.get("metadata") or {})
-    _check_namespace(context, metadata)
     for gone in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "clusterName"):
         metadata.pop(gone, None)
     if not metadata.get("name") and metadata.get("generateName"):
@@ -73,6 +69,13 @@ def _check_namespace(context: Context, metadata: dict[str, Any]) -> None:
             "the namespace of the provided object does not match the namespace sent on the request"
         )
     metadata["namespace"] = context.namespace
+
+
+def in_namespace(context: Context, obj: Object) -> Object:
+    """`obj` with the namespace of the request. Raises ApiError 400 when it names another."""
+    metadata = dict(obj.get("metadata") or {})
+    _check_namespace(context, metadata)
+    return {**obj, "metadata": metadata}
 
 
 def for_update(context: Context, obj: Object, old: Object) -> Object:

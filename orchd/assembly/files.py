@@ -1,0 +1,114 @@
+"""What a server finds or makes in its data folder, and the files that flags point to."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from ipaddress import ip_address
+from pathlib import Path
+
+from orchd.config.settings import Settings
+from orchd.pki import bootstrap as pki
+from orchd.pki.keys import PrivateKey, PublicKey, load_private, load_public_keys
+from orchd.server.http.tls import KeyPairFiles, TlsSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerFiles:
+    """`client_authorities` is the PEM bundle that client certificates are checked against; `signing_key` signs tokens
+    of service accounts, `verification_keys` check them."""
+
+    made: pki.Files
+    tls: TlsSettings
+    client_authorities: bytes
+    client_authorities_given: bytes
+    signing_key: PrivateKey
+    verification_keys: tuple[PublicKey, ...]
+
+
+def advertised_address(settings: Settings) -> str:
+    """The address that others are told: the flag's, the bind address, or that of the route to the outside."""
+    serving = settings.serving
+    if serving.advertise_address is not None:
+        return str(serving.advertise_address)
+    if not serving.bind_address.is_unspecified:
+        return str(serving.bind_address)
+    # Connecting a datagram socket sends nothing; it only makes the system choose a route.
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+            address: str = probe.getsockname()[0]
+        except OSError:
+            return "127.0.0.1"
+    return address
+
+
+def local_url(settings: Settings, port: int) -> str:
+    """The URL for clients on this machine."""
+    bind = settings.serving.bind_address
+    host = "127.0.0.1" if bind.is_unspecified else str(bind)
+    return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+
+
+def prepare(settings: Settings, *, port: int, service_ip: str, now: float) -> ServerFiles:
+    """Make or read everything. Raises OSError and ValueError that name the file."""
+    serving = settings.serving
+    names = [str(serving.bind_address), advertised_address(settings), service_ip]
+    if serving.external_hostname:
+        names.append(serving.external_hostname)
+    made = pki.ensure(
+        Path(settings.storage.data_dir),
+        dialect=settings.dialect,
+        server_url=local_url(settings, port),
+        now=datetime.fromtimestamp(now, UTC),
+        names=[n for n in names if not _unspecified(n)],
+    )
+    own = made.ca_certificate.read_bytes()
+    given = _read("client-ca-file", settings.authentication.client_ca_file)
+    accounts = settings.authentication.service_accounts
+    signing = load_private(_read("service-account-signing-key-file", accounts.signing_key_file) or made.signing_key.read_bytes())
+    keys: list[PublicKey] = []
+    for name in accounts.key_files:
+        keys.extend(load_public_keys(_read("service-account-key-file", name)))
+    if not keys:
+        keys.append(signing.public_key())
+    return ServerFiles(
+        made=made,
+        tls=_tls(settings, made),
+        # The administrator's own certificate must work whatever other authority is configured.
+        client_authorities=given + b"\n" + own,
+        client_authorities_given=given or own,
+        signing_key=signing,
+        verification_keys=tuple(keys),
+    )
+
+
+def _unspecified(name: str) -> bool:
+    try:
+        return ip_address(name).is_unspecified
+    except ValueError:
+        return False
+
+
+def _read(flag: str, name: str) -> bytes:
+    if not name:
+        return b""
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise ValueError(f"--{flag}: {error}") from error
+
+
+def _tls(settings: Settings, made: pki.Files) -> TlsSettings:
+    serving = settings.serving
+    certificate, key = serving.cert_file, serving.key_file
+    if not certificate:
+        certificate, key = str(made.serving_certificate), str(made.serving_key)
+    return TlsSettings(
+        serving=KeyPairFiles(certificate=certificate, key=key),
+        by_name=tuple(KeyPairFiles(certificate=s.cert_file, key=s.key_file, names=s.names) for s in serving.sni),
+        min_version=serving.min_tls,
+        cipher_suites=serving.ciphers,
+        http2=bool(serving.http2_max_streams),
+    )

@@ -1,0 +1,339 @@
+"""`ApiServer`: one server as a service, from settings, reactor and endpoint."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from random import SystemRandom
+from typing import Any
+
+from twisted.internet.interfaces import IStreamServerEndpoint
+from twisted.internet.task import deferLater
+from twisted.internet.threads import deferToThreadPool
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchd.assembly.checks import Progress, checks
+from orchd.assembly.files import ServerFiles, advertised_address, prepare
+from orchd.assembly.gates import Authentication as AuthenticationParts
+from orchd.assembly.gates import authentication, authorization
+from orchd.assembly.guards import guarded
+from orchd.assembly.plugins import admission_chain
+from orchd.assembly.verbs import subresource_verbs, virtual_verbs
+from orchd.cache.caches import Caches
+from orchd.client.informers import Informers
+from orchd.config.settings import Settings
+from orchd.kinds.catalog import Catalog, builtin_catalog
+from orchd.kinds.identity import MASTERS_GROUP, User
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
+from orchd.server.authn.loopback import LOOPBACK_USER
+from orchd.server.authz import bootstrap as roles
+from orchd.server.authz.escalation import EscalationCheck
+from orchd.server.authz.messages import forbidden
+from orchd.server.bootstrap import objects, steps
+from orchd.server.http.factory import ApiServerFactory
+from orchd.server.http.listening import Binding, Listener
+from orchd.server.http.tls import ServerContexts
+from orchd.server.local import LocalClient
+from orchd.server.pipeline.endpoints import metrics
+from orchd.server.pipeline.endpoints.documents import Documents
+from orchd.server.pipeline.endpoints.health import Health
+from orchd.server.pipeline.endpoints.routes import Routes
+from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.pipeline import Pipeline
+from orchd.server.pipeline.present import Presenter
+from orchd.server.pipeline.stages import identity
+from orchd.server.pipeline.stages.deadline import Deadline
+from orchd.server.pipeline.stages.failure import Failure as FailureStage
+from orchd.server.pipeline.stages.limits import InFlight
+from orchd.server.pipeline.stages.measuring import Measuring
+from orchd.server.pipeline.verbs.dispatch import Dispatch
+from orchd.server.pipeline.verbs.tools import Tools
+from orchd.server.pipeline.verbs.watch import Watching
+from orchd.server.registry.access import Access
+from orchd.server.registry.objectmeta import Naming, timestamp
+from orchd.server.registry.ranges import AddressRange
+from orchd.server.registry.registry import Registry
+from orchd.server.registry.strategies.table import Strategies
+from orchd.store.sqlite import SqliteStore
+from orchd.txkit.services import Member, ServiceGroup, as_member
+
+#: The release whose API is served.
+RELEASE = "v1.23.17"
+
+
+def catalog_of(settings: Settings) -> Catalog:
+    """The built-in resources that --runtime-config leaves on."""
+    runtime = settings.api.runtime
+    catalog = builtin_catalog(settings.dialect, enabled=runtime.enabled)
+    defaults = builtin_catalog(settings.dialect)
+    return catalog.adding(
+        (),
+        without=lambda r: not runtime.resource_enabled(
+            r.group, r.version, r.plural, defaults.resource(r.group, r.version, r.plural) is not None
+        ),
+    )
+
+
+def object_settings(settings: Settings) -> ObjectSettings:
+    """What the algorithms over objects need of the settings."""
+    return ObjectSettings(
+        dialect=settings.dialect,
+        allow_privileged=settings.api.allow_privileged,
+        service_cidrs=settings.api.service_ranges,
+        node_ports=settings.api.node_ports,
+        features=settings.api.features,
+    )
+
+
+class _Entrance:
+    """Where local clients enter: they are made before the pipeline that they will use."""
+
+    pipeline: Pipeline
+
+    async def handle(self, request: Request) -> Response:
+        return await self.pipeline.handle(request)
+
+
+class ApiServer:
+    """One API server. Make it, run `service`, wait for `service.wait_ready()`.
+
+    `reactor` is any Twisted reactor. `endpoint` replaces --bind-address and --secure-port. `failed` is told when the
+    server cannot start or go on.
+    """
+
+    log = Logger()
+
+    def __init__(
+        self,
+        settings: Settings,
+        reactor: Any,
+        *,
+        endpoint: IStreamServerEndpoint | None = None,
+        failed: Callable[[Failure], object] | None = None,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self.settings = settings
+        self.reactor = reactor
+        self.wall = wall
+        self.random = SystemRandom()
+        self.catalog = catalog_of(settings)
+        self.objects = object_settings(settings)
+        self.progress = Progress(reactor.seconds, settings.serving.livez_grace)
+        own = AddressRange(settings.api.service_ranges[0], lambda: (), self.random)
+        self.service_ip = own.first
+        self.files: ServerFiles = prepare(
+            settings, port=settings.serving.port, service_ip=self.service_ip, now=wall()
+        )
+        self.store = SqliteStore(
+            reactor,
+            f"{settings.storage.data_dir}/store.sqlite",
+            dialect_name=settings.dialect.name,
+            compaction_interval=settings.storage.compaction_interval,
+        )
+        self.caches = Caches(self.store, clock=reactor)
+        self._entrance = _Entrance()
+        agent = settings.dialect("{short}-apiserver/") + RELEASE
+        user = User(name=LOOPBACK_USER, groups=(MASTERS_GROUP,))
+        self.client = LocalClient(self._entrance, user, agent=agent, clock=reactor.seconds)  # type: ignore[arg-type]  # an IPipeline by shape
+        self.informers = Informers(self.client, reactor, self.random)
+        self._compose()
+        self.listener = Listener(
+            reactor,
+            self.factory,
+            endpoint or self._binding(),
+            contexts=ServerContexts(self.files.tls),
+        )
+        self.service = ServiceGroup(self._members(), failed)
+
+    def _binding(self) -> Binding:
+        serving = self.settings.serving
+        return Binding(
+            address=str(serving.bind_address),
+            port=serving.port,
+            share_port=serving.share_port,
+            share_address=serving.share_address,
+        )
+
+    # -- wiring
+
+    def _compose(self) -> None:
+        settings, reactor = self.settings, self.reactor
+        self.authentication: AuthenticationParts = authentication(
+            settings,
+            self.files,
+            self.informers,
+            client=self.client,
+            clock=self.wall,
+            observe=lambda method, outcome: None,
+        )
+        self.authorization = authorization(settings, self.informers)
+        union, rbac = self.authorization.union, self.authorization.rbac
+        self.admission = admission_chain(
+            settings, self.client, self.informers, authorize=union.authorize, clock=self.wall
+        )
+        escalation = None if rbac is None else EscalationCheck(settings.dialect, rbac, union.authorize)
+        group = settings.dialect(roles.RBAC_GROUP)
+        access = Access(catalog=lambda: self.catalog, store=self.store, caches=self.caches, settings=self.objects)
+        strategies = Strategies(access, random=self.random, event_ttl=int(settings.storage.event_ttl))
+        self.registry = Registry(
+            access,
+            strategies,
+            Naming(self.random),
+            mutate=guarded(self.admission.admit, escalation, group),
+            validate=self.admission.validate,
+        )
+        self.present = Presenter(lambda: self.catalog, self.wall)
+        self.measuring = Measuring(reactor.seconds)
+        self.in_flight = InFlight(
+            reading=settings.serving.max_requests, changing=settings.serving.max_mutating_requests
+        )
+        self.watching = Watching(reactor, self.random, shortest=settings.serving.min_watch_timeout)
+        self.deadline = Deadline(reactor, settings.serving.request_timeout)
+        gate = identity.Authorization(union, forbidden)
+        self.pipeline = self._entrance.pipeline = Pipeline(
+            [
+                self.measuring,
+                FailureStage(self.present.failure),
+                self.deadline,
+                identity.Authentication(self.authentication.chain),
+                self.in_flight,
+                identity.Impersonating(
+                    union,
+                    lambda headers, user: parse_impersonation(settings.dialect, headers, user),
+                    forbidden,
+                    ImpersonationError,
+                ),
+                gate,
+            ],
+            self._routes(gate),
+            self.random,
+        )
+        self.factory = ApiServerFactory(self.pipeline, reactor)
+
+    def _routes(self, gate: identity.Authorization) -> Routes:
+        settings = self.settings
+
+        async def may(request: Request, verb: str) -> None:
+            await gate.check(identity.action_of(request, verb))
+
+        tools = Tools(
+            catalog=lambda: self.catalog,
+            registry=self.registry,
+            present=self.present,
+            settings=self.objects,
+            now=self.wall,
+            authorize=may,
+        )
+        dispatch = Dispatch(
+            tools, watch=self.watching, subresources=subresource_verbs(), virtual=virtual_verbs()
+        )
+        health = Health(
+            checks(settings.dialect, self.progress, store=self.store.healthy, informers=self._informers_wrong)
+        )
+        address = f"{advertised_address(settings)}:{settings.serving.port}"
+        self.documents = Documents(
+            lambda: self.catalog, self.present, server_address=address, in_thread=self._in_thread
+        )
+        return Routes(
+            dispatch,
+            health=health,
+            documents=self.documents,
+            exact={
+                "/": root_endpoint(lambda: self.catalog, health),
+                "/version": version_endpoint(git_version=RELEASE),
+                "/metrics": metrics.endpoint(self._metric_sources()),
+                "/openapi/v2": self.documents.openapi,
+            },
+        )
+
+    def _informers_wrong(self) -> str:
+        return "" if self.informers.synced else "informers not started yet"
+
+    async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return await deferToThreadPool(self.reactor, self.reactor.getThreadPool(), function, *arguments)
+
+    def _metric_sources(self) -> Iterable[metrics.Source]:
+        store, caches = self.store, self.caches
+        return [
+            metrics.request_metrics(self.measuring, self.in_flight, self.watching),
+            metrics.counter("orchd_store_commits", "Commits of the embedded store.", lambda: store.commits),
+            metrics.counter("orchd_store_writes", "Writes in those commits.", lambda: store.writes),
+            metrics.counter("orchd_store_commit_seconds", "Time spent in commits.", lambda: store.commit_seconds),
+            metrics.gauge("orchd_store_largest_batch", "Most writes in one commit.", lambda: store.largest_batch),
+            metrics.gauge("orchd_store_revision", "Revision of the last durable write.", lambda: store.revision),
+            metrics.gauge("orchd_cache_lag", "Revisions that the caches are behind the store.", lambda: caches.lag),
+            metrics.by_label(
+                "apiserver_storage_objects",
+                "Stored objects by resource.",
+                "resource",
+                lambda: {key: float(len(cache)) for key, cache in caches.caches.items()},
+            ),
+        ]
+
+    # -- life
+
+    def _members(self) -> list[Member]:
+        return [
+            as_member("store", self.store.start, self.store.stop),
+            as_member("caches", self.caches.start, self.caches.stop),
+            as_member("informers", self._start_informers, self.informers.stop),
+            as_member("bootstrap", self._bootstrap, self._drain),
+            self.listener,
+            as_member("open", self._open, self._close),
+        ]
+
+    async def _start_informers(self) -> None:
+        self.informers.start()
+        await self.informers.wait_synced()
+        self.progress.done("informers")
+
+    async def _bootstrap(self) -> None:
+        """Bring the cluster to where a fresh one is. Steps are what the health checks report."""
+        dialect, now = self.settings.dialect, timestamp(self.wall())
+        address = objects.Address(
+            advertised=advertised_address(self.settings),
+            port=self.settings.serving.port,
+            service_ip=self.service_ip,
+            service_node_port=self.settings.api.service_node_port,
+        )
+        await steps.ensure(self.client, objects.namespaces(dialect), now=now)
+        if self.authorization.rbac is not None:
+            await roles.ensure(self.client, dialect)
+        self.progress.done("roles")
+        for step, wanted in (
+            ("own service", objects.own_service(dialect, address)),
+            ("priority classes", objects.priority_classes(dialect)),
+            ("flow control", objects.flow_control(dialect)),
+            ("api services", objects.api_services(dialect, self.catalog)),
+            ("authentication info", objects.authentication_config(dialect, self._authentication_data())),
+        ):
+            await steps.ensure(self.client, wanted, now=now)
+            self.progress.done(step)
+        self.progress.done("custom kinds")
+
+    def _authentication_data(self) -> dict[str, str]:
+        return {"client-ca-file": self.files.client_authorities_given.decode()}
+
+    async def _drain(self) -> None:
+        await self.deadline.drained()
+
+    async def _open(self) -> None:
+        self.documents.prepare()
+
+    async def _close(self) -> None:
+        """The first thing to stop: say that we are going, then end what would never end by itself."""
+        self.progress.stopping = True
+        delay = self.settings.serving.shutdown_delay
+        if delay:
+            await deferLater(self.reactor, delay)
+        self.watching.end()
+
+    @property
+    def url(self) -> str:
+        """Where the server can be reached from this machine, once it listens."""
+        host, port = self.listener.address
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+        return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"

@@ -1,0 +1,218 @@
+"""Informers: a local copy of a resource, listed once and then kept by a watch.
+
+The loop is a table of two states (specification, "Efficient detection of changes"): LIST, which replaces the copy, and
+WATCH from the version reached. 410 and anything unexpected goes back to LIST, after a pause that grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from random import Random
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from orchd.client.interfaces import IClient, IInformer, IInformers, Object, ResourceRef
+from orchd.errors import ApiError
+from orchd.txkit.background import Background
+
+#: Seconds to wait before listing again: the first time, and at most.
+_PAUSE, _LONGEST_PAUSE = 0.1, 30.0
+
+Listener = Callable[[str, "Object | None", "Object | None"], None]
+IndexFunction = Callable[[Object], Iterable[str]]
+
+
+def key_of(obj: Object) -> tuple[str, str]:
+    """Namespace and name of an object."""
+    metadata = obj["metadata"]
+    return metadata.get("namespace", ""), metadata["name"]
+
+
+@implementer(IInformer)
+class Informer:
+    """One resource over all namespaces."""
+
+    log = Logger()
+
+    def __init__(self, client: IClient, ref: ResourceRef, clock: IReactorTime, random: Random) -> None:
+        self.ref = ref
+        self.synced = False
+        self._client = client
+        self._clock = clock
+        self._random = random
+        self._objects: dict[tuple[str, str], Object] = {}
+        self._by_namespace: dict[str, dict[str, Object]] = {}
+        self._functions: dict[str, IndexFunction] = {}
+        self._indexes: dict[str, dict[str, dict[tuple[str, str], Object]]] = {}
+        self._listeners: list[Listener] = []
+        self._waiting: list[Deferred[None]] = []
+        self._stream: Any = None
+
+    # -- reading
+
+    def get(self, namespace: str, name: str) -> Object | None:
+        return self._objects.get((namespace, name))
+
+    def list(self, namespace: str = "") -> Iterable[Object]:
+        if namespace:
+            return list(self._by_namespace.get(namespace, {}).values())
+        return list(self._objects.values())
+
+    def by_index(self, index: str, value: str) -> Iterable[Object]:
+        return list(self._indexes[index].get(value, {}).values())
+
+    def add_index(self, index: str, function: IndexFunction) -> None:
+        self._functions[index] = function
+        table = self._indexes[index] = {}
+        for key, obj in self._objects.items():
+            for value in function(obj):
+                table.setdefault(value, {})[key] = obj
+
+    def add_listener(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+        for obj in list(self._objects.values()):
+            listener("ADDED", None, obj)
+
+    async def wait_synced(self) -> None:
+        if not self.synced:
+            waiting: Deferred[None] = Deferred()
+            self._waiting.append(waiting)
+            await waiting
+
+    # -- keeping up
+
+    async def run(self) -> None:
+        """List and watch until cancelled."""
+        pause = _PAUSE
+        while True:
+            try:
+                version = await self._list()
+                pause = _PAUSE
+                while True:
+                    version = await self._watch(version)
+            except CancelledError:
+                raise
+            except ApiError as error:
+                if error.code != 410:
+                    self.log.warn("{ref}: {error}; listing again", ref=self.ref.plural, error=error.message)
+            except Exception:  # an informer must outlive whatever goes wrong once; it is logged
+                self.log.failure("informer of {ref}", ref=self.ref.plural)
+            await deferLater(self._clock, pause * (0.5 + self._random.random()))
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def close(self) -> None:
+        """Let go of the watch; waiters are told that nothing will come."""
+        if self._stream is not None:
+            self._stream.close()
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            each.cancel()
+
+    async def _list(self) -> str:
+        answer = await self._client.list(self.ref, resource_version="" if self.synced else "0")
+        fresh = {key_of(obj): obj for obj in answer["items"]}
+        for key in [k for k in self._objects if k not in fresh]:
+            self._apply("DELETED", key, self._objects[key])
+        for key, obj in fresh.items():
+            old = self._objects.get(key)
+            if old is None:
+                self._apply("ADDED", key, obj)
+            elif old["metadata"].get("resourceVersion") != obj["metadata"].get("resourceVersion"):
+                self._apply("MODIFIED", key, obj)
+        if not self.synced:
+            self.synced = True
+            waiting, self._waiting = self._waiting, []
+            for each in waiting:
+                each.callback(None)
+        version: str = answer["metadata"]["resourceVersion"]
+        return version
+
+    async def _watch(self, version: str) -> str:
+        stream = self._stream = await self._client.watch(self.ref, resource_version=version)
+        try:
+            while True:
+                event = await stream.next()
+                if event is None:
+                    return version
+                version = event.object["metadata"]["resourceVersion"]
+                if event.type != "BOOKMARK":
+                    self._apply(event.type, key_of(event.object), event.object)
+        finally:
+            stream.close()
+            self._stream = None
+
+    def _apply(self, kind: str, key: tuple[str, str], obj: Object) -> None:
+        old = self._objects.pop(key, None)
+        for name, function in self._functions.items():
+            if old is not None:
+                for value in function(old):
+                    bucket = self._indexes[name].get(value, {})
+                    bucket.pop(key, None)
+                    if not bucket:
+                        self._indexes[name].pop(value, None)
+        namespace, short = key
+        if kind == "DELETED":
+            inside = self._by_namespace.get(namespace, {})
+            inside.pop(short, None)
+            if not inside:
+                self._by_namespace.pop(namespace, None)
+            if old is None:
+                return
+        else:
+            kind = "ADDED" if old is None else "MODIFIED"
+            self._objects[key] = obj
+            self._by_namespace.setdefault(namespace, {})[short] = obj
+            for name, function in self._functions.items():
+                for value in function(obj):
+                    self._indexes[name].setdefault(value, {})[key] = obj
+        for listener in self._listeners:
+            listener(kind, old, None if kind == "DELETED" else obj)
+
+
+@implementer(IInformers)
+class Informers:
+    """Shared informers of one client: each started when first asked for, all stopped together."""
+
+    def __init__(self, client: IClient, clock: IReactorTime, random: Random) -> None:
+        self._client = client
+        self._clock = clock
+        self._random = random
+        self._running: dict[ResourceRef, Informer] = {}
+        self._background = Background()
+        self._started = False
+
+    def informer(self, ref: ResourceRef) -> Informer:
+        found = self._running.get(ref)
+        if found is None:
+            found = self._running[ref] = Informer(self._client, ref, self._clock, self._random)
+            if self._started:
+                self._background.add(found.run(), f"informer of {ref.plural}")
+        return found
+
+    @property
+    def synced(self) -> bool:
+        """Have all informers listed once?"""
+        return all(informer.synced for informer in self._running.values())
+
+    async def wait_synced(self) -> None:
+        """Wait until every informer that has been asked for so far has listed once."""
+        for informer in list(self._running.values()):
+            await informer.wait_synced()
+
+    def start(self) -> None:
+        """Begin to list and watch what has been asked for, and from now on what will be."""
+        self._started = True
+        for ref, informer in self._running.items():
+            self._background.add(informer.run(), f"informer of {ref.plural}")
+
+    async def stop(self) -> None:
+        """End every informer and wait for them."""
+        self._started = False
+        for informer in self._running.values():
+            informer.close()
+        await self._background.stop()

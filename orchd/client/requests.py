@@ -1,0 +1,115 @@
+"""What each method of IClient sends: the part that the local and the remote client share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchd.client import paths
+from orchd.client.interfaces import Object, ResourceRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request. `body` is JSON data, or None for no body."""
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+    content_type: str = "application/json"
+
+
+def _query(**given: str | int | bool) -> dict[str, str]:
+    """Parameters that say something: empty strings, zeros and False are left out."""
+    out = {}
+    for name, value in given.items():
+        if value:
+            out[name] = "true" if value is True else str(value)
+    return out
+
+
+def _dry(dry_run: bool) -> str:
+    return "All" if dry_run else ""
+
+
+def get(ref: ResourceRef, namespace: str, name: str, *, subresource: str = "", resource_version: str = "") -> Call:
+    return Call(
+        method="GET",
+        path=paths.item(ref, namespace, name, subresource),
+        query=_query(resourceVersion=resource_version),
+    )
+
+
+def list_(
+    ref: ResourceRef,
+    namespace: str = "",
+    *,
+    label_selector: str = "",
+    field_selector: str = "",
+    resource_version: str = "",
+    limit: int = 0,
+    continue_: str = "",
+) -> Call:
+    query = _query(
+        labelSelector=label_selector, fieldSelector=field_selector, resourceVersion=resource_version, limit=limit
+    )
+    if continue_:
+        query["continue"] = continue_
+    return Call(method="GET", path=paths.collection(ref, namespace), query=query)
+
+
+def create(
+    ref: ResourceRef, namespace: str, obj: Object, *, name: str = "", subresource: str = "", dry_run: bool = False
+) -> Call:
+    path = paths.item(ref, namespace, name, subresource) if name else paths.collection(ref, namespace)
+    return Call(method="POST", path=path, query=_query(dryRun=_dry(dry_run)), body=obj)
+
+
+def update(
+    ref: ResourceRef, namespace: str, name: str, obj: Object, *, subresource: str = "", dry_run: bool = False
+) -> Call:
+    path = paths.item(ref, namespace, name, subresource)
+    return Call(method="PUT", path=path, query=_query(dryRun=_dry(dry_run)), body=obj)
+
+
+def patch(
+    ref: ResourceRef,
+    namespace: str,
+    name: str,
+    patch: Any,
+    *,
+    content_type: str,
+    subresource: str = "",
+    field_manager: str = "",
+    force: bool = False,
+    dry_run: bool = False,
+) -> Call:
+    query = _query(fieldManager=field_manager, force=force, dryRun=_dry(dry_run))
+    path = paths.item(ref, namespace, name, subresource)
+    return Call(method="PATCH", path=path, query=query, body=patch, content_type=content_type)
+
+
+def delete(ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None) -> Call:
+    body = {"kind": "DeleteOptions", "apiVersion": "v1", **options} if options else None
+    return Call(method="DELETE", path=paths.item(ref, namespace, name), body=body)
+
+
+def watch(
+    ref: ResourceRef,
+    namespace: str = "",
+    *,
+    resource_version: str = "",
+    label_selector: str = "",
+    field_selector: str = "",
+    bookmarks: bool = True,
+) -> Call:
+    query = _query(
+        watch=True,
+        resourceVersion=resource_version,
+        labelSelector=label_selector,
+        fieldSelector=field_selector,
+        allowWatchBookmarks=bookmarks,
+    )
+    return Call(method="GET", path=paths.collection(ref, namespace), query=query)

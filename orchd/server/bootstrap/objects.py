@@ -1,0 +1,221 @@
+"""The objects of a fresh cluster as JSON data, in one dialect; facts of release 1.23."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any
+
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.dialect import Dialect
+from orchd.kinds.catalog import Catalog
+from orchd.server.bootstrap.apiservices import PRIORITIES
+from orchd.server.bootstrap.flowcontrol import FLOW_SCHEMAS, PRIORITY_LEVELS
+
+#: Namespaces that always exist, as name templates.
+NAMESPACES = ("default", "{short}-node-lease", "{short}-public", "{short}-system")
+
+_PRIORITY_CLASSES = (
+    (
+        "system-cluster-critical",
+        2000000000,
+        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+    ),
+    (
+        "system-node-critical",
+        2000001000,
+        "Used for system critical pods that must not be moved from their current node.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """An object that is to exist. `kept` names the top-level members that are brought back when they differ;
+    `status` is written through the status endpoint."""
+
+    ref: ResourceRef
+    object: Object
+    kept: tuple[str, ...] = ()
+    status: Mapping[str, Any] | None = None
+
+    @property
+    def namespace(self) -> str:
+        namespace: str = self.object["metadata"].get("namespace", "")
+        return namespace
+
+    @property
+    def name(self) -> str:
+        name: str = self.object["metadata"]["name"]
+        return name
+
+
+def _object(api_version: str, kind: str, metadata: Object, **members: Any) -> Object:
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **members}
+
+
+def namespaces(dialect: Dialect) -> Iterator[Wanted]:
+    """The namespaces of the system."""
+    for template in NAMESPACES:
+        yield Wanted(
+            ref=ResourceRef("", "v1", "namespaces"),
+            object=_object("v1", "Namespace", {"name": dialect(template)}),
+        )
+
+
+def priority_classes(dialect: Dialect) -> Iterator[Wanted]:
+    """The two classes of system pods."""
+    group = dialect("scheduling.{abbr}.io")
+    for name, value, description in _PRIORITY_CLASSES:
+        yield Wanted(
+            ref=ResourceRef(group, "v1", "priorityclasses"),
+            object=_object(
+                f"{group}/v1", "PriorityClass", {"name": name}, value=value, description=description
+            ),
+        )
+
+
+def flow_control(dialect: Dialect) -> Iterator[Wanted]:
+    """Priority levels and flow schemas; their specs are kept as long as their annotation says so."""
+    group = dialect("flowcontrol.apiserver.{abbr}.io")
+    api_version = f"{group}/v1beta2"
+    annotations = {dialect("apf.{long}.io/autoupdate-spec"): "true"}
+    for name, spec in PRIORITY_LEVELS.items():
+        yield Wanted(
+            ref=ResourceRef(group, "v1beta2", "prioritylevelconfigurations"),
+            object=_object(
+                api_version, "PriorityLevelConfiguration", {"name": name, "annotations": annotations}, spec=expand(dialect, spec)
+            ),
+            kept=("spec",),
+        )
+    for name, spec in FLOW_SCHEMAS.items():
+        level = spec["priorityLevelConfiguration"]["name"]
+        message = f'This FlowSchema references the PriorityLevelConfiguration object named "{level}" and it exists'
+        condition = {"type": "Dangling", "status": "False", "reason": "Found", "message": message}
+        yield Wanted(
+            ref=ResourceRef(group, "v1beta2", "flowschemas"),
+            object=_object(
+                api_version, "FlowSchema", {"name": dialect(name), "annotations": annotations}, spec=expand(dialect, spec)
+            ),
+            kept=("spec",),
+            status={"conditions": [condition]},
+        )
+
+
+def api_services(dialect: Dialect, catalog: Catalog) -> Iterator[Wanted]:
+    """One APIService per served built-in group and version."""
+    group = dialect("apiregistration.{abbr}.io")
+    label = {dialect("{short}-aggregator.{long}.io/automanaged"): "onstart"}
+    condition = {
+        "type": "Available",
+        "status": "True",
+        "reason": "Local",
+        "message": "Local APIServices are always available",
+    }
+    priorities = {(dialect(name), version): value for (name, version), value in PRIORITIES.items()}
+    for served in catalog.groups:
+        if served.name == group:
+            continue
+        for version in served.versions:
+            minimum, priority = priorities.get((served.name, version), (1000, 15))
+            spec: Object = {"version": version, "groupPriorityMinimum": minimum, "versionPriority": priority}
+            if served.name:
+                spec["group"] = served.name
+            yield Wanted(
+                ref=ResourceRef(group, "v1", "apiservices"),
+                object=_object(
+                    f"{group}/v1", "APIService", {"name": f"{version}.{served.name}", "labels": label}, spec=spec
+                ),
+                kept=("spec",),
+                status={"conditions": [condition]},
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where this server can be reached: its own address and port, and the first address of the service range."""
+
+    advertised: str
+    port: int
+    service_ip: str
+    service_node_port: int = 0
+
+
+def own_service(dialect: Dialect, address: Address) -> Iterator[Wanted]:
+    """The service under which pods find the API, with its endpoints."""
+    name = dialect("{long}")
+    port: Object = {"name": "https", "protocol": "TCP", "port": 443, "targetPort": address.port}
+    if address.service_node_port:
+        port["nodePort"] = address.service_node_port
+    yield Wanted(
+        ref=ResourceRef("", "v1", "services"),
+        object=_object(
+            "v1",
+            "Service",
+            {"name": name, "namespace": "default", "labels": {"component": "apiserver", "provider": name}},
+            spec={
+                "ports": [port],
+                "clusterIP": address.service_ip,
+                "type": "NodePort" if address.service_node_port else "ClusterIP",
+                "sessionAffinity": "None",
+            },
+        ),
+    )
+    if ip_address(address.advertised).is_loopback:
+        # Endpoints may not hold loopback addresses: a server that listens only there is not for pods.
+        return
+    skip = {dialect("endpointslice.{long}.io/skip-mirror"): "true"}
+    yield Wanted(
+        ref=ResourceRef("", "v1", "endpoints"),
+        object=_object(
+            "v1",
+            "Endpoints",
+            {"name": name, "namespace": "default", "labels": skip},
+            subsets=[
+                {
+                    "addresses": [{"ip": address.advertised}],
+                    "ports": [{"name": "https", "port": address.port, "protocol": "TCP"}],
+                }
+            ],
+        ),
+        kept=("subsets",),
+    )
+    group = dialect("discovery.{abbr}.io")
+    yield Wanted(
+        ref=ResourceRef(group, "v1", "endpointslices"),
+        object=_object(
+            f"{group}/v1",
+            "EndpointSlice",
+            {"name": name, "namespace": "default", "labels": {dialect("{long}.io/service-name"): name}},
+            addressType=f"IPv{ip_address(address.advertised).version}",
+            endpoints=[{"addresses": [address.advertised], "conditions": {"ready": True}}],
+            ports=[{"name": "https", "port": address.port, "protocol": "TCP"}],
+        ),
+        kept=("endpoints", "ports"),
+    )
+
+
+def authentication_config(dialect: Dialect, data: Mapping[str, str]) -> Iterator[Wanted]:
+    """What extension servers need in order to trust the same clients; `data` by key (client-ca-file)."""
+    yield Wanted(
+        ref=ResourceRef("", "v1", "configmaps"),
+        object=_object(
+            "v1",
+            "ConfigMap",
+            {"name": "extension-apiserver-authentication", "namespace": dialect.system_namespace},
+            data=dict(data),
+        ),
+        kept=("data",),
+    )
+
+
+def expand(dialect: Dialect, value: Any) -> Any:
+    """JSON data with every text expanded in a dialect."""
+    if isinstance(value, str):
+        return dialect(value)
+    if isinstance(value, list):
+        return [expand(dialect, v) for v in value]
+    if isinstance(value, dict):
+        return {dialect(k): expand(dialect, v) for k, v in value.items()}
+    return value

@@ -1,0 +1,66 @@
+"""Brings a cluster to where it should be at start: creates what is missing, restores what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from twisted.internet.defer import Deferred, FirstError, gatherResults
+
+from orchd.client.interfaces import IClient, Object
+from orchd.errors import ApiError
+from orchd.server.bootstrap.objects import Wanted
+
+#: Several servers may do this at once: a lost race is tried again so often.
+_ATTEMPTS = 5
+
+
+async def ensure(client: IClient, wanted: Iterable[Wanted], *, now: str) -> None:
+    """All of `wanted`, side by side (their writes share commits). `now` stamps conditions. Raises the first ApiError."""
+    try:
+        await gatherResults([Deferred.fromCoroutine(_one(client, each, now)) for each in wanted], consumeErrors=True)
+    except FirstError as first:
+        raise first.subFailure.value from first
+
+
+async def _one(client: IClient, wanted: Wanted, now: str) -> None:
+    for attempt in range(_ATTEMPTS):
+        try:
+            await _attempt(client, wanted, now)
+            return
+        except ApiError as error:
+            if error.code != 409 or attempt == _ATTEMPTS - 1:
+                raise
+
+
+async def _attempt(client: IClient, wanted: Wanted, now: str) -> None:
+    ref, namespace, name = wanted.ref, wanted.namespace, wanted.name
+    existing: Object | None
+    try:
+        existing = await client.get(ref, namespace, name)
+    except ApiError as error:
+        if error.code != 404:
+            raise
+        existing = None
+    if existing is None:
+        existing = await client.create(ref, namespace, wanted.object)
+    else:
+        members = {m: wanted.object[m] for m in wanted.kept if not _within(wanted.object[m], existing.get(m))}
+        if members:
+            existing = await client.update(ref, namespace, name, {**existing, **members})
+    if wanted.status is not None and not existing.get("status", {}).get("conditions"):
+        conditions = [{**c, "lastTransitionTime": now} for c in wanted.status["conditions"]]
+        await client.update(ref, namespace, name, {**existing, "status": {"conditions": conditions}}, subresource="status")
+
+
+def _within(wanted: Any, found: Any) -> bool:
+    """Does `found` say everything that `wanted` says? What the server added by default does not count."""
+    if isinstance(wanted, dict):
+        return isinstance(found, dict) and all(_within(v, found.get(k)) for k, v in wanted.items())
+    if isinstance(wanted, list):
+        return (
+            isinstance(found, list)
+            and len(found) == len(wanted)
+            and all(_within(w, f) for w, f in zip(wanted, found, strict=True))
+        )
+    return bool(wanted == found)

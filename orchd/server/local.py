@@ -1,0 +1,170 @@
+"""`LocalClient`: a client that enters the pipeline without a socket. No shortcut around policy (DESIGN 6).
+
+Every stage runs as for a request that came over HTTP; only the user is already known, and bodies are handed over as
+values.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from urllib.parse import unquote
+
+import orjson
+from twisted.internet.defer import Deferred, succeed
+from zope.interface import implementer
+
+from orchd.client import requests
+from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef, WatchEvent
+from orchd.client.requests import Call
+from orchd.client.statuses import error_of
+from orchd.errors import ApiError
+from orchd.kinds.identity import User
+from orchd.server.authn.interfaces import Credentials
+from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response
+
+#: Events that wait for a local watcher before its watch is cut; it then lists again.
+_MOST_EVENTS = 10_000
+
+
+@implementer(IBody)
+class ValueBody:
+    """A body that was never bytes. `value` is JSON data; `read` encodes it for those who want bytes."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    async def read(self, limit: int) -> bytes:
+        if self.value is None:
+            return b""
+        return orjson.dumps(self.value)
+
+
+@implementer(IClient)
+class LocalClient:
+    """Speaks for one user. `agent` is the user agent: field managers are named after it."""
+
+    def __init__(self, pipeline: IPipeline, user: User, *, agent: str, clock: Callable[[], float]) -> None:
+        self._pipeline = pipeline
+        self._user = user
+        self._headers = {
+            "user-agent": (agent,), "accept": ("application/json",), "content-type": ("application/json",)
+        }
+        self._clock = clock
+
+    def _request(self, call: Call) -> Request:
+        headers = self._headers
+        if call.content_type != "application/json":
+            headers = {**headers, "content-type": (call.content_type,)}
+        return Request(
+            method=call.method,
+            path=unquote(call.path),
+            raw_path=call.path,
+            query={k: [v] for k, v in call.query.items()},
+            headers=headers,
+            body=ValueBody(call.body),
+            credentials=Credentials(headers=headers),
+            received=self._clock(),
+            user=self._user,
+        )
+
+    async def _call(self, call: Call) -> Object:
+        response = await self._pipeline.handle(self._request(call))
+        body = response.body if isinstance(response.body, bytes) else b"".join(response.body)
+        try:
+            answer: Object = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            raise error_of(body.decode("utf-8", "replace"), response.code) from None
+        if response.code >= 400:
+            raise error_of(answer, response.code)
+        return answer
+
+    async def get(self, ref: ResourceRef, namespace: str, name: str, **options: Any) -> Object:
+        return await self._call(requests.get(ref, namespace, name, **options))
+
+    async def list(self, ref: ResourceRef, namespace: str = "", **options: Any) -> Object:
+        return await self._call(requests.list_(ref, namespace, **options))
+
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object, **options: Any) -> Object:
+        return await self._call(requests.create(ref, namespace, obj, **options))
+
+    async def update(self, ref: ResourceRef, namespace: str, name: str, obj: Object, **options: Any) -> Object:
+        return await self._call(requests.update(ref, namespace, name, obj, **options))
+
+    async def patch(self, ref: ResourceRef, namespace: str, name: str, patch: Any, **options: Any) -> Object:
+        return await self._call(requests.patch(ref, namespace, name, patch, **options))
+
+    async def delete(
+        self, ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None
+    ) -> Object:
+        return await self._call(requests.delete(ref, namespace, name, options=options))
+
+    async def watch(self, ref: ResourceRef, namespace: str = "", **options: Any) -> IWatchStream:
+        response: Response = await self._pipeline.handle(self._request(requests.watch(ref, namespace, **options)))
+        if response.stream is None:
+            body = response.body if isinstance(response.body, bytes) else b"".join(response.body)
+            raise error_of(orjson.loads(body), response.code)
+        sink = _EventSink(response.stream)
+        response.stream.start(sink)
+        stream: IWatchStream = sink
+        return stream
+
+
+@implementer(ISink, IWatchStream)
+class _EventSink:
+    """Takes watch frames as they are sent and hands out events as they are asked for."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._frames: deque[bytes] = deque()
+        self._waiting: Deferred[None] | None = None
+        self._over = False
+        self._cut: ApiError | None = None
+        self.buffered = 0
+
+    def write(self, data: bytes) -> None:
+        if self._over:
+            return
+        if len(self._frames) >= _MOST_EVENTS:
+            self._cut = ApiError(410, "Expired", "the watcher fell behind")
+            self.close()
+            return
+        self._frames.append(data)
+        self._wake()
+
+    def writable(self) -> Awaitable[None]:
+        return succeed(None)
+
+    def finish(self) -> None:
+        self._over = True
+        self._wake()
+
+    def abort(self) -> None:
+        self._cut = ApiError(410, "Expired", "the watch was cut")
+        self.finish()
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None and not waiting.called:
+            waiting.callback(None)
+
+    async def next(self) -> WatchEvent | None:
+        while not self._frames:
+            if self._over:
+                if self._cut is not None:
+                    raise self._cut
+                return None
+            self._waiting = Deferred()
+            await self._waiting
+        event = orjson.loads(self._frames.popleft())
+        if event["type"] == "ERROR":
+            self.close()
+            raise error_of(event["object"], 500)
+        return WatchEvent(event["type"], event["object"])
+
+    def close(self) -> None:
+        if not self._over:
+            self._over = True
+            self._stream.stop()
+            self._wake()

@@ -1,0 +1,138 @@
+"""/metrics: the numbers of a server in the Prometheus text format, under the reference's names.
+
+Numbers are kept as plain integers and floats where they arise; this module reads them when somebody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.process_collector import ProcessCollector
+
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.present import NO_STORE
+from orchd.server.pipeline.stages.limits import InFlight
+from orchd.server.pipeline.stages.measuring import DURATION_BUCKETS, SIZE_BUCKETS, Histogram, Measuring
+from orchd.server.pipeline.verbs.watch import Watching
+
+#: Gives metric families when asked.
+Source = Callable[[], Iterable[Metric]]
+
+_REQUEST = ("verb", "group", "version", "resource", "subresource", "scope")
+
+
+def cumulative(histogram: Histogram, bounds: tuple[float, ...]) -> list[tuple[str, float]]:
+    """Buckets as Prometheus counts them: each with all that is below it."""
+    out, total = [], 0
+    for bound, count in zip((*bounds, float("inf")), histogram.counts, strict=True):
+        total += count
+        out.append(("+Inf" if bound == float("inf") else str(bound), float(total)))
+    return out
+
+
+def request_metrics(measuring: Measuring, in_flight: InFlight, watching: Watching) -> Source:
+    """What the pipeline counts."""
+
+    def families() -> Iterator[Metric]:
+        total = CounterMetricFamily(
+            "apiserver_request",
+            "Requests by verb, resource, scope and HTTP code.",
+            labels=("verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component", "code"),
+        )
+        duration = HistogramMetricFamily(
+            "apiserver_request_duration_seconds", "Time from a request to its answer.", labels=(*_REQUEST, "component", "dry_run")
+        )
+        sizes = HistogramMetricFamily("apiserver_response_sizes", "Bytes of answers.", labels=(*_REQUEST, "component"))
+        for labels, series in measuring.series.items():
+            named = [labels.verb, labels.group, labels.version, labels.resource, labels.subresource, labels.scope]
+            for code, count in series.codes.items():
+                total.add_metric(
+                    [labels.verb, labels.dry_run, *named[1:], "apiserver", str(code)], float(count)
+                )
+            if any(series.duration.counts):
+                buckets = cumulative(series.duration, DURATION_BUCKETS)
+                duration.add_metric([*named, "apiserver", labels.dry_run], buckets, series.duration.sum)
+                sizes.add_metric([*named, "apiserver"], cumulative(series.sizes, SIZE_BUCKETS), series.sizes.sum)
+        yield total
+        yield duration
+        yield sizes
+        current = GaugeMetricFamily(
+            "apiserver_current_inflight_requests", "Highest number of requests under way since the last look.", labels=("request_kind",)
+        )
+        for half, kind in ((True, "mutating"), (False, "readOnly")):
+            current.add_metric([kind], float(max(in_flight.peak[half], in_flight.current[half])))
+            in_flight.peak[half] = in_flight.current[half]
+        yield current
+        watchers = GaugeMetricFamily(
+            "apiserver_registered_watchers", "Watches under way.", labels=("group", "version", "kind")
+        )
+        for (group, version, kind), count in watching.by_kind().items():
+            watchers.add_metric([group, version, kind], float(count))
+        yield watchers
+        dropped = CounterMetricFamily("apiserver_terminated_watchers", "Watches cut because their client was too slow.")
+        dropped.add_metric([], float(watching.dropped))
+        yield dropped
+
+    return families
+
+
+def gauge(name: str, help: str, value: Callable[[], float]) -> Source:
+    """A source of one number."""
+
+    def families() -> Iterator[Metric]:
+        family = GaugeMetricFamily(name, help)
+        family.add_metric([], value())
+        yield family
+
+    return families
+
+
+def counter(name: str, help: str, value: Callable[[], float]) -> Source:
+    """A source of one number that only rises; `name` goes without ``_total``."""
+
+    def families() -> Iterator[Metric]:
+        family = CounterMetricFamily(name, help)
+        family.add_metric([], value())
+        yield family
+
+    return families
+
+
+def by_label(name: str, help: str, label: str, values: Callable[[], dict[str, float]]) -> Source:
+    """A source of one number per value of a label."""
+
+    def families() -> Iterator[Metric]:
+        family = GaugeMetricFamily(name, help, labels=(label,))
+        for key, value in values().items():
+            family.add_metric([key], value)
+        yield family
+
+    return families
+
+
+class _Sources:
+    """A collector over sources."""
+
+    def __init__(self, sources: Iterable[Source]) -> None:
+        self._sources = tuple(sources)
+
+    def collect(self) -> Iterator[Metric]:
+        for source in self._sources:
+            yield from source()
+
+
+def endpoint(sources: Iterable[Source]) -> Callable[[Request], Any]:
+    """The endpoint over all sources, and what the process costs."""
+    registry = CollectorRegistry()
+    registry.register(_Sources(sources))  # type: ignore[arg-type]  # a collector by shape, as the library asks for
+    ProcessCollector(registry=registry)
+
+    async def answer(request: Request) -> Response:
+        return Response(
+            content_type="text/plain; version=0.0.4; charset=utf-8", headers=[NO_STORE], body=generate_latest(registry)
+        )
+
+    return answer

@@ -1,0 +1,49 @@
+"""Non-resource paths: which endpoint answers them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from orchd.kinds.codec import json_
+from orchd.server.pipeline.endpoints.documents import Documents
+from orchd.server.pipeline.endpoints.health import Health
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.present import NO_STORE
+from orchd.server.pipeline.verbs.dispatch import text_not_found
+
+#: Answers one exact path.
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def json_response(data: Any, *, content_type: str = "application/json", pretty: bool = True) -> Response:
+    """A document that has JSON as its only form."""
+    return Response(content_type=content_type, headers=[NO_STORE], body=json_.body(data, pretty=pretty))
+
+
+class Routes:
+    """Resource requests go on to `resources`, everything else is looked up here. `exact` maps paths to endpoints."""
+
+    def __init__(
+        self,
+        resources: Callable[[Request], Awaitable[Response]],
+        *,
+        health: Health,
+        documents: Documents,
+        exact: Mapping[str, Endpoint],
+    ) -> None:
+        self._resources = resources
+        self._health = health
+        self._documents = documents
+        self._exact = exact
+
+    async def __call__(self, request: Request) -> Response:
+        assert request.info is not None
+        if request.info.is_resource:
+            return await self._resources(request)
+        endpoint = self._exact.get(request.path)
+        if endpoint is not None:
+            return await endpoint(request)
+        if self._health.handles(request.path):
+            return self._health.answer(request)
+        return self._documents.discovery(request) or text_not_found()

@@ -1,0 +1,48 @@
+"""Small documents: the list of paths, the version, and what verifiers of service-account tokens need."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from orchd import errors
+from orchd.kinds.catalog import Catalog
+from orchd.kinds.openapi import discovery
+from orchd.server.pipeline.endpoints.health import Health
+from orchd.server.pipeline.endpoints.routes import json_response
+from orchd.server.pipeline.interfaces import Request, Response
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def root_endpoint(catalog: Callable[[], Catalog], health: Health, *, without: Sequence[str] = ()) -> Endpoint:
+    """``/``: every path that a client may start from."""
+
+    async def answer(request: Request) -> Response:
+        document = discovery.root_paths(catalog(), more=health.paths(), without=without)
+        return json_response(document)
+
+    return answer
+
+
+def version_endpoint(**details: Any) -> Endpoint:
+    """``/version``; `details` are those of `discovery.version_info`."""
+    document = discovery.version_info(**details)
+
+    async def answer(request: Request) -> Response:
+        if request.method != "GET":
+            raise errors.method_not_allowed()
+        return json_response(document)
+
+    return answer
+
+
+def document_endpoint(document: Any, *, content_type: str) -> Endpoint:
+    """A fixed JSON document: the OpenID configuration and the key set of service-account tokens."""
+
+    async def answer(request: Request) -> Response:
+        response = json_response(document, content_type=content_type, pretty=False)
+        response.headers = [("Cache-Control", "public, max-age=3600")]
+        return response
+
+    return answer

@@ -1,0 +1,102 @@
+"""How long a request may take, and what becomes of it when its client has gone.
+
+Reads are stopped. Writes go on to their end, so that what was begun is either stored or not and nothing that was taken
+from a range is given back while it is still being written; nobody is told, but the stage waits for them on stop.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.python.failure import Failure
+
+from orchd import errors
+from orchd.server.pipeline.interfaces import Next, Request, Response
+from orchd.server.pipeline.stages.limits import long_running, mutating
+from orchd.txkit.coroutines import enter
+
+_LATE = "Timeout: request did not complete within the allotted timeout"
+
+
+class Deadline:
+    """`seconds` is --request-timeout; a request's own ``timeout`` parameter may shorten it."""
+
+    def __init__(self, clock: IReactorTime, seconds: float) -> None:
+        self._clock = clock
+        self._seconds = seconds
+        #: Writes whose clients have gone.
+        self.detached: set[Deferred[Any]] = set()
+
+    async def __call__(self, request: Request, then: Next) -> Response:
+        if long_running(request.info):
+            return await then(request)
+        outcome: list[Any] = []
+        waiting: list[Deferred[Response]] = []
+
+        def done(response: Response) -> None:
+            outcome.append(response)
+            if waiting and not waiting[0].called:
+                waiting[0].callback(response)
+
+        def failed(failure: Failure) -> None:
+            outcome.append(failure)
+            if waiting and not waiting[0].called:
+                waiting[0].errback(failure)
+
+        rest = enter(then(request), done, failed)  # type: ignore[arg-type]  # Next gives an Awaitable, always a coroutine here
+        if rest is None:
+            if isinstance(outcome[0], Failure):
+                outcome[0].raiseException()
+            answer: Response = outcome[0]
+            return answer
+        return await self._wait(request, rest, waiting)
+
+    async def _wait(self, request: Request, rest: Deferred[Any], waiting: list[Deferred[Response]]) -> Response:
+        late = False
+
+        def leave(_: Deferred[Response]) -> None:
+            if mutating(request.info):
+                self.detached.add(rest)
+                rest.addBoth(self._attached, rest)
+            else:
+                rest.cancel()
+
+        answer: Deferred[Response] = Deferred(leave)
+        waiting.append(answer)
+
+        def expire() -> None:
+            nonlocal late
+            late = True
+            answer.cancel()
+
+        timer = self._clock.callLater(self._seconds, expire)
+        try:
+            return await answer
+        except CancelledError:
+            if late:
+                raise errors.timeout(_LATE) from None
+            raise
+        finally:
+            if timer.active():
+                timer.cancel()
+
+    def _attached(self, result: object, rest: Deferred[Any]) -> object:
+        self.detached.discard(rest)
+        return result
+
+    async def drained(self) -> None:
+        """Wait until every write that went on without its client has ended."""
+        while self.detached:
+            await self._ends(next(iter(self.detached)))
+
+    def _ends(self, rest: Deferred[Any]) -> Deferred[None]:
+        ended: Deferred[None] = Deferred()
+
+        def tell(result: object) -> object:
+            ended.callback(None)
+            return result
+
+        rest.addBoth(tell)
+        return ended

@@ -1,0 +1,50 @@
+"""The outermost stage: whatever is raised below becomes an answer, exactly once (DESIGN 9)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+
+from twisted.internet.defer import CancelledError, FirstError
+from twisted.logger import Logger
+
+from orchd import errors
+from orchd.errors import ApiError
+from orchd.server.pipeline.interfaces import Next, Request, Response
+
+#: Makes the response of an error, in the form that the request accepts.
+Render = Callable[[Request, ApiError], Response]
+
+
+class Failure:
+    """ApiError becomes its Status; anything else a 500 with an id that the log has too."""
+
+    log = Logger()
+
+    def __init__(self, render: Render) -> None:
+        self._render = render
+
+    async def __call__(self, request: Request, then: Next) -> Response:
+        try:
+            return await then(request)
+        except ApiError as error:
+            return self._render(request, error)
+        except CancelledError:
+            raise
+        except FirstError as wrapped:
+            inner = wrapped.subFailure.value
+            if isinstance(inner, ApiError):
+                return self._render(request, inner)
+            if isinstance(inner, CancelledError):
+                raise inner from None
+            return self._bug(request, wrapped)
+        except Exception as error:  # a bug must become an answer, not a lost connection
+            return self._bug(request, error)
+
+    def _bug(self, request: Request, error: Exception) -> Response:
+        incident = uuid.uuid4().hex[:12]
+        self.log.failure(
+            "incident {incident}: {method} {path} failed", incident=incident, method=request.method, path=request.path
+        )
+        text = f"this request has failed, see the server's log for incident {incident}"
+        return self._render(request, errors.internal(text))

@@ -1,0 +1,110 @@
+"""Authentication, impersonation and authorization: three stages that decide whether a request reaches its verb."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from orchd.errors import ApiError
+from orchd.kinds.identity import User
+from orchd.server.authn.interfaces import Authenticated, Credentials
+from orchd.server.authz.interfaces import Action, Decision, IAuthorizer
+from orchd.server.pipeline.interfaces import Next, Request, Response
+
+
+def action_of(request: Request, verb: str = "") -> Action:
+    """What authorization is asked about a request; `verb` in place of the request's own, where it implies another."""
+    info, user = request.info, request.user
+    assert info is not None and user is not None
+    if not info.is_resource:
+        return Action(user=user, verb=info.verb, path=info.path)
+    return Action(
+        user=user,
+        verb=verb or info.verb,
+        group=info.group,
+        version=info.version,
+        resource=info.resource,
+        subresource=info.subresource,
+        namespace=info.namespace,
+        name=info.name,
+    )
+
+
+class IChain(Protocol):
+    """All methods of authentication together."""
+
+    async def authenticate(self, credentials: Credentials) -> Authenticated: ...
+
+
+class Authentication:
+    """Asks the chain who sends; the chain raises ApiError 401 when nobody is known. Local callers are known already."""
+
+    def __init__(self, chain: IChain) -> None:
+        self._chain = chain
+
+    async def __call__(self, request: Request, then: Next) -> Response:
+        if request.user is None:
+            known = await self._chain.authenticate(request.credentials)
+            request.user = known.user
+            if known.annotations:
+                request.annotations.update(known.annotations)
+        return await then(request)
+
+
+class Authorization:
+    """Asks the union of authorizers; anything but ALLOW is 403. `refused` makes the error in the reference's words."""
+
+    def __init__(self, authorizer: IAuthorizer, refused: Callable[[Action, str], ApiError]) -> None:
+        self._authorizer = authorizer
+        self._refused = refused
+
+    async def __call__(self, request: Request, then: Next) -> Response:
+        await self.check(action_of(request))
+        return await then(request)
+
+    async def check(self, action: Action) -> None:
+        """Raise ApiError 403 unless `action` is allowed."""
+        verdict = await self._authorizer.authorize(action)
+        if verdict.decision is not Decision.ALLOW:
+            raise self._refused(action, verdict.reason)
+
+
+class Impersonating:
+    """A sender that asks to act as somebody else must be allowed every part of that (specification, "User impersonation").
+
+    `parse` reads the headers into the actions that this takes; `ImpersonationError` of theirs is answered in plain text.
+    """
+
+    def __init__(
+        self,
+        authorizer: IAuthorizer,
+        parse: Callable[[Mapping[str, tuple[str, ...]], User], Any],
+        refused: Callable[[Action, str], ApiError],
+        nonsense: type[Exception],
+    ) -> None:
+        self._authorizer = authorizer
+        self._parse = parse
+        self._refused = refused
+        self._nonsense = nonsense
+
+    async def __call__(self, request: Request, then: Next) -> Response:
+        headers = request.headers
+        if not any(name.startswith("impersonate-") for name in headers):
+            return await then(request)
+        assert request.user is not None
+        try:
+            asked = self._parse(headers, request.user)
+        except self._nonsense as error:
+            return Response(
+                code=500,
+                content_type="text/plain; charset=utf-8",
+                headers=[("X-Content-Type-Options", "nosniff")],
+                body=f"Internal Server Error: {request.raw_path!r}: {error}\n".encode(),
+            )
+        if asked is not None:
+            for action in asked.actions:
+                verdict = await self._authorizer.authorize(action)
+                if verdict.decision is not Decision.ALLOW:
+                    raise self._refused(action, verdict.reason)
+            request.impersonator, request.user = request.user, asked.user
+        return await then(request)

@@ -1,0 +1,72 @@
+"""DELETE of one object and of a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from orchd.errors import ApiError
+from orchd.kinds.codec import decode, mediatype
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.verbs.options import WriteOptions, delete_options, list_options
+from orchd.server.pipeline.verbs.tools import Target, Tools
+from orchd.server.registry.interfaces import Context, Deleted
+
+
+async def _options(tools: Tools, request: Request) -> dict[str, Any]:
+    data = await tools.body(request)
+    body: Mapping[str, Any] | None = None
+    if data:
+        form = mediatype.body_form(request.header("content-type"), dialect=tools.dialect, protobuf=True)
+        body = decode.decode_options(data, form, catalog=tools.catalog(), kind="DeleteOptions")
+    return delete_options(tools.dialect, request, body)
+
+
+def _context(tools: Tools, request: Request, target: Target, options: Mapping[str, Any]) -> Context:
+    return tools.context(request, target, WriteOptions(dry_run=bool(options.get("dryRun")), given=options))
+
+
+async def delete(tools: Tools, request: Request, target: Target) -> Response:
+    """200 with a Status or the object; 202 when it goes later and that was asked for."""
+    resource = target.resource
+    view = tools.present.view(request, resource)
+    options = await _options(tools, request)
+    deleted = await tools.registry.delete(_context(tools, request, target, options), target.name, options=options)
+    return finished(tools, request, target, view, deleted, options)
+
+
+def finished(
+    tools: Tools, request: Request, target: Target, view: Any, deleted: Deleted, options: Mapping[str, Any]
+) -> Response:
+    """The answer to a delete."""
+    resource = target.resource
+    if deleted.gone and not tools.registry.strategy(resource).returns_deleted:
+        details = {"name": target.name, "kind": resource.plural, "uid": deleted.object["metadata"].get("uid")}
+        if resource.group:
+            details["group"] = resource.group
+        status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+        return tools.present.response(view, tools.present.encoded(view, status))
+    entry = tools.registry.shown(resource, target.namespace, deleted.object)
+    late = not deleted.gone and options.get("orphanDependents") is False
+    return tools.present.response(view, tools.present.entry(view, entry), code=202 if late else 200)
+
+
+async def deletecollection(tools: Tools, request: Request, target: Target) -> Response:
+    """Delete what a list with the same parameters would show; 200 with that list."""
+    resource = target.resource
+    view = tools.present.view(request, resource)
+    listing = list_options(request)
+    options = await _options(tools, request)
+    page, token, chosen = await tools.registry.list(resource, target.namespace, listing)
+    for entry in page.entries:
+        namespace, _, name = entry.path.rpartition("/")
+        one = Target(resource, namespace, name, "")
+        try:
+            await tools.registry.delete(_context(tools, request, one, options), name, options=options)
+        except ApiError as error:
+            # Somebody else was faster: gone is what was wanted.
+            if error.code != 404:
+                raise
+    remaining = page.remaining if chosen.everything else None
+    body = tools.present.page(view, page.entries, revision=page.revision, token=token, remaining=remaining)
+    return tools.present.response(view, body)

@@ -1,0 +1,119 @@
+"""From a request to its verb: every resource through the catalog, none with a route of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from orchd import errors
+from orchd.kinds.catalog import Catalog, Resource
+from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
+from orchd.server.pipeline.verbs.create import create
+from orchd.server.pipeline.verbs.delete import delete, deletecollection
+from orchd.server.pipeline.verbs.get import get
+from orchd.server.pipeline.verbs.list_ import list_
+from orchd.server.pipeline.verbs.patch import patch
+from orchd.server.pipeline.verbs.tools import Target, Tools
+from orchd.server.pipeline.verbs.update import update
+
+#: A verb: what it works with, the request, what it is aimed at.
+Verb = Callable[[Tools, Request, Target], Awaitable[Response]]
+
+#: HTTP methods that the API knows, besides those of connections to pods.
+_METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
+
+_OBJECT: Mapping[str, Verb] = {"get": get, "update": update, "patch": patch, "delete": delete}
+_COLLECTION: Mapping[str, Verb] = {"list": list_, "create": create, "deletecollection": deletecollection}
+
+
+def text_not_found() -> Response:
+    """What a path gets that belongs to no API at all."""
+    return Response(
+        code=404,
+        content_type="text/plain; charset=utf-8",
+        headers=[("Cache-Control", "no-cache, private"), ("X-Content-Type-Options", "nosniff")],
+        body=b"404 page not found\n",
+    )
+
+
+def find(catalog: Catalog, info: RequestInfo) -> Resource | None:
+    """The resource that a request is about, None where none is served there."""
+    resource = catalog.resource(info.group, info.version, info.resource)
+    if resource is None or (info.namespace and not resource.namespaced and resource.plural != "namespaces"):
+        return None
+    return resource
+
+
+class Dispatch:
+    """The last stage: finds the verb. `subresources` maps ``plural/subresource`` (or ``*/subresource``) and
+    `virtual` a plural without storage to verbs by name."""
+
+    def __init__(
+        self,
+        tools: Tools,
+        *,
+        watch: Verb,
+        subresources: Mapping[str, Mapping[str, Verb]],
+        virtual: Mapping[str, Mapping[str, Verb]],
+    ) -> None:
+        self._tools = tools
+        self._watch = watch
+        self._subresources = subresources
+        self._virtual = virtual
+
+    async def __call__(self, request: Request) -> Response:
+        info = request.info
+        assert info is not None
+        catalog = self._tools.catalog()
+        resource = find(catalog, info)
+        if resource is None:
+            if info.prefix == "apis" and catalog.group(info.group) is None:
+                return text_not_found()
+            raise errors.page_not_found()
+        named = len(info.parts) > 1
+        if resource.namespaced and not info.namespace and named:
+            raise errors.page_not_found()
+        if info.subresource:
+            verb = self._of_subresource(resource, info, request.method)
+        else:
+            verb = self._of_resource(resource, info, request.method, named)
+        if resource.deprecation is not None:
+            request.warnings.append(resource.deprecation.warning(resource.kind, resource.api_version))
+        name = info.name if named else ""
+        if info.verb == "watch" and not named:
+            name = ""
+        namespace = info.namespace if resource.namespaced else ""
+        return await verb(self._tools, request, Target(resource, namespace, name, info.subresource))
+
+    def _of_resource(self, resource: Resource, info: RequestInfo, method: str, named: bool) -> Verb:
+        verb = info.verb
+        if method not in _METHODS:
+            raise errors.method_not_allowed()
+        if verb == "watch":
+            if "watch" not in resource.verbs:
+                raise errors.method_not_allowed()
+            return self._watch
+        if resource.plural in self._virtual and resource.stored is False:
+            found = self._virtual[resource.plural].get(verb)
+        else:
+            found = (_OBJECT if named else _COLLECTION).get(verb) if verb in resource.verbs else None
+        if found is None:
+            raise errors.method_not_allowed()
+        if resource.namespaced and not info.namespace and verb not in ("list",):
+            raise errors.method_not_allowed()
+        return found
+
+    def _of_subresource(self, resource: Resource, info: RequestInfo, method: str) -> Verb:
+        described = resource.subresources.get(info.subresource)
+        if described is None or (len(info.parts) > 3 and info.subresource != "proxy"):
+            raise errors.page_not_found()
+        verbs = self._subresources.get(f"{resource.plural}/{info.subresource}") or self._subresources.get(
+            f"*/{info.subresource}"
+        )
+        found = (verbs or {}).get(info.verb)
+        if found is None or info.verb not in described.verbs or (method not in _METHODS and info.subresource != "proxy"):
+            raise errors.method_not_allowed()
+        return found
+
+
+#: The verbs of a status endpoint and of others that show the object itself.
+OF_OBJECT: Mapping[str, Verb] = {"get": get, "update": update, "patch": patch}

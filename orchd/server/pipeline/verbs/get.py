@@ -1,0 +1,15 @@
+"""GET of one object."""
+
+from __future__ import annotations
+
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.verbs.tools import Target, Tools
+
+
+async def get(tools: Tools, request: Request, target: Target) -> Response:
+    """The stored bytes of one object, or the form of them that was asked for."""
+    view = tools.present.view(request, target.resource)
+    entry = await tools.registry.get(
+        target.resource, target.namespace, target.name, resource_version=request.param("resourceVersion")
+    )
+    return tools.present.response(view, tools.present.entry(view, entry))

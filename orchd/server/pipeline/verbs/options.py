@@ -1,0 +1,149 @@
+"""Query parameters of verbs: CreateOptions, UpdateOptions, PatchOptions, DeleteOptions and ListOptions (meta/v1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchd import errors
+from orchd.dialect import Dialect
+from orchd.errors import Cause
+from orchd.kinds.objects.listing import ListOptions
+from orchd.kinds.patch import managed
+from orchd.server.pipeline.interfaces import Request
+
+_TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
+_FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
+_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
+_POLICIES = ("Foreground", "Background", "Orphan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOptions:
+    """What create, update and patch share. `force` is None where it was not given."""
+
+    dry_run: bool = False
+    manager: str = ""
+    validation: str = ""
+    force: bool | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+
+def number(request: Request, name: str) -> int:
+    """A whole-number parameter, 0 without one. Raises ApiError 400 in the words of the reference."""
+    text = request.param(name)
+    if not text:
+        return 0
+    sign = text[1:] if text[0] in "+-" else text
+    if not (sign.isascii() and sign.isdigit()):
+        raise errors.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    value = int(text)
+    if not -(2**63) <= value < 2**63:
+        raise errors.bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
+    return value
+
+
+def boolean(request: Request, name: str) -> bool | None:
+    """A boolean parameter; present without a value is true; None without one. Raises ApiError 400."""
+    values = request.query.get(name)
+    if not values:
+        return None
+    text = values[0]
+    if text in _FALSE:
+        return False
+    if text in _TRUE or not text:
+        return True
+    raise errors.bad_request(f'strconv.ParseBool: parsing "{text}": invalid syntax')
+
+
+def _quoted(values: Sequence[str]) -> str:
+    return "[]string{" + ", ".join(f'"{v}"' for v in values) + "}"
+
+
+def _dry_run(values: Sequence[str] | None, causes: list[Cause]) -> bool:
+    if not values:
+        return False
+    if any(v != "All" for v in values):
+        message = f'Unsupported value: {_quoted(values)}: supported values: "All"'
+        causes.append(Cause("FieldValueNotSupported", message, "dryRun"))
+    return True
+
+
+def write_options(dialect: Dialect, request: Request, kind: str, *, apply: bool = False) -> WriteOptions:
+    """Options of a write; `kind` is CreateOptions, UpdateOptions or PatchOptions. Raises ApiError 422."""
+    causes: list[Cause] = []
+    query = request.query
+    manager = request.param("fieldManager")
+    force = boolean(request, "force") if kind == "PatchOptions" else None
+    validation = request.param("fieldValidation")
+    if not ({"dryRun", "fieldManager", "fieldValidation", "force"} & query.keys()) and not apply:
+        return _PLAIN
+    if kind == "PatchOptions":
+        if apply and not manager:
+            causes.append(Cause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager"))
+        elif not apply and force is not None:
+            message = "Forbidden: may not be specified for non-apply patch"
+            causes.append(Cause("FieldValueForbidden", message, "force"))
+    causes.extend(managed.validate_manager(manager))
+    dry_run = _dry_run(query.get("dryRun"), causes)
+    if validation not in _VALIDATIONS:
+        listed = ", ".join(f'"{v}"' for v in _VALIDATIONS)
+        message = f'Unsupported value: "{validation}": supported values: {listed}'
+        causes.append(Cause("FieldValueNotSupported", message, "fieldValidation"))
+    if causes:
+        raise errors.invalid(dialect.meta_group, kind, "", causes)
+    given: dict[str, Any] = {}
+    if dry_run:
+        given["dryRun"] = ["All"]
+    if manager:
+        given["fieldManager"] = manager
+    if force is not None:
+        given["force"] = force
+    return WriteOptions(dry_run=dry_run, manager=manager, validation=validation, force=force, given=given)
+
+
+_PLAIN = WriteOptions()
+
+
+def list_options(request: Request) -> ListOptions:
+    """Options of a list, watch or deletecollection. Raises ApiError 400."""
+    return ListOptions(
+        label_selector=request.param("labelSelector"),
+        field_selector=request.param("fieldSelector"),
+        resource_version=request.param("resourceVersion"),
+        match=request.param("resourceVersionMatch"),
+        limit=number(request, "limit"),
+        continue_=request.param("continue"),
+    )
+
+
+def delete_options(dialect: Dialect, request: Request, body: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A DeleteOptions object from the body or, without one, from the query. Raises ApiError 400 or 422."""
+    options: dict[str, Any]
+    if body is None:
+        options = {}
+        if "gracePeriodSeconds" in request.query:
+            options["gracePeriodSeconds"] = number(request, "gracePeriodSeconds")
+        orphan = boolean(request, "orphanDependents")
+        if orphan is not None:
+            options["orphanDependents"] = orphan
+        if "propagationPolicy" in request.query:
+            options["propagationPolicy"] = request.param("propagationPolicy")
+        if "dryRun" in request.query:
+            options["dryRun"] = list(request.query["dryRun"])
+    else:
+        options = {k: v for k, v in body.items() if k not in ("kind", "apiVersion")}
+    causes: list[Cause] = []
+    policy, orphan = options.get("propagationPolicy"), options.get("orphanDependents")
+    if policy is not None and orphan is not None:
+        message = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be both set'
+        causes.append(Cause("FieldValueInvalid", message, "propagationPolicy"))
+    elif policy is not None and policy not in _POLICIES:
+        listed = ", ".join(f'"{p}"' for p in (*_POLICIES, "nil"))
+        message = f'Unsupported value: "{policy}": supported values: {listed}'
+        causes.append(Cause("FieldValueNotSupported", message, "propagationPolicy"))
+    _dry_run(options.get("dryRun"), causes)
+    if causes:
+        raise errors.invalid(dialect.meta_group, "DeleteOptions", "", causes)
+    return options

@@ -1,0 +1,26 @@
+"""PUT: replace an object, or make it where its kind allows that."""
+
+from __future__ import annotations
+
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.verbs.options import write_options
+from orchd.server.pipeline.verbs.tools import Target, Tools, check_name
+from orchd.server.registry.interfaces import Object
+
+
+async def update(tools: Tools, request: Request, target: Target) -> Response:
+    """200 with the object as stored, 201 when it was made."""
+    view = tools.present.view(request, target.resource)
+    obj = await tools.sent(request, target.resource)
+    options = write_options(tools.dialect, request, "UpdateOptions")
+    check_name(target, obj)
+    context = tools.context(request, target, options)
+
+    async def replaced(live: Object | None) -> Object:
+        if live is None:
+            await tools.authorize(request, "create")
+        return tools.owned(context, live, obj)
+
+    creates = tools.registry.strategy(target.resource).creates_on_update and not target.subresource
+    entry, created = await tools.registry.update(context, target.name, replaced, create=creates)
+    return tools.present.response(view, tools.present.entry(view, entry), code=201 if created else 200)

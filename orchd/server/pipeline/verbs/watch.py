@@ -1,0 +1,245 @@
+"""WATCH: a stream of changes, bounded for a client that does not read."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from zope.interface import implementer
+
+from orchd import errors
+from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ISubscription
+from orchd.errors import ApiError
+from orchd.kinds.objects.listing import Selection, parse_version, selection, validate_options
+from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response
+from orchd.server.pipeline.present import NO_STORE, View
+from orchd.server.pipeline.verbs.options import boolean, list_options, number
+from orchd.server.pipeline.verbs.tools import Target, Tools
+
+#: Bytes that wait for a client before it is dropped.
+MOST_BUFFERED = 4 * 1024 * 1024
+#: Seconds between bookmarks, and before the end of a watch for the last one.
+BOOKMARK_EVERY = 60.0
+BOOKMARK_BEFORE_END = 2.0
+#: Watches end after between this many seconds and twice as many, unless the client says when.
+SHORTEST = 1800
+
+
+class Watching:
+    """Makes watches; counts those that run and those that were dropped."""
+
+    def __init__(self, clock: IReactorTime, random: Random, *, shortest: int = SHORTEST) -> None:
+        self._clock = clock
+        self._random = random
+        self._shortest = shortest
+        self.running: set[WatchStream] = set()
+        self.dropped = 0
+
+    def by_kind(self) -> dict[tuple[str, str, str], int]:
+        """Running watches by group, version and kind."""
+        counts: dict[tuple[str, str, str], int] = {}
+        for stream in self.running:
+            key = (stream.resource.group, stream.resource.version, stream.resource.kind)
+            counts[key] = counts.get(key, 0) + 1
+        return counts
+
+    def end(self) -> None:
+        """End every running watch in good order: the server stops, clients go elsewhere."""
+        for stream in list(self.running):
+            stream.finish()
+
+    async def __call__(self, tools: Tools, request: Request, target: Target) -> Response:
+        view = tools.present.view(request, target.resource, watch=True)
+        options = list_options(request)
+        validate_options(tools.dialect, options, watch=True)
+        chosen = selection(target.resource, options.label_selector, options.field_selector)
+        after = parse_version(options.resource_version)
+        seconds = number(request, "timeoutSeconds") or self._shortest + self._random.randrange(self._shortest)
+        cache = tools.registry.cache(target.resource)
+        prefix = f"{target.namespace}/" if target.namespace and target.resource.namespaced else ""
+        path = ""
+        if target.name:
+            path = prefix + target.name
+        elif chosen.fields and "metadata.name" in chosen.fields and (prefix or not target.resource.namespaced):
+            path = prefix + chosen.fields["metadata.name"]
+        if options.resource_version in ("", "0"):
+            await (cache.ready() if options.resource_version else cache.fresh())
+        elif after > cache.revision:
+            await cache.ready()
+        stream = WatchStream(
+            self,
+            self._clock,
+            tools.present,
+            view,
+            cache,
+            chosen,
+            prefix=path or prefix,
+            exact=bool(path),
+            after=after,
+            seconds=float(seconds),
+            bookmarks=bool(boolean(request, "allowWatchBookmarks")),
+        )
+        return Response(code=200, content_type=view.chosen.stream_content_type, headers=[NO_STORE], stream=stream)
+
+
+@implementer(IStream)
+class WatchStream:
+    """One running watch. States: made, started, ended; nothing is sent but in "started"."""
+
+    def __init__(
+        self,
+        owner: Watching,
+        clock: IReactorTime,
+        presenter: Any,
+        view: View,
+        cache: ICache,
+        chosen: Selection,
+        *,
+        prefix: str,
+        exact: bool,
+        after: int,
+        seconds: float,
+        bookmarks: bool,
+    ) -> None:
+        self._owner = owner
+        self._clock = clock
+        self._present = presenter
+        self._view = view
+        self.resource = view.resource
+        self._cache = cache
+        self._chosen = chosen
+        self._prefix = prefix
+        self._exact = exact
+        self._after = after
+        self._seconds = seconds
+        self._bookmarks = bookmarks
+        self._sink: ISink | None = None
+        self._subscription: ISubscription | None = None
+        self._timers: list[IDelayedCall] = []
+        self._first = True
+        self._select = self._selected if not chosen.everything else None
+        self._key = ("watch", *view.key)
+        self.sent = 0
+
+    def start(self, sink: ISink) -> None:
+        self._sink = sink
+        self._owner.running.add(self)
+        self._timers.append(self._clock.callLater(self._seconds, self._expired))
+        if self._bookmarks:
+            wait = min(BOOKMARK_EVERY, max(self._seconds - BOOKMARK_BEFORE_END, self._seconds / 2))
+            self._timers.append(self._clock.callLater(wait, self._bookmark))
+        if not self._after:
+            self._initial()
+        if self._sink is None:
+            return
+        try:
+            self._subscription = self._cache.subscribe(
+                after=self._after, prefix=self._prefix, on_change=self._changed, on_end=self._ended
+            )
+        except ApiError as error:
+            self._fail(error)
+            return
+        if self._sink is None:
+            # It ended while the past was being delivered, when there was nothing to cancel yet.
+            self._subscription.cancel()
+
+    def _initial(self) -> None:
+        """Everything there is, as ADDED, then changes from exactly that version on."""
+        page = self._cache.page(
+            prefix="" if self._exact else self._prefix,
+            match=self._chosen.match,
+            labels=self._chosen.labels,
+            fields=self._chosen.fields,
+        )
+        self._after = page.revision
+        for entry in page.entries:
+            if self._exact and entry.path != self._prefix:
+                continue
+            self._send(self._frame("ADDED", entry))
+
+    def _changed(self, change: Change) -> None:
+        if self._sink is None or (self._exact and change.entry.path != self._prefix):
+            return
+        if self._select is not None:
+            frame = self._select(change)
+        else:
+            frame = change.frames.get(self._key)
+            if frame is None:
+                frame = self._frame(change.type.value, change.entry)
+                if self._view.chosen.as_ != "Table":
+                    change.frames[self._key] = frame
+        if frame is not None:
+            self._send(frame)
+
+    def _selected(self, change: Change) -> bytes | None:
+        """What a change means to a watcher with a selector: objects move in and out."""
+        previous = change.previous
+        was = previous is not None and self._chosen.accepts(previous)
+        now = change.type is not ChangeType.DELETED and self._chosen.accepts(change.entry)
+        if now:
+            return self._frame("MODIFIED" if was else "ADDED", change.entry)
+        if not was:
+            return None
+        if change.type is ChangeType.DELETED:
+            return self._frame("DELETED", change.entry)
+        assert previous is not None
+        return self._frame("DELETED", previous.at_revision(change.revision))
+
+    def _frame(self, kind: str, entry: Entry) -> bytes:
+        first, self._first = self._first, False
+        frame: bytes = self._present.frame(self._view, kind, entry, first=first)
+        return frame
+
+    def _send(self, frame: bytes) -> None:
+        sink = self._sink
+        if sink is None:
+            return
+        sink.write(frame)
+        self.sent += 1
+        if sink.buffered > MOST_BUFFERED:
+            self._owner.dropped += 1
+            self.stop()
+            sink.abort()
+
+    def _bookmark(self) -> None:
+        if self._sink is None:
+            return
+        obj = self._present.bookmark(self._view, str(self._cache.revision))
+        self._send(self._present.object_frame(self._view, "BOOKMARK", obj))
+        self._timers.append(self._clock.callLater(BOOKMARK_EVERY, self._bookmark))
+        self._timers = [t for t in self._timers if t.active()]
+
+    def _expired(self) -> None:
+        self.finish()
+
+    def _ended(self, error: Exception) -> None:
+        if isinstance(error, ApiError):
+            self._fail(error)
+        else:
+            self._fail(errors.expired(f"the watch has ended: {error}"))
+
+    def _fail(self, error: ApiError) -> None:
+        """An ERROR event, and the end."""
+        self._send(self._present.object_frame(self._view, "ERROR", error.status()))
+        self.finish()
+
+    def finish(self) -> None:
+        """End the stream in good order."""
+        sink = self._sink
+        self.stop()
+        if sink is not None:
+            sink.finish()
+
+    def stop(self) -> None:
+        self._sink = None
+        self._owner.running.discard(self)
+        for timer in self._timers:
+            if timer.active():
+                timer.cancel()
+        self._timers.clear()
+        if self._subscription is not None:
+            self._subscription.cancel()
+            self._subscription = None
+
+

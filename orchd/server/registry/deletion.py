@@ -1,0 +1,170 @@
+"""DELETE: preconditions, grace, finalizers and propagation (specification, "Resource deletion").
+
+An object with finalizers, or one that is deleted gracefully, is only marked; whoever removes the last finalizer, or
+deletes again without grace, makes it go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from orchd import errors
+from orchd.cache import stored
+from orchd.cache.interfaces import Entry
+from orchd.kinds.catalog import Resource
+from orchd.server.registry.access import Access, path_of
+from orchd.server.registry.interfaces import Admit, Context, Deleted, IStrategy, Object
+from orchd.server.registry.objectmeta import timestamp
+from orchd.server.registry.writing import store_failure
+from orchd.store.interfaces import RevisionConflictError, StoreError
+
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+_ATTEMPTS = 100
+
+
+class Deleter:
+    """Deletes objects of every kind."""
+
+    def __init__(self, access: Access, strategies: Any, *, mutate: Admit, validate: Admit) -> None:
+        self._access = access
+        self._strategy = strategies
+        self._mutate = mutate
+        self._validate = validate
+
+    async def delete(self, context: Context, name: str, *, options: Mapping[str, Any]) -> Deleted:
+        """Delete or mark `name`; `options` is a DeleteOptions object."""
+        resource = context.resource
+        path = path_of(resource, context.namespace, name)
+        cache = self._access.cache(resource)
+        for _ in range(_ATTEMPTS):
+            await cache.fresh()
+            entry = cache.get(path)
+            if entry is None:
+                raise errors.not_found(resource.group, resource.plural, name)
+            try:
+                return await self._attempt(context, name, path, entry, options)
+            except RevisionConflictError:
+                if (options.get("preconditions") or {}).get("resourceVersion"):
+                    raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED) from None
+            except StoreError as error:
+                raise store_failure(error) from error
+        raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED)
+
+    async def _attempt(
+        self, context: Context, name: str, path: str, entry: Entry, options: Mapping[str, Any]
+    ) -> Deleted:
+        resource = context.resource
+        strategy: IStrategy = self._strategy(resource)
+        old = self._access.decode(entry)
+        _check_preconditions(resource, name, old, options.get("preconditions") or {})
+        await self._mutate(context, "DELETE", None, old)
+        await self._validate(context, "DELETE", None, old)
+        marked, gone = mark(context, strategy, old, options)
+        key = self._access.key(resource, path)
+        if gone:
+            # A pod deleted at once still shows when and with what grace that was.
+            final = marked if strategy.grace else old
+            if context.dry_run:
+                return Deleted(object=final, revision=entry.revision, gone=True)
+            revision = await self._access.store.delete(key, expected=entry.revision)
+            return Deleted(object=final, revision=revision, gone=True)
+        if marked == old:
+            return Deleted(object=old, revision=entry.revision, gone=False)
+        if context.dry_run:
+            return Deleted(object=marked, revision=entry.revision, gone=False)
+        revision = await self._access.store.update(
+            key, stored.encode(marked), expected=entry.revision, ttl=strategy.ttl(marked)
+        )
+        final = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
+        return Deleted(object=final, revision=revision, gone=False)
+
+
+def _check_preconditions(resource: Resource, name: str, old: Object, wanted: Mapping[str, Any]) -> None:
+    metadata = old["metadata"]
+    uid, version = wanted.get("uid"), wanted.get("resourceVersion")
+    if uid is not None and uid != metadata.get("uid"):
+        why = (
+            f"the UID in the precondition ({uid}) does not match the UID in record ({metadata.get('uid')}). "
+            "The object might have been deleted and then recreated"
+        )
+        raise errors.conflict(resource.group, resource.kind, name, why)
+    if version is not None and version != metadata.get("resourceVersion"):
+        why = (
+            f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record "
+            f"({metadata.get('resourceVersion')}). The object might have been modified"
+        )
+        raise errors.conflict(resource.group, resource.kind, name, why)
+
+
+def mark(context: Context, strategy: IStrategy, old: Object, options: Mapping[str, Any]) -> tuple[Object, bool]:
+    """The object as it stands after this delete, and whether it goes at once."""
+    metadata = dict(old["metadata"])
+    finalizers = finalizers_after(strategy, metadata.get("finalizers") or [], options)
+    if finalizers:
+        metadata["finalizers"] = finalizers
+    else:
+        metadata.pop("finalizers", None)
+    held = bool(finalizers) or strategy.holds(old)
+    graceful = _grace(context, strategy, old, metadata, options)
+    if not graceful and not held:
+        if strategy.grace:
+            _stamp(context, old, metadata, 0)
+        return {**old, "metadata": metadata}, True
+    if not graceful and held:
+        _stamp(context, old, metadata, 0)
+    return strategy.marked(context, {**old, "metadata": metadata}), False
+
+
+def _grace(
+    context: Context, strategy: IStrategy, old: Object, metadata: dict[str, Any], options: Mapping[str, Any]
+) -> bool:
+    """Stamp a graceful deletion into `metadata`; False when the object need not wait (any more)."""
+    if not strategy.grace:
+        return False
+    seconds = strategy.deletion_grace(old, options)
+    if old["metadata"].get("deletionTimestamp"):
+        period = old["metadata"].get("deletionGracePeriodSeconds") or 0
+        if period == 0:
+            return False
+        asked = options.get("gracePeriodSeconds")
+        if asked is None or asked >= period:
+            return True
+        if seconds == 0:
+            return False
+        # Shortened: the new end counts from when deletion began.
+        _stamp(context, old, metadata, seconds)
+        return True
+    if seconds == 0:
+        return False
+    _stamp(context, old, metadata, seconds)
+    return True
+
+
+def _stamp(context: Context, old: Object, metadata: dict[str, Any], seconds: int) -> None:
+    first = not old["metadata"].get("deletionTimestamp")
+    if first or seconds < (old["metadata"].get("deletionGracePeriodSeconds") or 0):
+        metadata["deletionTimestamp"] = timestamp(context.now + seconds)
+        metadata["deletionGracePeriodSeconds"] = seconds
+    if first and (metadata.get("generation") or 0) > 0:
+        metadata["generation"] += 1
+
+
+def finalizers_after(strategy: IStrategy, current: list[str], options: Mapping[str, Any]) -> list[str]:
+    """Finalizers once the propagation policy has been taken in: at most one of orphan and foregroundDeletion."""
+    kept = [f for f in current if f not in (ORPHAN, FOREGROUND)]
+    if not strategy.propagation:
+        return current
+    asked = options.get("propagationPolicy")
+    orphan_asked = options.get("orphanDependents")
+    if orphan_asked is not None:
+        wanted = ORPHAN if orphan_asked else ""
+    elif asked is not None:
+        wanted = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(asked, "")
+    elif ORPHAN in current:
+        wanted = ORPHAN
+    elif FOREGROUND in current:
+        wanted = FOREGROUND
+    else:
+        wanted = ORPHAN if strategy.propagation == "Orphan" else ""
+    return [*kept, wanted] if wanted else kept

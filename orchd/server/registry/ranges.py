@@ -1,0 +1,111 @@
+"""Numbers and addresses that are handed out once: cluster IPs and node ports.
+
+What is taken is what the stored services say, plus what is reserved by writes under way, so nothing has to be repaired
+after a crash and nothing is handed out twice by one server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from random import Random
+
+#: Random places that are tried before the range is walked through.
+_TRIES = 16
+
+
+class Taken(Exception):
+    """The value that was asked for belongs to somebody else."""
+
+
+class OutOfRange(Exception):
+    """The value that was asked for is not one of the range."""
+
+
+class Exhausted(Exception):
+    """Nothing is left."""
+
+
+class NumberRange:
+    """Integers from `low` to `high`, both included. `used` gives those that stored objects hold."""
+
+    def __init__(self, low: int, high: int, used: Callable[[], Iterable[int]], random: Random) -> None:
+        self.low = low
+        self.high = high
+        self._used = used
+        self._random = random
+        self._reserved: set[int] = set()
+
+    def take(self, value: int) -> None:
+        """Reserve one value. Raises Taken, OutOfRange."""
+        if not self.low <= value <= self.high:
+            raise OutOfRange(value)
+        if value in self._reserved or value in set(self._used()):
+            raise Taken(value)
+        self._reserved.add(value)
+
+    def take_any(self) -> int:
+        """Reserve some free value. Raises Exhausted."""
+        used = self._reserved.union(self._used())
+        size = self.high - self.low + 1
+        if size <= 0 or len(used) >= size:
+            raise Exhausted
+        for _ in range(_TRIES):
+            value = self.low + self._random.randrange(size)
+            if value not in used:
+                self._reserved.add(value)
+                return value
+        for value in range(self.low, self.high + 1):
+            if value not in used:
+                self._reserved.add(value)
+                return value
+        raise Exhausted
+
+    def settle(self, value: int) -> None:
+        """The write is over: from now on the stored objects alone say whether the value is taken."""
+        self._reserved.discard(value)
+
+
+class AddressRange:
+    """The usable addresses of a network: without the network's own, and without the broadcast address of IPv4."""
+
+    def __init__(
+        self, network: IPv4Network | IPv6Network, used: Callable[[], Iterable[str]], random: Random
+    ) -> None:
+        self.network = network
+        first = int(network.network_address)
+        last = int(network.broadcast_address)
+        # A few billion candidates of an IPv6 range are enough for anybody and keep numbers small.
+        last = min(last - (1 if network.version == 4 else 0), first + (1 << 20))
+        self._numbers = NumberRange(first + 1, last, lambda: self._as_numbers(used()), random)
+
+    def _as_numbers(self, used: Iterable[str]) -> Iterable[int]:
+        for text in used:
+            try:
+                address = ip_address(text)
+            except ValueError:
+                continue
+            if address in self.network:
+                yield int(address)
+
+    @property
+    def first(self) -> str:
+        """The first usable address: the API's own service has it."""
+        return str(self._address(self._numbers.low))
+
+    def _address(self, number: int) -> IPv4Address | IPv6Address:
+        return IPv4Address(number) if self.network.version == 4 else IPv6Address(number)
+
+    def take(self, address: str) -> None:
+        """Reserve one address. Raises Taken, OutOfRange."""
+        parsed = ip_address(address)
+        if parsed not in self.network:
+            raise OutOfRange(address)
+        self._numbers.take(int(parsed))
+
+    def take_any(self) -> str:
+        """Reserve some free address. Raises Exhausted."""
+        return str(self._address(self._numbers.take_any()))
+
+    def settle(self, address: str) -> None:
+        self._numbers.settle(int(ip_address(address)))

@@ -1,0 +1,73 @@
+"""`Registry`: reads and writes of every resource, the entrance to this package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from zope.interface import implementer
+
+from orchd import errors
+from orchd.cache.interfaces import Entry, ICache, Page
+from orchd.kinds.catalog import Resource
+from orchd.kinds.objects.listing import ListOptions, Selection, selection, validate_options
+from orchd.server.registry import objectmeta, reads
+from orchd.server.registry.access import Access, path_of
+from orchd.server.registry.deletion import Deleter
+from orchd.server.registry.interfaces import Admit, Context, Deleted, IRegistry, IStrategy, Object, Transform
+from orchd.server.registry.strategies.table import Strategies
+from orchd.server.registry.writing import Writer
+
+
+@implementer(IRegistry)
+class Registry:
+    """One server's objects. Admission comes as two callables, so that this package knows none of it."""
+
+    def __init__(
+        self, access: Access, strategies: Strategies, naming: objectmeta.Naming, *, mutate: Admit, validate: Admit
+    ) -> None:
+        self.access = access
+        self.strategies = strategies
+        self.naming = naming
+        self.mutate = mutate
+        self.validate = validate
+        self._writer = Writer(access, strategies, naming, mutate=mutate, validate=validate)
+        self._deleter = Deleter(access, strategies, mutate=mutate, validate=validate)
+
+    async def get(self, resource: Resource, namespace: str, name: str, *, resource_version: str = "") -> Entry:
+        path = path_of(resource, namespace, name)
+        entry = await reads.read_entry(self.access.cache(resource), path, resource_version)
+        if entry is None:
+            raise errors.not_found(resource.group, resource.plural, name)
+        return entry
+
+    async def list(
+        self, resource: Resource, namespace: str, options: ListOptions
+    ) -> tuple[Page, str, Selection]:
+        validate_options(self.access.dialect, options)
+        chosen = selection(resource, options.label_selector, options.field_selector)
+        prefix = f"{namespace}/" if namespace and resource.namespaced else ""
+        page, token = await reads.read_page(
+            self.access.dialect, self.access.cache(resource), prefix, chosen, options
+        )
+        return page, token, chosen
+
+    def cache(self, resource: Resource) -> ICache:
+        return self.access.cache(resource)
+
+    def strategy(self, resource: Resource) -> IStrategy:
+        return self.strategies(resource)
+
+    def shown(self, resource: Resource, namespace: str, obj: Object) -> Entry:
+        return self.access.unsaved(resource, path_of(resource, namespace, obj["metadata"].get("name", "")), obj)
+
+    async def create(self, context: Context, obj: Object) -> Entry:
+        return await self._writer.create(context, obj)
+
+    async def update(
+        self, context: Context, name: str, transform: Transform, *, create: bool = False
+    ) -> tuple[Entry, bool]:
+        return await self._writer.update(context, name, transform, create=create)
+
+    async def delete(self, context: Context, name: str, *, options: Mapping[str, Any]) -> Deleted:
+        return await self._deleter.delete(context, name, options=options)

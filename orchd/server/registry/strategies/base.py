@@ -1,0 +1,123 @@
+"""The strategy of a kind that differs in nothing but facts, and the base of those that do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from zope.interface import implementer
+
+from orchd.errors import Cause
+from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.ir import Type
+from orchd.kinds.objects import shape
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate import dispatch as validation
+from orchd.server.registry.interfaces import Context, IStrategy, Object
+from orchd.server.registry.strategies import facts
+
+
+def nothing_taken() -> None:
+    """The end of a write that took nothing from a range."""
+
+
+@implementer(IStrategy)
+class Strategy:
+    """Facts by plural, and the rules that hold for every kind with a status."""
+
+    grace = False
+
+    def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
+        """`resource` is any served version; objects are in its storage version."""
+        plural = resource.plural
+        self.resource = resource
+        self.settings = settings
+        self.type: Type = catalog.storage_type(resource)
+        self.creates_on_update = plural in facts.CREATES_ON_UPDATE
+        self.unconditional_update = plural not in facts.GUARDED
+        self.returns_deleted = plural in facts.RETURNS_DELETED
+        self.propagation = "" if plural in facts.UNCOLLECTED else "Background"
+        if resource.api_version in facts.ORPHANS.get(plural, ()):
+            self.propagation = "Orphan"
+        self.has_status = "status" in resource.subresources and "status" in self.type.fields
+        self._generation = facts.GENERATION.get(plural)
+        self._empty_status: Any = None
+
+    # -- create
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        if self.has_status and self.resource.plural not in facts.KEEPS_STATUS:
+            obj = self.with_status(obj, self.empty_status())
+        if self._generation is not None:
+            obj = {**obj, "metadata": {**obj["metadata"], "generation": 1}}
+        return obj
+
+    def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:
+        return validation.validate_create(obj, self.resource, self.settings)
+
+    def empty_status(self) -> Any:
+        """The status of an object that has none yet, in canonical form; None where the kind leaves it out."""
+        if self._empty_status is None:
+            self._empty_status = shape.empty(self.type.fields["status"].type)
+        return self._empty_status
+
+    def with_status(self, obj: Object, status: Any) -> Object:
+        """`obj` with another status; an empty one is left out where the kind's table says so."""
+        if not status and self.type.fields["status"].omit and self.type.fields["status"].ptr:
+            return {k: v for k, v in obj.items() if k != "status"}
+        return {**obj, "status": status}
+
+    # -- update
+
+    def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
+        if context.subresource == "status":
+            return self.status_update(obj, old)
+        if self.has_status:
+            obj = {k: v for k, v in obj.items() if k != "status"}
+            if "status" in old:
+                obj["status"] = old["status"]
+        return self.raise_generation(obj, old)
+
+    def status_update(self, obj: Object, old: Object) -> Object:
+        """A change through the status endpoint: the rest stays as it was, but for metadata that clients may touch."""
+        kept = {k: v for k, v in old.items() if k not in ("metadata", "status")}
+        kept["metadata"] = obj["metadata"]
+        if "status" in obj:
+            kept["status"] = obj["status"]
+        return kept
+
+    def raise_generation(self, obj: Object, old: Object) -> Object:
+        """Add one to metadata.generation if what counts for it changed."""
+        if not self._generation or all(obj.get(m) == old.get(m) for m in self._generation):
+            return obj
+        generation = (old["metadata"].get("generation") or 0) + 1
+        return {**obj, "metadata": {**obj["metadata"], "generation": generation}}
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
+        return validation.validate_update(obj, old, self.resource, self.settings, subresource=context.subresource)
+
+    def warnings(self, context: Context, obj: Object) -> Sequence[str]:
+        return validation.warnings(obj, self.resource, self.settings)
+
+    async def allocate(self, context: Context, obj: Object, old: Object | None) -> tuple[Object, Callable[[], None]]:
+        return obj, nothing_taken
+
+    def ttl(self, obj: Object) -> int | None:
+        return None
+
+    # -- delete
+
+    def gone_after_update(self, context: Context, obj: Object, old: Object) -> bool:
+        metadata, before = obj["metadata"], old["metadata"]
+        if metadata.get("finalizers") or self.holds(obj):
+            return False
+        return bool(before.get("deletionTimestamp")) and before.get("deletionGracePeriodSeconds") == 0
+
+    def holds(self, obj: Object) -> bool:
+        return False
+
+    def marked(self, context: Context, obj: Object) -> Object:
+        return obj
+
+    def deletion_grace(self, obj: Object, options: Mapping[str, Any]) -> int:
+        return 0

@@ -1,0 +1,42 @@
+"""Namespaces: their own finalizers, phases, and deletion that waits until they are empty."""
+
+from __future__ import annotations
+
+from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.strategies.base import Strategy
+
+
+class NamespaceStrategy(Strategy):
+    """A namespace goes when neither metadata.finalizers nor spec.finalizers hold it."""
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        own = self.settings.dialect("{long}")
+        spec = dict(obj.get("spec") or {})
+        finalizers = list(spec.get("finalizers") or ())
+        if own not in finalizers:
+            finalizers.append(own)
+        spec["finalizers"] = finalizers
+        return {**obj, "spec": spec, "status": {"phase": "Active"}}
+
+    def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
+        if context.subresource == "finalize":
+            spec = {**(obj.get("spec") or {})}
+            return {**obj, "spec": spec, "status": old.get("status") or {}}
+        if context.subresource == "status":
+            return self.status_update(obj, old)
+        spec = {**(obj.get("spec") or {}), "finalizers": (old.get("spec") or {}).get("finalizers") or []}
+        if not spec["finalizers"]:
+            del spec["finalizers"]
+        return {**obj, "spec": spec, "status": old.get("status") or {}}
+
+    def holds(self, obj: Object) -> bool:
+        return bool((obj.get("spec") or {}).get("finalizers"))
+
+    def marked(self, context: Context, obj: Object) -> Object:
+        metadata = {k: v for k, v in obj["metadata"].items() if k != "deletionGracePeriodSeconds"}
+        return {**obj, "metadata": metadata, "status": {**(obj.get("status") or {}), "phase": "Terminating"}}
+
+    def gone_after_update(self, context: Context, obj: Object, old: Object) -> bool:
+        if obj["metadata"].get("finalizers") or self.holds(obj):
+            return False
+        return bool(old["metadata"].get("deletionTimestamp"))

@@ -1,0 +1,78 @@
+"""Pods: status and quality of service on create, graceful deletion, bindings and ephemeral containers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from orchd.kinds.objects import scalars
+from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.strategies.base import Strategy
+
+_COUNTED = ("cpu", "memory")
+
+
+def qos_class(spec: Mapping[str, Any]) -> str:
+    """Guaranteed, Burstable or BestEffort (specification, "Quality of Service")."""
+    requests: dict[str, Fraction] = {}
+    limits: dict[str, Fraction] = {}
+    guaranteed = True
+    for container in [*spec.get("containers", ()), *spec.get("initContainers", ())]:
+        resources = container.get("resources") or {}
+        _add(requests, resources.get("requests"))
+        limited = _add(limits, resources.get("limits"))
+        if limited != set(_COUNTED):
+            guaranteed = False
+    if not requests and not limits:
+        return "BestEffort"
+    if guaranteed and all(limits.get(k) == v for k, v in requests.items()) and len(requests) == len(limits):
+        return "Guaranteed"
+    return "Burstable"
+
+
+def _add(total: dict[str, Fraction], amounts: Mapping[str, Any] | None) -> set[str]:
+    found = set()
+    for name in _COUNTED:
+        value = scalars.quantity((amounts or {}).get(name, "0"))
+        if value > 0:
+            found.add(name)
+            total[name] = total.get(name, Fraction(0)) + value
+    return found
+
+
+class PodStrategy(Strategy):
+    """`grace`: a running pod is told to stop before it goes."""
+
+    grace = True
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        status = {"phase": "Pending", "qosClass": qos_class(obj.get("spec") or {})}
+        return {**obj, "status": status}
+
+    def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
+        if context.subresource == "binding":
+            return obj
+        if context.subresource == "ephemeralcontainers":
+            spec = {**old["spec"], "ephemeralContainers": obj["spec"].get("ephemeralContainers", [])}
+            if not spec["ephemeralContainers"]:
+                del spec["ephemeralContainers"]
+            return {**old, "spec": spec, "metadata": obj["metadata"]}
+        return super().prepare_update(context, obj, old)
+
+    def status_update(self, obj: Object, old: Object) -> Object:
+        metadata = dict(obj["metadata"])
+        owners = old["metadata"].get("ownerReferences")
+        if owners is None:
+            metadata.pop("ownerReferences", None)
+        else:
+            metadata["ownerReferences"] = owners
+        return super().status_update({**obj, "metadata": metadata}, old)
+
+    def deletion_grace(self, obj: Object, options: Mapping[str, Any]) -> int:
+        spec, status = obj.get("spec") or {}, obj.get("status") or {}
+        asked = options.get("gracePeriodSeconds")
+        period: int = spec.get("terminationGracePeriodSeconds") or 0 if asked is None else asked
+        if not spec.get("nodeName") or status.get("phase") in ("Failed", "Succeeded"):
+            return 0
+        return 1 if period < 0 else period

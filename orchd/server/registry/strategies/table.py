@@ -1,0 +1,58 @@
+"""Which strategy a resource has."""
+
+from __future__ import annotations
+
+from random import Random
+
+from orchd.kinds.catalog import Resource
+from orchd.server.registry.access import Access
+from orchd.server.registry.interfaces import IStrategy
+from orchd.server.registry.strategies import small
+from orchd.server.registry.strategies.base import Strategy
+from orchd.server.registry.strategies.namespaces import NamespaceStrategy
+from orchd.server.registry.strategies.pods import PodStrategy
+from orchd.server.registry.strategies.services import ServiceStrategy
+
+_BY_PLURAL: dict[str, type[Strategy]] = {
+    "certificatesigningrequests": small.SigningRequestStrategy,
+    "deployments": small.DeploymentStrategy,
+    "events": small.EventStrategy,
+    "jobs": small.JobStrategy,
+    "namespaces": NamespaceStrategy,
+    "persistentvolumeclaims": small.PhaseStrategy,
+    "persistentvolumes": small.PhaseStrategy,
+    "pods": PodStrategy,
+    "serviceaccounts": small.ServiceAccountStrategy,
+}
+
+
+class Strategies:
+    """Makes a strategy when a resource is first used and keeps it as long as the resource is served."""
+
+    def __init__(self, access: Access, *, random: Random, event_ttl: int = 3600) -> None:
+        self._access = access
+        self._random = random
+        self._event_ttl = event_ttl
+        self._made: dict[Resource, IStrategy] = {}
+
+    def __call__(self, resource: Resource) -> IStrategy:
+        strategy = self._made.get(resource)
+        if strategy is None:
+            strategy = self._made[resource] = self._make(resource)
+        return strategy
+
+    def forget(self, resource: Resource) -> None:
+        """The resource is not served any more."""
+        self._made.pop(resource, None)
+
+    def _make(self, resource: Resource) -> IStrategy:
+        catalog, settings = self._access.catalog(), self._access.settings
+        if resource.plural == "services" and not resource.group:
+            return ServiceStrategy(
+                resource, catalog, settings, cache=lambda: self._access.cache(resource), random=self._random
+            )
+        cls = Strategy if resource.custom else _BY_PLURAL.get(resource.plural, Strategy)
+        strategy = cls(resource, catalog, settings)
+        if isinstance(strategy, small.EventStrategy):
+            strategy.lifetime = self._event_ttl
+        return strategy

@@ -1,0 +1,210 @@
+"""The one write sequence for create and change (DESIGN 3).
+
+Current object, patch or replacement, mutating admission, defaults again, strategy (prepare, validate), validating
+admission on the result, compare-and-swap; a lost race repeats from the top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from orchd import errors
+from orchd.cache import stored
+from orchd.cache.interfaces import Entry
+from orchd.errors import ApiError, Cause
+from orchd.kinds.catalog import Resource
+from orchd.server.registry import objectmeta
+from orchd.server.registry.access import Access, path_of
+from orchd.server.registry.interfaces import Admit, Context, IStrategy, Object, Transform
+from orchd.store.interfaces import KeyExistsError, RevisionConflictError, StoreError, UnavailableError
+
+#: How often a write starts over because somebody else was faster, before the client is told.
+_ATTEMPTS = 100
+
+
+def refuse(resource: Resource, name: str, causes: Sequence[Cause]) -> None:
+    """Raise 422 when there is any cause."""
+    if causes:
+        raise errors.invalid(resource.group, resource.kind, name, causes)
+
+
+def store_failure(error: StoreError) -> ApiError:
+    """What a client is told when the store cannot take a write."""
+    if isinstance(error, UnavailableError):
+        return ApiError(500, "InternalError", f"the store cannot take writes: {error}", headers={"Retry-After": "1"})
+    return errors.internal(str(error))
+
+
+class Writer:
+    """Creates and changes objects of every kind."""
+
+    def __init__(
+        self, access: Access, strategies: Any, naming: objectmeta.Naming, *, mutate: Admit, validate: Admit
+    ) -> None:
+        """`strategies` maps a resource to its IStrategy (called)."""
+        self._access = access
+        self._strategy = strategies
+        self._naming = naming
+        self._mutate = mutate
+        self._validate = validate
+
+    async def create(self, context: Context, obj: Object) -> Entry:
+        """Store a new object given in the requested version, with shape, defaults and managed fields done."""
+        resource = context.resource
+        name_given = (obj.get("metadata") or {}).get("name", "")
+        version_given = (obj.get("metadata") or {}).get("resourceVersion")
+        obj = self._access.to_storage(resource, objectmeta.in_namespace(context, obj))
+        obj = await self._admitted(context, "CREATE", obj, None)
+        strategy: IStrategy = self._strategy(resource)
+        obj, settle = await strategy.allocate(context, obj, None)
+        try:
+            obj = strategy.prepare_create(context, objectmeta.for_create(context, obj, self._naming))
+            name = obj["metadata"].get("name", "")
+            refuse(resource, name, strategy.validate_create(context, obj))
+            for text in strategy.warnings(context, obj):
+                context.warn(text)
+            await self._validate(context, "CREATE", obj, None)
+            if version_given:
+                raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
+            return await self._store_new(context, strategy, name, obj, generated=not name_given)
+        finally:
+            settle()
+
+    async def _store_new(
+        self, context: Context, strategy: IStrategy, name: str, obj: Object, *, generated: bool
+    ) -> Entry:
+        resource = context.resource
+        path = path_of(resource, context.namespace, name)
+        if context.dry_run:
+            await self._must_be_free(resource, path, name)
+            return self._access.unsaved(resource, path, objectmeta.with_metadata(obj, resourceVersion=None))
+        try:
+            revision = await self._access.store.create(
+                self._access.key(resource, path), stored.encode(obj), ttl=strategy.ttl(obj)
+            )
+        except KeyExistsError:
+            if generated:
+                raise errors.generated_name_conflict(resource.group, resource.plural, name) from None
+            raise errors.already_exists(resource.group, resource.plural, name) from None
+        except StoreError as error:
+            raise store_failure(error) from error
+        return await self._written(resource, path, revision, obj)
+
+    async def _must_be_free(self, resource: Resource, path: str, name: str) -> None:
+        cache = self._access.cache(resource)
+        await cache.fresh()
+        if cache.get(path) is not None:
+            raise errors.already_exists(resource.group, resource.plural, name)
+
+    async def _written(self, resource: Resource, path: str, revision: int, obj: Object) -> Entry:
+        """The cache's entry for a write that is durable; if a later write overtook it, one of our own."""
+        entry = await self._access.cache(resource).applied(path, revision)
+        if entry is not None and entry.revision == revision:
+            return entry
+        return self._access.unsaved(resource, path, objectmeta.with_metadata(obj, resourceVersion=str(revision)))
+
+    async def _admitted(self, context: Context, operation: str, obj: Object, old: Object | None) -> Object:
+        """After mutating admission; what it changed gets its shape and defaults anew."""
+        admitted = await self._mutate(context, operation, obj, old)
+        assert admitted is not None
+        return obj if admitted is obj else self._access.settled(context.resource, admitted)
+
+    async def update(
+        self, context: Context, name: str, transform: Transform, *, create: bool = False
+    ) -> tuple[Entry, bool]:
+        """Change the object called `name`. `transform` gets it in the requested version and may be called again.
+
+        With `create` a missing object is made; the second value says whether that happened.
+        """
+        resource = context.resource
+        path = path_of(resource, context.namespace, name)
+        cache = self._access.cache(resource)
+        for _ in range(_ATTEMPTS):
+            await cache.fresh()
+            entry = cache.get(path)
+            try:
+                if entry is None:
+                    return await self._create_on_update(context, name, transform, create), True
+                return await self._change(context, name, path, entry, transform), False
+            except RevisionConflictError:
+                continue
+            except StoreError as error:
+                raise store_failure(error) from error
+        raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED)
+
+    async def _create_on_update(self, context: Context, name: str, transform: Transform, create: bool) -> Entry:
+        resource = context.resource
+        if not create:
+            raise errors.not_found(resource.group, resource.plural, name)
+        obj = await transform(None)
+        metadata = obj.get("metadata") or {}
+        if metadata.get("uid"):
+            raise precondition_failed(self._access, resource, context.namespace, name, metadata["uid"], "")
+        return await self.create(context, objectmeta.with_metadata(obj, resourceVersion=None, name=name))
+
+    async def _change(self, context: Context, name: str, path: str, entry: Entry, transform: Transform) -> Entry:
+        resource = context.resource
+        strategy: IStrategy = self._strategy(resource)
+        old = self._access.decode(entry)
+        obj = await transform(self._access.to_version(resource, old))
+        self._check_guard(context, strategy, name, obj, old)
+        obj = self._access.to_storage(resource, obj)
+        obj = await self._admitted(context, "UPDATE", obj, old)
+        obj, settle = await strategy.allocate(context, obj, old)
+        try:
+            obj = strategy.prepare_update(context, objectmeta.for_update(context, obj, old), old)
+            obj = objectmeta.with_metadata(obj, resourceVersion=old["metadata"]["resourceVersion"])
+            refuse(resource, name, strategy.validate_update(context, obj, old))
+            for text in strategy.warnings(context, obj):
+                context.warn(text)
+            await self._validate(context, "UPDATE", obj, old)
+            return await self._store_change(context, strategy, path, entry, obj, old)
+        finally:
+            settle()
+
+    async def _store_change(
+        self, context: Context, strategy: IStrategy, path: str, entry: Entry, obj: Object, old: Object
+    ) -> Entry:
+        resource = context.resource
+        key = self._access.key(resource, path)
+        if strategy.gone_after_update(context, obj, old):
+            if not context.dry_run:
+                await self._access.store.delete(key, expected=entry.revision)
+            return self._access.unsaved(resource, path, obj)
+        if obj == old:
+            return entry
+        if context.dry_run:
+            return self._access.unsaved(resource, path, obj)
+        revision = await self._access.store.update(
+            key, stored.encode(obj), expected=entry.revision, ttl=strategy.ttl(obj)
+        )
+        return await self._written(resource, path, revision, obj)
+
+    def _check_guard(self, context: Context, strategy: IStrategy, name: str, obj: Object, old: Object) -> None:
+        """uid and resourceVersion that came with the object must be those of the current one."""
+        resource = context.resource
+        metadata, before = obj.get("metadata") or {}, old["metadata"]
+        uid = metadata.get("uid")
+        if uid and uid != before.get("uid"):
+            raise precondition_failed(self._access, resource, context.namespace, name, uid, before.get("uid", ""))
+        version = metadata.get("resourceVersion") or ""
+        if version in ("", "0"):
+            if not strategy.unconditional_update:
+                message = "Invalid value: 0x0: must be specified for an update"
+                cause = Cause("FieldValueInvalid", message, "metadata.resourceVersion")
+                raise errors.invalid(resource.group, resource.plural, name, [cause])
+        elif version != before["resourceVersion"]:
+            raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED)
+
+
+def precondition_failed(
+    access: Access, resource: Resource, namespace: str, name: str, wanted: str, found: str
+) -> ApiError:
+    """409 for a uid that is not the object's."""
+    key = f"/registry/{resource.key}/{path_of(resource, namespace, name)}"
+    why = (
+        f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
+        f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+    )
+    return errors.conflict(resource.group, resource.plural, name, why)
