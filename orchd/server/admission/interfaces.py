@@ -79,6 +79,10 @@ class PluginContext:
     configuration: Mapping[str, Any] | None = None
     #: Seconds since the epoch.
     clock: Callable[[], float]
+    #: An IReactorTime for bounded waits (informers that are not synced yet); None refuses at once instead.
+    reactor: Any = None
+    #: Random characters that are fit for the end of a name.
+    random_suffix: Callable[[int], str] = field(default=lambda length: "x" * length)
 
 
 class IAdmissionPluginFactory(Interface):

@@ -1,0 +1,152 @@
+"""What built-in plugins share: what they are asked about, waiting for informers, and building changed objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar
+
+from twisted.internet.defer import Deferred, TimeoutError
+
+from orchd import errors
+from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.errors import ApiError, Cause
+from orchd.kinds.catalog import Resource
+from orchd.server.admission.interfaces import CREATE, UPDATE, PluginContext, Review
+
+#: Seconds that a request waits for a plugin's informers.
+SYNC_TIMEOUT = 10.0
+NOT_READY = "not yet ready to handle request"
+
+
+class Plugin:
+    """Base of the built-in plugins.
+
+    `operations` are those it handles; `resources` are templates ``plural.group`` or ``plural/subresource.group`` (the core
+    group has no dot) outside of which it is not asked, None for all. `informers` names what it reads.
+    """
+
+    name: ClassVar[str] = ""
+    help: ClassVar[str] = ""
+    operations: ClassVar[tuple[str, ...]] = (CREATE, UPDATE)
+    resources: ClassVar[tuple[str, ...] | None] = None
+    informers: ClassVar[tuple[tuple[str, str, str], ...]] = ()
+
+    def __init__(self, context: PluginContext) -> None:
+        self.context = context
+        self.dialect = context.dialect
+        self._read = [
+            context.informers.informer(ResourceRef(context.dialect(group), version, plural))
+            for group, version, plural in self.informers
+        ]
+        self._about = None if self.resources is None else {_split(context.dialect(r)) for r in self.resources}
+        self.setup()
+
+    def setup(self) -> None:
+        """Called at the end of construction, for a plugin's own state."""
+
+    def handles(self, operation: str) -> bool:
+        return operation in self.operations
+
+    def interested(self, resource: Resource, subresource: str) -> bool:
+        """Asked once per resource and subresource by the chain."""
+        if self._about is None:
+            return True
+        path = f"{resource.plural}/{subresource}" if subresource else resource.plural
+        return (resource.group, path) in self._about
+
+    def informer(self, position: int) -> IInformer:
+        """The informer at a position of `informers`."""
+        return self._read[position]
+
+    async def wait_ready(self, review: Review) -> None:
+        """Wait until every informer has its first list. Raises ApiError 403 after a while."""
+        for informer in self._read:
+            if not informer.synced:
+                await self._wait(informer, review)
+
+    async def _wait(self, informer: IInformer, review: Review) -> None:
+        if self.context.reactor is None:
+            raise refuse(review, NOT_READY)
+        waiting = Deferred.fromCoroutine(informer.wait_synced())
+        waiting.addTimeout(SYNC_TIMEOUT, self.context.reactor)
+        try:
+            await waiting
+        except TimeoutError as error:
+            raise refuse(review, NOT_READY) from error
+
+
+def _split(text: str) -> tuple[str, str]:
+    path, _, group = text.partition(".")
+    return group, path
+
+
+def name_of(review: Review) -> str:
+    """The name as refusals show it: of the request, else of the object, else what it will be generated from."""
+    if review.name:
+        return review.name
+    meta = (review.object or {}).get("metadata") or {}
+    name: str = meta.get("name") or meta.get("generateName") or "Unknown"
+    return name
+
+
+def refuse(review: Review, why: str, causes: Iterable[Cause] = ()) -> ApiError:
+    """The 403 of a plugin: ``pods "a" is forbidden: WHY``."""
+    error = errors.forbidden(review.resource.group, review.resource.plural, name_of(review), why)
+    listed = [c.as_json() for c in causes]
+    if listed and error.details is not None:
+        error.details["causes"] = listed
+    return error
+
+
+def refuse_all(review: Review, reasons: list[str]) -> ApiError:
+    """A refusal for one or several reasons; several are bracketed."""
+    return refuse(review, reasons[0] if len(reasons) == 1 else f"[{', '.join(reasons)}]")
+
+
+def metadata(obj: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    return (obj or {}).get("metadata") or {}
+
+
+def annotations_of(obj: Mapping[str, Any] | None) -> Mapping[str, str]:
+    return metadata(obj).get("annotations") or {}
+
+
+def labels_of(obj: Mapping[str, Any] | None) -> Mapping[str, str]:
+    return metadata(obj).get("labels") or {}
+
+
+def spec(obj: Mapping[str, Any] | None) -> dict[str, Any]:
+    return (obj or {}).get("spec") or {}
+
+
+def with_metadata(obj: Object, **changes: Any) -> Object:
+    """A copy of the spine of `obj` with these members of metadata."""
+    return {**obj, "metadata": {**metadata(obj), **changes}}
+
+
+def with_spec(obj: Object, **changes: Any) -> Object:
+    """A copy of the spine of `obj` with these members of spec."""
+    return {**obj, "spec": {**spec(obj), **changes}}
+
+
+def is_true(text: str | None) -> bool:
+    """The words that annotations use for true."""
+    return text in ("1", "t", "T", "TRUE", "true", "True")
+
+
+#: The lists of containers in a pod's spec.
+CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
+
+
+def map_containers(
+    pod: Object, change: Callable[[Object], Object], lists: Iterable[str] = ("initContainers", "containers")
+) -> Object:
+    """A pod with `change` applied to its containers; the same object when nothing changed."""
+    changed: dict[str, Any] = {}
+    for key in lists:
+        old = spec(pod).get(key)
+        if old:
+            new = [change(c) for c in old]
+            if any(a is not b for a, b in zip(new, old, strict=True)):
+                changed[key] = new
+    return with_spec(pod, **changed) if changed else pod

@@ -1,0 +1,167 @@
+"""LimitRanger: containers get the default requests and limits of their namespace, and stay within its bounds.
+
+Messages are the reference's; quantities in them are shown as they were written, canonically.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from zope.interface import implementer
+
+from orchd.client.interfaces import Object
+from orchd.kinds.objects.scalars import Quantity
+from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review
+from orchd.server.admission.plugin import Plugin, annotations_of, metadata, refuse_all, spec, with_metadata, with_spec
+
+Amounts = Mapping[str, Quantity]
+
+
+def amounts(values: Mapping[str, Any] | None) -> dict[str, Quantity]:
+    """A ResourceList as quantities."""
+    return {k: Quantity.parse(v) for k, v in (values or {}).items()}
+
+
+@implementer(IMutatingPlugin, IValidatingPlugin)
+class LimitRanger(Plugin):
+    name = "LimitRanger"
+    help = "Applies the limit ranges of a namespace to its pods and persistent volume claims."
+    operations = (CREATE, UPDATE)
+    resources = ("pods", "persistentvolumeclaims")
+    informers = (("", "v1", "limitranges"),)
+
+    def setup(self) -> None:
+        self._annotation = self.dialect("{long}.io/limit-ranger")
+
+    async def _limits(self, review: Review) -> list[Object]:
+        """The LimitRangeItems that apply. Containers cannot change, so an update of a pod has none."""
+        if review.resource.plural == "pods" and review.operation == UPDATE:
+            return []
+        if metadata(review.object).get("deletionTimestamp"):
+            return []
+        await self.wait_ready(review)
+        return [item for r in self.informer(0).list(review.namespace) for item in spec(r).get("limits") or ()]
+
+    async def admit(self, review: Review) -> None:
+        pod = review.object
+        if pod is None or review.resource.plural != "pods":
+            return
+        for item in await self._limits(review):
+            if item.get("type") == "Container":
+                pod = self._with_defaults(pod, item)
+        review.object = pod
+
+    def _with_defaults(self, pod: Object, item: Object) -> Object:
+        notes: list[str] = []
+        changes = {}
+        for key, word in (("containers", "container"), ("initContainers", "init container")):
+            containers = spec(pod).get(key)
+            if containers:
+                changes[key] = [_defaulted(c, item, word, notes) for c in containers]
+        if not notes:
+            return pod
+        held = {**annotations_of(pod), self._annotation: "LimitRanger plugin set: " + "; ".join(notes)}
+        return with_metadata(with_spec(pod, **changes), annotations=held)
+
+    async def validate(self, review: Review) -> None:
+        obj = review.object
+        if obj is None:
+            return
+        problems: list[str] = []
+        for item in await self._limits(review):
+            kind = item.get("type")
+            if review.resource.plural == "persistentvolumeclaims":
+                if kind == "PersistentVolumeClaim":
+                    problems.extend(_check_claim(item, obj))
+            elif kind == "Container":
+                for container in spec(obj).get("containers") or ():
+                    resources = container.get("resources") or {}
+                    problems.extend(_check(item, amounts(resources.get("requests")), amounts(resources.get("limits"))))
+            elif kind == "Pod":
+                problems.extend(_check(item, _pod_total(obj, "requests"), _pod_total(obj, "limits")))
+        if problems:
+            raise refuse_all(review, problems)
+
+
+def _defaulted(container: Object, item: Object, word: str, notes: list[str]) -> Object:
+    resources = dict(container.get("resources") or {})
+    for key, source in (("requests", "defaultRequest"), ("limits", "default")):
+        held = resources.get(key) or {}
+        missing = {k: v for k, v in (item.get(source) or {}).items() if k not in held}
+        if missing:
+            resources[key] = {**held, **missing}
+            notes.append(f"{', '.join(sorted(missing))} {key[:-1]} for {word} {container.get('name', '')}")
+    return {**container, "resources": resources}
+
+
+def _pod_total(pod: Object, key: str) -> dict[str, Quantity]:
+    """What a pod needs: its containers together, or its hungriest init container."""
+    total: dict[str, Quantity] = {}
+    for container in spec(pod).get("containers") or ():
+        for name, value in amounts((container.get("resources") or {}).get(key)).items():
+            total[name] = total[name] + value if name in total else value
+    for container in spec(pod).get("initContainers") or ():
+        for name, value in amounts((container.get("resources") or {}).get(key)).items():
+            if name not in total or value > total[name]:
+                total[name] = value
+    return total
+
+
+def _check_claim(item: Object, claim: Object) -> Iterable[str]:
+    requests = amounts((spec(claim).get("resources") or {}).get("requests"))
+    for name, bound in sorted(amounts(item.get("min")).items()):
+        yield from _minimum("PersistentVolumeClaim", name, bound, requests.get(name), None)
+    for name, bound in sorted(amounts(item.get("max")).items()):
+        head = f"maximum {name} usage per PersistentVolumeClaim is {bound}"
+        request = requests.get(name)
+        if request is None:
+            yield f"{head}.  No request is specified"
+        elif request > bound:
+            yield f"{head}, but request is {request}"
+
+
+def _check(item: Object, requests: Amounts, limits: Amounts) -> Iterable[str]:
+    kind = item["type"]
+    for name, bound in sorted(amounts(item.get("min")).items()):
+        yield from _minimum(kind, name, bound, requests.get(name), limits.get(name))
+    for name, bound in sorted(amounts(item.get("max")).items()):
+        yield from _maximum(kind, name, bound, requests.get(name), limits.get(name))
+    for name, bound in sorted(amounts(item.get("maxLimitRequestRatio")).items()):
+        yield from _ratio(kind, name, bound, requests.get(name), limits.get(name))
+
+
+def _minimum(
+    kind: str, name: str, bound: Quantity, request: Quantity | None, limit: Quantity | None
+) -> Iterable[str]:
+    head = f"minimum {name} usage per {kind} is {bound}"
+    if request is None:
+        yield f"{head}.  No request is specified"
+    elif request < bound:
+        yield f"{head}, but request is {request}"
+    elif limit is not None and limit < bound:
+        yield f"{head}, but limit is {limit}"
+
+
+def _maximum(
+    kind: str, name: str, bound: Quantity, request: Quantity | None, limit: Quantity | None
+) -> Iterable[str]:
+    head = f"maximum {name} usage per {kind} is {bound}"
+    if limit is None:
+        yield f"{head}.  No limit is specified"
+    elif limit > bound:
+        yield f"{head}, but limit is {limit}"
+    elif request is not None and request > bound:
+        yield f"{head}, but request is {request}"
+
+
+def _ratio(
+    kind: str, name: str, bound: Quantity, request: Quantity | None, limit: Quantity | None
+) -> Iterable[str]:
+    head = f"{name} max limit to request ratio per {kind} is {bound}"
+    if request is None or not request.nano:
+        yield f"{head}, but no request is specified or request is 0"
+    elif limit is None or not limit.nano:
+        yield f"{head}, but no limit is specified or limit is 0"
+    elif limit.nano * 10**9 > bound.nano * request.nano:
+        yield f"{head}, but provided ratio is {limit.nano / request.nano:f}"

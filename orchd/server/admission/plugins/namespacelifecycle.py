@@ -1,0 +1,92 @@
+"""NamespaceLifecycle: nothing is made in a namespace that is missing or on its way out; some may not be deleted."""
+
+from __future__ import annotations
+
+from zope.interface import implementer
+
+from orchd import errors
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.errors import ApiError, Cause
+from orchd.kinds.catalog import Resource
+from orchd.server.admission.interfaces import CREATE, DELETE, UPDATE, IMutatingPlugin, Review
+from orchd.server.admission.plugin import Plugin, refuse
+
+NAMESPACES = ResourceRef("", "v1", "namespaces")
+#: Seconds for which a namespace that was asked to go is looked up in the store as long as the informer calls it active.
+_LIVE_SECONDS = 30.0
+_LIVE_CAPACITY = 100
+
+
+@implementer(IMutatingPlugin)
+class NamespaceLifecycle(Plugin):
+    name = "NamespaceLifecycle"
+    help = "Refuses writes into namespaces that do not exist or are terminating, and deletes of the system's namespaces."
+    operations = (CREATE, UPDATE, DELETE)
+    informers = (("", "v1", "namespaces"),)
+
+    def setup(self) -> None:
+        self._immortal = frozenset(("default", self.dialect.system_namespace, self.dialect("{short}-public")))
+        self._reviews = self.dialect("authorization.{abbr}.io")
+        self._going: dict[str, float] = {}
+
+    def interested(self, resource: Resource, subresource: str) -> bool:
+        if resource.group == "" and resource.plural == "namespaces":
+            return True
+        return resource.namespaced and not (
+            resource.group == self._reviews and resource.plural == "localsubjectaccessreviews"
+        )
+
+    async def admit(self, review: Review) -> None:
+        resource = review.resource
+        if resource.plural == "namespaces" and resource.group == "":
+            if review.operation == DELETE:
+                self._delete(review)
+            return
+        if review.operation == DELETE:
+            return
+        await self.wait_ready(review)
+        namespace = self.informer(0).get("", review.namespace)
+        if namespace is None or self._must_ask(review.namespace, namespace):
+            namespace = await self._live(review.namespace)
+        if review.operation == CREATE and _phase(namespace) == "Terminating":
+            raise refuse(
+                review,
+                f"unable to create new content in namespace {review.namespace} because it is being terminated",
+                [
+                    Cause(
+                        "NamespaceTerminating",
+                        f"namespace {review.namespace} is being terminated",
+                        "metadata.namespace",
+                    )
+                ],
+            )
+
+    def _delete(self, review: Review) -> None:
+        if review.name in self._immortal:
+            raise errors.forbidden("", "namespaces", review.name, "this namespace may not be deleted")
+        if len(self._going) >= _LIVE_CAPACITY:
+            self._going.pop(next(iter(self._going)))
+        self._going[review.name] = self.context.clock() + _LIVE_SECONDS
+
+    def _must_ask(self, name: str, namespace: Object) -> bool:
+        until = self._going.get(name)
+        if until is None:
+            return False
+        if until < self.context.clock():
+            del self._going[name]
+            return False
+        return _phase(namespace) == "Active"
+
+    async def _live(self, name: str) -> Object:
+        try:
+            found: Object = await self.context.client.get(NAMESPACES, "", name)
+        except ApiError as error:
+            if error.code == 404:
+                raise errors.not_found("", "namespaces", name) from error
+            raise
+        return found
+
+
+def _phase(namespace: Object) -> str:
+    phase: str = (namespace.get("status") or {}).get("phase", "")
+    return phase

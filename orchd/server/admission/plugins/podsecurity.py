@@ -1,0 +1,286 @@
+"""PodSecurity: the Pod Security Standards per namespace, chosen by labels: enforced, audited, warned about.
+
+Enforcement is about pods alone; objects that hold a pod template get warnings and audit annotations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from zope.interface import implementer
+
+from orchd import errors
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.errors import ApiError, Cause
+from orchd.server.admission.interfaces import CREATE, UPDATE, IValidatingPlugin, PluginContext, Review
+from orchd.server.admission.plugin import Plugin, annotations_of, labels_of, metadata, refuse, spec
+from orchd.server.admission.plugins.podsecuritychecks import (
+    LATEST,
+    LEVELS,
+    PRIVILEGED,
+    RESTRICTED,
+    Violation,
+    evaluate,
+)
+
+NAMESPACES = ResourceRef("", "v1", "namespaces")
+_MODES = ("enforce", "audit", "warn")
+#: How many pods of a namespace are looked at when its enforced level changes.
+_MAX_PODS = 3000
+#: Resources that hold a pod template: path to it.
+_TEMPLATES: dict[tuple[str, str], tuple[str, ...]] = {
+    ("", "replicationcontrollers"): ("spec", "template"),
+    ("", "podtemplates"): ("template",),
+    ("apps", "deployments"): ("spec", "template"),
+    ("apps", "replicasets"): ("spec", "template"),
+    ("apps", "statefulsets"): ("spec", "template"),
+    ("apps", "daemonsets"): ("spec", "template"),
+    ("batch", "jobs"): ("spec", "template"),
+    ("batch", "cronjobs"): ("spec", "jobTemplate", "spec", "template"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A level in a version; `version` as written (``latest``, ``v1.22``)."""
+
+    level: str
+    version: str = "latest"
+
+    def __str__(self) -> str:
+        return f"{self.level}:{self.version}"
+
+    @property
+    def minor(self) -> int:
+        return LATEST if self.version == "latest" else int(self.version[3:])
+
+
+def valid_version(text: str) -> bool:
+    """``latest`` or ``v1.N``."""
+    return text == "latest" or (text.startswith("v1.") and text[3:].isdecimal() and str(int(text[3:])) == text[3:])
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Defaults by mode, and who is exempt."""
+
+    defaults: Mapping[str, Policy]
+    users: frozenset[str] = frozenset()
+    runtime_classes: frozenset[str] = frozenset()
+    namespaces: frozenset[str] = frozenset()
+
+
+def read_configuration(section: Mapping[str, Any] | None) -> Configuration:
+    """The plugin's configuration. Raises ValueError naming the key that is wrong."""
+    section = section or {}
+    given = section.get("defaults") or {}
+    for key in given:
+        if key not in _MODES and key.removesuffix("-version") not in _MODES:
+            raise ValueError(f"PodSecurity: unknown key defaults.{key}")
+    defaults = {}
+    for mode in _MODES:
+        level, version = given.get(mode, PRIVILEGED), given.get(f"{mode}-version", "latest")
+        if level not in LEVELS:
+            raise ValueError(f"PodSecurity: defaults.{mode}: {level!r} must be one of {', '.join(LEVELS)}")
+        if not valid_version(version):
+            raise ValueError(f'PodSecurity: defaults.{mode}-version: {version!r} must be "latest" or "v1.x"')
+        defaults[mode] = Policy(level, version)
+    exempt = section.get("exemptions") or {}
+    for key in exempt:
+        if key not in ("usernames", "runtimeClasses", "namespaces"):
+            raise ValueError(f"PodSecurity: unknown key exemptions.{key}")
+    return Configuration(
+        defaults,
+        frozenset(exempt.get("usernames") or ()),
+        frozenset(exempt.get("runtimeClasses") or ()),
+        frozenset(exempt.get("namespaces") or ()),
+    )
+
+
+@implementer(IValidatingPlugin)
+class PodSecurity(Plugin):
+    name = "PodSecurity"
+    help = "Holds pods to the Pod Security Standard that the labels of their namespace ask for."
+    resources = (
+        "namespaces", "pods", "pods/ephemeralcontainers", "replicationcontrollers", "podtemplates", "deployments.apps",
+        "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch",
+    )
+    informers = (("", "v1", "namespaces"), ("", "v1", "pods"))
+
+    def __init__(self, context: PluginContext) -> None:
+        self._config = read_configuration(context.configuration)
+        super().__init__(context)
+
+    def setup(self) -> None:
+        self._prefix = self.dialect("pod-security.{long}.io/")
+        self._apparmor = self.dialect("container.apparmor.security.beta.{long}.io/")
+
+    def policies(self, labels: Mapping[str, str]) -> tuple[dict[str, Policy], list[Cause]]:
+        """The policies that labels ask for, and what is wrong with the labels. A wrong level fails closed."""
+        found: dict[str, Policy] = {}
+        wrong: list[Cause] = []
+        for mode in _MODES:
+            default = self._config.defaults[mode]
+            key = self._prefix + mode
+            level, version = labels.get(key), labels.get(f"{key}-version")
+            if level is not None and level not in LEVELS:
+                wrong.append(_invalid(key, level, f"must be one of {', '.join(LEVELS)}"))
+                level = PRIVILEGED if mode == "warn" else RESTRICTED
+            if version is not None and not valid_version(version):
+                wrong.append(_invalid(f"{key}-version", version, 'must be "latest" or "v1.x"'))
+                version = "latest"
+            if level is None:
+                level, version = default.level, version or default.version
+            found[mode] = Policy(level, version or "latest")
+        return found, wrong
+
+    async def validate(self, review: Review) -> None:
+        if review.object is None:
+            return
+        resource = review.resource
+        if resource.plural == "namespaces":
+            await self._namespace(review)
+        elif resource.plural == "pods":
+            if review.operation == CREATE or self._significant(review.object, review.old_object or {}):
+                await self._pod(review, review.object, enforce=True)
+        else:
+            pod: Any = review.object
+            for key in _TEMPLATES[(resource.group, resource.plural)]:
+                pod = (pod or {}).get(key)
+            if pod:
+                await self._pod(review, pod, enforce=False)
+
+    # --- pods
+
+    async def _pod(self, review: Review, pod: Object, *, enforce: bool) -> None:
+        if self._exempt(review, pod):
+            return
+        await self.wait_ready(review)
+        policies, _ = self.policies(labels_of(await self._labels(review)))
+        if all(policy.level == PRIVILEGED for policy in policies.values()):
+            if enforce:
+                review.annotate(self._prefix + "enforce-policy", str(policies["enforce"]))
+            return
+        known: dict[tuple[str, int], list[Violation]] = {}
+
+        def violations(policy: Policy) -> list[Violation]:
+            key = (policy.level, policy.minor)
+            if key not in known:
+                known[key] = evaluate(pod, *key, self.dialect)
+            return known[key]
+
+        if enforce:
+            policy = policies["enforce"]
+            review.annotate(self._prefix + "enforce-policy", str(policy))
+        refused = violations(policies["enforce"]) if enforce else []
+        if found := violations(policies["audit"]):
+            review.annotate(
+                self._prefix + "audit-violations", f'would violate PodSecurity "{policies["audit"]}": {_shown(found)}'
+            )
+        if refused:
+            raise refuse(review, f'violates PodSecurity "{policies["enforce"]}": {_shown(refused)}')
+        if found := violations(policies["warn"]):
+            review.warn(f'would violate PodSecurity "{policies["warn"]}": {_shown(found)}')
+
+    def _exempt(self, review: Review, pod: Object) -> bool:
+        for members, value, word in (
+            (self._config.namespaces, review.namespace, "namespace"),
+            (self._config.users, review.user.name, "user"),
+            (self._config.runtime_classes, spec(pod).get("runtimeClassName"), "runtimeClass"),
+        ):
+            if value in members:
+                review.annotate(self._prefix + "exempt", word)
+                return True
+        return False
+
+    async def _labels(self, review: Review) -> Object:
+        namespace = self.informer(0).get("", review.namespace)
+        if namespace is None:
+            try:
+                found: Object = await self.context.client.get(NAMESPACES, "", review.namespace)
+            except ApiError as error:
+                if error.code != 404:
+                    raise
+                raise refuse(review, f'failed to lookup namespace "{review.namespace}"') from error
+            return found
+        return namespace
+
+    def _significant(self, pod: Object, old: Object) -> bool:
+        """Could this update change what the standards say? Images and deadlines cannot."""
+
+        def relevant(obj: Object) -> Any:
+            body = spec(obj)
+            return (
+                body.get("securityContext") or {},
+                [
+                    (key, [(c.get("name"), c.get("securityContext")) for c in body.get(key) or ()])
+                    for key in ("initContainers", "containers", "ephemeralContainers")
+                ],
+                {k: v for k, v in annotations_of(obj).items() if k.startswith(self._apparmor)},
+            )
+
+        return bool(relevant(pod) != relevant(old))
+
+    # --- namespaces
+
+    async def _namespace(self, review: Review) -> None:
+        policies, wrong = self.policies(labels_of(review.object))
+        old, was_wrong = self.policies(labels_of(review.old_object))
+        if wrong and (review.operation == CREATE or not was_wrong):
+            raise errors.invalid("", "Namespace", review.name, wrong)
+        if review.operation != UPDATE or wrong or review.name in self._config.namespaces:
+            return
+        new, before = policies["enforce"], old["enforce"]
+        if new == before or new.level == PRIVILEGED:
+            return
+        if new.version == before.version and LEVELS.index(new.level) < LEVELS.index(before.level):
+            return
+        await self.wait_ready(review)
+        warnings = self._existing(review.name, new)
+        if warnings:
+            review.warn(
+                f'existing pods in namespace "{review.name}" violate the new PodSecurity enforce level "{new}"'
+            )
+            for text in warnings:
+                review.warn(text)
+
+    def _existing(self, namespace: str, policy: Policy) -> list[str]:
+        """A line for every sort of violation among the pods of a namespace, naming the first pod."""
+        found: dict[str, list[str]] = {}
+        owners: set[str] = set()
+        pods = sorted(self.informer(1).list(namespace), key=lambda p: p["metadata"]["name"])
+        for pod in pods[:_MAX_PODS]:
+            controllers = [o["uid"] for o in metadata(pod).get("ownerReferences") or () if o.get("controller")]
+            if controllers:
+                # Pods of one controller are alike.
+                if controllers[0] in owners:
+                    continue
+                owners.add(controllers[0])
+            if spec(pod).get("runtimeClassName") in self._config.runtime_classes:
+                continue
+            violations = evaluate(pod, policy.level, policy.minor, self.dialect)
+            if violations:
+                reasons = ", ".join(v.reason for v in violations)
+                found.setdefault(reasons, []).append(pod["metadata"]["name"])
+        lines = []
+        for reasons, names in found.items():
+            others = len(names) - 1
+            more = f" (and {others} other {'pod' if others == 1 else 'pods'})" if others else ""
+            lines.append(f"{names[0]}{more}: {reasons}")
+        lines.sort()
+        if len(pods) > _MAX_PODS:
+            lines.insert(
+                0,
+                f"new PodSecurity enforce level only checked against the first {_MAX_PODS} of {len(pods)} existing pods",
+            )
+        return lines
+
+
+def _shown(violations: list[Violation]) -> str:
+    return ", ".join(str(v) for v in violations)
+
+
+def _invalid(label: str, value: str, why: str) -> Cause:
+    return Cause("FieldValueInvalid", f'Invalid value: "{value}": {why}', f"metadata.labels[{label}]")

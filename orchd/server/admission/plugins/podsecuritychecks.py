@@ -1,0 +1,385 @@
+"""The Pod Security Standards as checks over a pod's metadata and spec. Pure functions; names and texts are recorded facts.
+
+A check has an id, the level to which it belongs, and the minor versions from which each of its forms applies. A restricted
+check may replace the baseline check about the same field. Checks run by level, then by id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from orchd.dialect import Dialect
+
+Pod = dict[str, Any]
+PRIVILEGED, BASELINE, RESTRICTED = "privileged", "baseline", "restricted"
+LEVELS = (PRIVILEGED, BASELINE, RESTRICTED)
+#: The newest minor version of the standards that is known; later ones mean this one.
+LATEST = 23
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """`reason` is short, `detail` names who violates it ("" when the reason says all)."""
+
+    reason: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.detail})" if self.detail else self.reason
+
+
+def _containers(pod: Pod) -> Iterator[Pod]:
+    spec = pod.get("spec") or {}
+    for key in ("initContainers", "containers", "ephemeralContainers"):
+        yield from spec.get(key) or ()
+
+
+def _context(obj: Pod) -> dict[str, Any]:
+    return obj.get("securityContext") or {}
+
+
+def _pod_context(pod: Pod) -> dict[str, Any]:
+    return _context(pod.get("spec") or {})
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f'"{n}"' for n in names)
+
+
+def _plural(one: str, many: str, count: int) -> str:
+    return one if count == 1 else many
+
+
+def _who(names: list[str]) -> str:
+    return f"{_plural('container', 'containers', len(names))} {_quoted(names)}"
+
+
+def _setters(pod_is_bad: bool, names: list[str]) -> str:
+    return " and ".join((["pod"] if pod_is_bad else []) + ([_who(names)] if names else []))
+
+
+# --- baseline -----------------------------------------------------------------------------------
+
+_DEFAULT_CAPABILITIES = frozenset(
+    (
+        "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP",
+        "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
+    )
+)
+_SELINUX_TYPES = ("", "container_t", "container_init_t", "container_kvm_t")
+_SYSCTLS = frozenset(
+    (
+        "kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_syncookies",
+        "net.ipv4.ping_group_range", "net.ipv4.ip_unprivileged_port_start",
+    )
+)
+
+
+def _app_armor(pod: Pod, dialect: Dialect) -> Violation | None:
+    prefix = dialect("container.apparmor.security.beta.{long}.io/")
+    annotations = (pod.get("metadata") or {}).get("annotations") or {}
+    bad = [
+        f'{key}="{value}"'
+        for key, value in sorted(annotations.items())
+        if key.startswith(prefix) and value not in ("", "runtime/default") and not value.startswith("localhost/")
+    ]
+    if not bad:
+        return None
+    reason = _plural("forbidden AppArmor profile", "forbidden AppArmor profiles", len(bad))
+    return Violation(reason, ", ".join(bad))
+
+
+def _added(pod: Pod, allowed: frozenset[str]) -> tuple[list[str], list[str]]:
+    """Containers that add capabilities beyond `allowed`, and those capabilities."""
+    names: list[str] = []
+    caps: set[str] = set()
+    for container in _containers(pod):
+        added = set((_context(container).get("capabilities") or {}).get("add") or ()) - allowed
+        if added:
+            names.append(container["name"])
+            caps |= added
+    return names, sorted(caps)
+
+
+def _capabilities_baseline(pod: Pod, dialect: Dialect) -> Violation | None:
+    names, caps = _added(pod, _DEFAULT_CAPABILITIES)
+    if not names:
+        return None
+    detail = f"{_who(names)} must not include {_quoted(caps)} in securityContext.capabilities.add"
+    return Violation("non-default capabilities", detail)
+
+
+def _host_namespaces(pod: Pod, dialect: Dialect) -> Violation | None:
+    spec = pod.get("spec") or {}
+    bad = [f"{key}=true" for key in ("hostNetwork", "hostPID", "hostIPC") if spec.get(key)]
+    return Violation("host namespaces", ", ".join(bad)) if bad else None
+
+
+def _volumes(pod: Pod) -> list[Pod]:
+    return (pod.get("spec") or {}).get("volumes") or []
+
+
+def _host_path(pod: Pod, dialect: Dialect) -> Violation | None:
+    bad = [v["name"] for v in _volumes(pod) if "hostPath" in v]
+    return Violation("hostPath volumes", f"{_plural('volume', 'volumes', len(bad))} {_quoted(bad)}") if bad else None
+
+
+def _host_ports(pod: Pod, dialect: Dialect) -> Violation | None:
+    names: list[str] = []
+    ports: set[int] = set()
+    for container in _containers(pod):
+        used = {p["hostPort"] for p in container.get("ports") or () if p.get("hostPort")}
+        if used:
+            names.append(container["name"])
+            ports |= used
+    if not names:
+        return None
+    shown = ", ".join(sorted(str(p) for p in ports))
+    uses = _plural("uses", "use", len(names))
+    return Violation("hostPort", f"{_who(names)} {uses} {_plural('hostPort', 'hostPorts', len(ports))} {shown}")
+
+
+def _privileged(pod: Pod, dialect: Dialect) -> Violation | None:
+    bad = [c["name"] for c in _containers(pod) if _context(c).get("privileged")]
+    return Violation("privileged", f"{_who(bad)} must not set securityContext.privileged=true") if bad else None
+
+
+def _proc_mount(pod: Pod, dialect: Dialect) -> Violation | None:
+    bad = [(c["name"], m) for c in _containers(pod) if (m := _context(c).get("procMount")) not in (None, "Default")]
+    if not bad:
+        return None
+    kinds = _quoted(sorted({kind for _, kind in bad}))
+    return Violation("procMount", f"{_who([n for n, _ in bad])} must not set securityContext.procMount to {kinds}")
+
+
+def _selinux(pod: Pod, dialect: Dialect) -> Violation | None:
+    types: dict[str, None] = {}
+    flags = {"user": False, "role": False}
+
+    def is_bad(options: dict[str, Any] | None) -> bool:
+        bad = False
+        if not options:
+            return False
+        if options.get("type", "") not in _SELINUX_TYPES:
+            types[options["type"]] = None
+            bad = True
+        for key in flags:
+            if options.get(key):
+                flags[key] = bad = True
+        return bad
+
+    pod_is_bad = is_bad(_pod_context(pod).get("seLinuxOptions"))
+    names = [c["name"] for c in _containers(pod) if is_bad(_context(c).get("seLinuxOptions"))]
+    if not pod_is_bad and not names:
+        return None
+    data = [f"{_plural('type', 'types', len(types))} {_quoted(sorted(types))}"] if types else []
+    data.extend(f"{key} may not be set" for key, was in flags.items() if was)
+    setters = _setters(pod_is_bad, names)
+    return Violation("seLinuxOptions", f"{setters} set forbidden securityContext.seLinuxOptions: {'; '.join(data)}")
+
+
+def _seccomp_type(context: dict[str, Any]) -> str | None:
+    profile = context.get("seccompProfile")
+    return None if profile is None else profile.get("type", "")
+
+
+def _seccomp_annotations(pod: Pod, dialect: Dialect) -> Violation | None:
+    pod_key = dialect("seccomp.security.alpha.{long}.io/pod")
+    prefix = dialect("container.seccomp.security.alpha.{long}.io/")
+    annotations = (pod.get("metadata") or {}).get("annotations") or {}
+    bad = [
+        f'{key}="{value}"'
+        for key, value in sorted(annotations.items())
+        if (key == pod_key or key.startswith(prefix))
+        and value not in ("runtime/default", "docker/default")
+        and not value.startswith("localhost/")
+    ]
+    if not bad:
+        return None
+    return Violation("seccompProfile", f"forbidden {_plural('annotation', 'annotations', len(bad))} {', '.join(bad)}")
+
+
+def _bad_seccomp(pod: Pod, allowed: Callable[[str], bool]) -> Violation | None:
+    kind = _seccomp_type(_pod_context(pod))
+    pod_is_bad = kind is not None and not allowed(kind)
+    values = {kind} if pod_is_bad and kind is not None else set()
+    names = []
+    for container in _containers(pod):
+        kind = _seccomp_type(_context(container))
+        if kind is not None and not allowed(kind):
+            names.append(container["name"])
+            values.add(kind)
+    if not pod_is_bad and not names:
+        return None
+    setters = _setters(pod_is_bad, names)
+    what = f"must not set securityContext.seccompProfile.type to {_quoted(sorted(values))}"
+    return Violation("seccompProfile", f"{setters} {what}")
+
+
+def _seccomp_baseline(pod: Pod, dialect: Dialect) -> Violation | None:
+    return _bad_seccomp(pod, lambda kind: kind in ("", "RuntimeDefault", "Localhost"))
+
+
+def _sysctls(pod: Pod, dialect: Dialect) -> Violation | None:
+    bad = [s["name"] for s in _pod_context(pod).get("sysctls") or () if s.get("name") not in _SYSCTLS]
+    return Violation("forbidden sysctls", ", ".join(bad)) if bad else None
+
+
+def _host_process(pod: Pod, dialect: Dialect) -> Violation | None:
+    def is_bad(context: dict[str, Any]) -> bool:
+        return bool((context.get("windowsOptions") or {}).get("hostProcess"))
+
+    pod_is_bad = is_bad(_pod_context(pod))
+    names = [c["name"] for c in _containers(pod) if is_bad(_context(c))]
+    if not pod_is_bad and not names:
+        return None
+    what = "must not set securityContext.windowsOptions.hostProcess=true"
+    return Violation("hostProcess", f"{_setters(pod_is_bad, names)} {what}")
+
+
+# --- restricted ---------------------------------------------------------------------------------
+
+_NO_CAPABILITY_BUT_BIND = frozenset(("NET_BIND_SERVICE",))
+_RESTRICTED_VOLUMES = frozenset(
+    ("configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret")
+)
+
+
+def _privilege_escalation(pod: Pod, dialect: Dialect) -> Violation | None:
+    bad = [c["name"] for c in _containers(pod) if _context(c).get("allowPrivilegeEscalation") is not False]
+    if not bad:
+        return None
+    detail = f"{_who(bad)} must set securityContext.allowPrivilegeEscalation=false"
+    return Violation("allowPrivilegeEscalation != false", detail)
+
+
+def _capabilities_restricted(pod: Pod, dialect: Dialect) -> Violation | None:
+    missing = [
+        c["name"] for c in _containers(pod) if "ALL" not in ((_context(c).get("capabilities") or {}).get("drop") or ())
+    ]
+    names, caps = _added(pod, _NO_CAPABILITY_BUT_BIND)
+    details = [f'{_who(missing)} must set securityContext.capabilities.drop=["ALL"]'] if missing else []
+    if names:
+        details.append(f"{_who(names)} must not include {_quoted(caps)} in securityContext.capabilities.add")
+    return Violation("unrestricted capabilities", "; ".join(details)) if details else None
+
+
+def _restricted_volumes(pod: Pod, dialect: Dialect) -> Violation | None:
+    names: list[str] = []
+    types: set[str] = set()
+    for volume in _volumes(pod):
+        sources = [key for key in volume if key != "name"]
+        if not any(source in _RESTRICTED_VOLUMES for source in sources):
+            names.append(volume["name"])
+            types.add(sources[0] if sources else "unknown")
+    if not names:
+        return None
+    return Violation(
+        "restricted volume types",
+        f"{_plural('volume', 'volumes', len(names))} {_quoted(names)} {_plural('uses', 'use', len(names))} "
+        f"{_plural('restricted volume type', 'restricted volume types', len(types))} {_quoted(sorted(types))}",
+    )
+
+
+def _run_as_non_root(pod: Pod, dialect: Dialect) -> Violation | None:
+    choice = _pod_context(pod).get("runAsNonRoot")
+    explicit = [c["name"] for c in _containers(pod) if _context(c).get("runAsNonRoot") is False]
+    if choice is False or explicit:
+        setters = _setters(choice is False, explicit)
+        return Violation("runAsNonRoot != true", f"{setters} must not set securityContext.runAsNonRoot=false")
+    if choice:
+        return None
+    implicit = [c["name"] for c in _containers(pod) if _context(c).get("runAsNonRoot") is None]
+    if not implicit:
+        return None
+    return Violation("runAsNonRoot != true", f"pod or {_who(implicit)} must set securityContext.runAsNonRoot=true")
+
+
+def _run_as_user(pod: Pod, dialect: Dialect) -> Violation | None:
+    pod_is_bad = _pod_context(pod).get("runAsUser") == 0
+    names = [c["name"] for c in _containers(pod) if _context(c).get("runAsUser") == 0]
+    if not pod_is_bad and not names:
+        return None
+    return Violation("runAsUser=0", f"{_setters(pod_is_bad, names)} must not set runAsUser=0")
+
+
+def _seccomp_restricted(pod: Pod, dialect: Dialect) -> Violation | None:
+    bad = _bad_seccomp(pod, lambda kind: kind in ("RuntimeDefault", "Localhost"))
+    if bad is not None:
+        return bad
+    if _seccomp_type(_pod_context(pod)) is not None:
+        return None
+    implicit = [c["name"] for c in _containers(pod) if _seccomp_type(_context(c)) is None]
+    if not implicit:
+        return None
+    what = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
+    return Violation("seccompProfile", f"pod or {_who(implicit)} {what}")
+
+
+Check = Callable[[Pod, Dialect], Violation | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    id: str
+    level: str
+    #: (first minor version, check); None drops the check from that version on.
+    versions: tuple[tuple[int, Check], ...]
+    replaces: str = ""
+
+
+_ROWS = (
+    _Row(id="appArmorProfile", level=BASELINE, versions=((0, _app_armor),)),
+    _Row(id="capabilities_baseline", level=BASELINE, versions=((0, _capabilities_baseline),)),
+    _Row(id="hostNamespaces", level=BASELINE, versions=((0, _host_namespaces),)),
+    _Row(id="hostPathVolumes", level=BASELINE, versions=((0, _host_path),)),
+    _Row(id="hostPorts", level=BASELINE, versions=((0, _host_ports),)),
+    _Row(id="privileged", level=BASELINE, versions=((0, _privileged),)),
+    _Row(id="procMount", level=BASELINE, versions=((0, _proc_mount),)),
+    _Row(id="seLinuxOptions", level=BASELINE, versions=((0, _selinux),)),
+    _Row(id="seccompProfile_baseline", level=BASELINE, versions=((0, _seccomp_annotations), (19, _seccomp_baseline))),
+    _Row(id="sysctls", level=BASELINE, versions=((0, _sysctls),)),
+    _Row(id="windowsHostProcess", level=BASELINE, versions=((0, _host_process),)),
+    _Row(id="allowPrivilegeEscalation", level=RESTRICTED, versions=((8, _privilege_escalation),)),
+    _Row(
+        id="capabilities_restricted",
+        level=RESTRICTED,
+        versions=((22, _capabilities_restricted),),
+        replaces="capabilities_baseline",
+    ),
+    _Row(
+        id="restrictedVolumes", level=RESTRICTED, versions=((0, _restricted_volumes),), replaces="hostPathVolumes"
+    ),
+    _Row(id="runAsNonRoot", level=RESTRICTED, versions=((0, _run_as_non_root),)),
+    _Row(id="runAsUser", level=RESTRICTED, versions=((23, _run_as_user),)),
+    _Row(
+        id="seccompProfile_restricted",
+        level=RESTRICTED,
+        versions=((19, _seccomp_restricted),),
+        replaces="seccompProfile_baseline",
+    ),
+)
+
+
+def checks(level: str, minor: int) -> list[Check]:
+    """The checks of a level in a minor version, in order."""
+    if level == PRIVILEGED:
+        return []
+    found: dict[str, Check] = {}
+    replaced: set[str] = set()
+    for row in _ROWS:
+        if row.level == RESTRICTED and level != RESTRICTED:
+            continue
+        applying = [check for since, check in row.versions if since <= min(minor, LATEST)]
+        if applying:
+            found[row.id] = applying[-1]
+            replaced.add(row.replaces)
+    return [check for id, check in found.items() if id not in replaced]
+
+
+def evaluate(pod: Pod, level: str, minor: int, dialect: Dialect) -> list[Violation]:
+    """What `pod` (an object with metadata and spec, such as a pod or a template) violates."""
+    results = (check(pod, dialect) for check in checks(level, minor))
+    return [r for r in results if r is not None]

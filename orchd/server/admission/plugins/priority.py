@@ -1,0 +1,100 @@
+"""Priority: a pod's priority is what its class says; one class at most is the default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zope.interface import implementer
+
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.errors import ApiError
+from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, IValidatingPlugin, Review
+from orchd.server.admission.plugin import Plugin, refuse, spec, with_spec
+
+_LOWER = "PreemptLowerPriority"
+_COMPUTED = "must not be provided in pod spec; priority admission controller computed"
+
+
+@implementer(IMutatingPlugin, IValidatingPlugin)
+class Priority(Plugin):
+    name = "Priority"
+    help = "Sets the priority and preemption policy of pods from their priority class."
+    resources = ("pods", "priorityclasses.scheduling.{abbr}.io")
+    informers = (("scheduling.{abbr}.io", "v1", "priorityclasses"),)
+
+    async def admit(self, review: Review) -> None:
+        pod = review.object
+        if review.resource.plural != "pods" or pod is None:
+            return
+        await self.wait_ready(review)
+        if review.operation == CREATE:
+            review.object = with_spec(pod, **await self._computed(review, spec(pod)))
+            return
+        kept = {
+            key: spec(review.old_object)[key]
+            for key in ("priority", "preemptionPolicy")
+            if spec(pod).get(key) is None and spec(review.old_object).get(key) is not None
+        }
+        if kept:
+            review.object = with_spec(pod, **kept)
+
+    async def _computed(self, review: Review, pod: dict[str, Any]) -> dict[str, Any]:
+        name = pod.get("priorityClassName") or ""
+        changes: dict[str, Any] = {}
+        if name:
+            found = await self._class(review, name)
+        else:
+            default = self._default()
+            found = default or {"value": 0, "preemptionPolicy": _LOWER}
+            if default is not None:
+                changes["priorityClassName"] = default["metadata"]["name"]
+        value, policy = found.get("value", 0), found.get("preemptionPolicy")
+        given = pod.get("priority")
+        if given is not None and given != value:
+            raise refuse(
+                review, f"the integer value of priority ({given}) {_COMPUTED} {value} from the given PriorityClass name"
+            )
+        changes["priority"] = value
+        if policy is not None:
+            wish = pod.get("preemptionPolicy")
+            if wish is not None and wish != policy:
+                raise refuse(
+                    review,
+                    f"the string value of PreemptionPolicy ({wish}) {_COMPUTED} {policy} "
+                    "from the given PriorityClass name",
+                )
+            changes["preemptionPolicy"] = policy
+        return changes
+
+    async def _class(self, review: Review, name: str) -> Object:
+        found = self.informer(0).get("", name)
+        if found is not None:
+            return found
+        try:
+            # The informer may be late for a class that was made just now.
+            ref = ResourceRef(self.dialect("scheduling.{abbr}.io"), "v1", "priorityclasses")
+            live: Object = await self.context.client.get(ref, "", name)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            raise refuse(review, f"no PriorityClass with name {name} was found") from error
+        return live
+
+    def _default(self) -> Object | None:
+        """The default class; the lowest of several, which only a race can make."""
+        defaults = [c for c in self.informer(0).list() if c.get("globalDefault")]
+        return min(defaults, key=lambda c: c.get("value", 0)) if defaults else None
+
+    async def validate(self, review: Review) -> None:
+        made = review.object
+        if review.resource.plural != "priorityclasses" or made is None or not made.get("globalDefault"):
+            return
+        await self.wait_ready(review)
+        default = self._default()
+        if default is None:
+            return
+        name = default["metadata"]["name"]
+        if review.operation == CREATE or name != review.name:
+            raise refuse(
+                review, f"PriorityClass {name} is already marked as default. Only one default can exist"
+            )

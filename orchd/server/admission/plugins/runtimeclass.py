@@ -1,0 +1,88 @@
+"""RuntimeClass: pods take overhead and scheduling constraints from their runtime class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zope.interface import implementer
+
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.errors import ApiError
+from orchd.kinds.objects.scalars import Quantity
+from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, IValidatingPlugin, Review
+from orchd.server.admission.plugin import Plugin, refuse, spec, with_spec
+from orchd.server.admission.plugins.tolerations import merge
+
+_MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+
+
+@implementer(IMutatingPlugin, IValidatingPlugin)
+class RuntimeClass(Plugin):
+    name = "RuntimeClass"
+    help = "Sets the overhead, node selector and tolerations that a pod's runtime class asks for."
+    operations = (CREATE,)
+    resources = ("pods",)
+    informers = (("node.{abbr}.io", "v1", "runtimeclasses"),)
+
+    async def admit(self, review: Review) -> None:
+        pod = review.object
+        found = await self._class(review)
+        if pod is None or found is None:
+            return
+        fixed = (found.get("overhead") or {}).get("podFixed")
+        if fixed:
+            held = spec(pod).get("overhead")
+            if held is not None and not _same(held, fixed):
+                raise refuse(review, _MISMATCH)
+            pod = with_spec(pod, overhead=fixed)
+        scheduling = found.get("scheduling")
+        if scheduling:
+            pod = self._scheduled(review, pod, scheduling)
+        review.object = pod
+
+    def _scheduled(self, review: Review, pod: Object, scheduling: dict[str, Any]) -> Object:
+        selector = dict(spec(pod).get("nodeSelector") or {})
+        for key, value in (scheduling.get("nodeSelector") or {}).items():
+            if selector.get(key, value) != value:
+                raise refuse(
+                    review,
+                    f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
+                    f"pod.spec.nodeSelector[{key}] = {selector[key]}",
+                )
+            selector[key] = value
+        changes: dict[str, Any] = {"nodeSelector": selector} if selector else {}
+        tolerations = merge(spec(pod).get("tolerations") or (), scheduling.get("tolerations") or ())
+        if tolerations:
+            changes["tolerations"] = tolerations
+        return with_spec(pod, **changes)
+
+    async def validate(self, review: Review) -> None:
+        held = spec(review.object).get("overhead")
+        found = await self._class(review)
+        fixed = ((found or {}).get("overhead") or {}).get("podFixed")
+        if fixed:
+            if held is None or not _same(held, fixed):
+                raise refuse(review, _MISMATCH)
+        elif held:
+            raise refuse(review, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
+
+    async def _class(self, review: Review) -> Object | None:
+        name = spec(review.object).get("runtimeClassName")
+        if name is None:
+            return None
+        await self.wait_ready(review)
+        found = self.informer(0).get("", name)
+        if found is not None:
+            return found
+        try:
+            ref = ResourceRef(self.dialect("node.{abbr}.io"), "v1", "runtimeclasses")
+            live: Object = await self.context.client.get(ref, "", name)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            raise refuse(review, f'pod rejected: RuntimeClass "{name}" not found') from error
+        return live
+
+
+def _same(left: dict[str, Any], right: dict[str, Any]) -> bool:
+    return left.keys() == right.keys() and all(Quantity.parse(left[k]).same(Quantity.parse(right[k])) for k in left)

@@ -1,0 +1,167 @@
+"""ServiceAccount: every pod runs as an account that exists, with its token mounted and its pull secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from twisted.internet.task import deferLater
+from zope.interface import implementer
+
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.errors import ApiError
+from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, IValidatingPlugin, Review
+from orchd.server.admission.plugin import (
+    Plugin,
+    annotations_of,
+    is_true,
+    map_containers,
+    refuse,
+    spec,
+    with_spec,
+)
+from orchd.server.authz.node import pod_references
+
+ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")
+#: The default account is made by a controller after its namespace: how often, and after how many seconds, to look again.
+_ATTEMPTS, _PAUSE = 10, 0.15
+_TOKEN_SECONDS = 3607
+_MODE = 0o644
+
+
+@implementer(IMutatingPlugin, IValidatingPlugin)
+class ServiceAccount(Plugin):
+    name = "ServiceAccount"
+    help = "Gives pods a service account, mounts its token, and keeps them to the secrets that the account may use."
+    operations = (CREATE,)
+    resources = ("pods",)
+    informers = (("", "v1", "serviceaccounts"),)
+
+    def setup(self) -> None:
+        self._mirror = self.dialect("{long}.io/config.mirror")
+        self._enforce = self.dialect("{long}.io/enforce-mountable-secrets")
+        self._mount_path = self.dialect("/var/run/secrets/{long}.io/serviceaccount")
+        self._volume = self.dialect("{short}-api-access-")
+        self._root_ca = self.dialect("{short}-root-ca.crt")
+
+    async def admit(self, review: Review) -> None:
+        pod = review.object
+        if pod is None or self._mirror in annotations_of(pod):
+            return
+        name = spec(pod).get("serviceAccountName") or spec(pod).get("serviceAccount") or "default"
+        account = await self._account(review, name)
+        pod = with_spec(pod, serviceAccountName=name, serviceAccount=name)
+        if _automount(account, pod):
+            pod = self._with_token(pod)
+        pull = account.get("imagePullSecrets")
+        if pull and not spec(pod).get("imagePullSecrets"):
+            pod = with_spec(pod, imagePullSecrets=[{"name": s.get("name", "")} for s in pull])
+        review.object = pod
+
+    async def validate(self, review: Review) -> None:
+        pod = review.object
+        if pod is None:
+            return
+        if self._mirror in annotations_of(pod):
+            _check_mirror(review, pod)
+            return
+        name = spec(pod).get("serviceAccountName")
+        if not name:
+            raise refuse(review, f"no service account specified for pod {review.namespace}/{review.name}")
+        account = await self._account(review, name)
+        if is_true(annotations_of(account).get(self._enforce)):
+            for problem in _forbidden_secrets(account, pod):
+                raise refuse(review, problem)
+
+    async def _account(self, review: Review, name: str) -> Object:
+        await self.wait_ready(review)
+        account = self.informer(0).get(review.namespace, name)
+        if account is not None:
+            return account
+        attempts = _ATTEMPTS if name == "default" and self.context.reactor is not None else 1
+        for attempt in range(attempts):
+            if attempt:
+                await deferLater(self.context.reactor, _PAUSE, lambda: None)
+            try:
+                found: Object = await self.context.client.get(ACCOUNTS, review.namespace, name)
+                return found
+            except ApiError as error:
+                if error.code != 404:
+                    raise refuse(
+                        review, f"error looking up service account {review.namespace}/{name}: {error.message}"
+                    ) from error
+        raise refuse(
+            review, f'error looking up service account {review.namespace}/{name}: serviceaccount "{name}" not found'
+        )
+
+    def _with_token(self, pod: Object) -> Object:
+        volumes = spec(pod).get("volumes") or []
+        existing = next((v["name"] for v in volumes if v.get("name", "").startswith(self._volume)), None)
+        volume = existing or self._volume + self.context.random_suffix(5)
+        mount = {"name": volume, "readOnly": True, "mountPath": self._mount_path}
+
+        def mounted(container: Object) -> Object:
+            mounts = container.get("volumeMounts") or []
+            if any(m.get("mountPath") == self._mount_path for m in mounts):
+                return container
+            return {**container, "volumeMounts": [*mounts, mount]}
+
+        changed = map_containers(pod, mounted)
+        if changed is pod or existing:
+            return changed
+        return with_spec(changed, volumes=[*volumes, {"name": volume, "projected": self._projected()}])
+
+    def _projected(self) -> dict[str, Any]:
+        namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+        return {
+            "sources": [
+                {"serviceAccountToken": {"expirationSeconds": _TOKEN_SECONDS, "path": "token"}},
+                {"configMap": {"name": self._root_ca, "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+                {"downwardAPI": {"items": [namespace]}},
+            ],
+            "defaultMode": _MODE,
+        }
+
+
+def _automount(account: Object, pod: Object) -> bool:
+    for choice in (spec(pod).get("automountServiceAccountToken"), account.get("automountServiceAccountToken")):
+        if choice is not None:
+            return bool(choice)
+    return True
+
+
+def _check_mirror(review: Review, pod: Object) -> None:
+    if spec(pod).get("serviceAccountName"):
+        raise refuse(review, "a mirror pod may not reference service accounts")
+    if any(kind == "secret" for kind, _ in pod_references(pod)):
+        raise refuse(review, "a mirror pod may not reference secrets")
+    for volume in spec(pod).get("volumes") or ():
+        sources = (volume.get("projected") or {}).get("sources") or ()
+        if any("serviceAccountToken" in s for s in sources):
+            raise refuse(review, "a mirror pod may not use ServiceAccountToken volume projections")
+
+
+def _forbidden_secrets(account: Object, pod: Object) -> Iterator[str]:
+    name = account["metadata"]["name"]
+    allowed = {s.get("name") for s in account.get("secrets") or ()}
+    tail = f"is not allowed because service account {name} does not reference that secret"
+    for volume in spec(pod).get("volumes") or ():
+        secret = volume.get("secret")
+        if secret is not None and secret.get("secretName") not in allowed:
+            yield f'volume with secret.secretName="{secret.get("secretName", "")}" {tail}'
+    for key, word in (("initContainers", "init container"), ("containers", "container")):
+        for container in spec(pod).get(key) or ():
+            for env in container.get("env") or ():
+                ref = (env.get("valueFrom") or {}).get("secretKeyRef")
+                if ref is not None and ref.get("name") not in allowed:
+                    yield (
+                        f"{word} {container['name']} with envVar {env['name']} referencing "
+                        f'secret.secretName="{ref.get("name", "")}" {tail}'
+                    )
+    pull = {s.get("name") for s in account.get("imagePullSecrets") or ()}
+    for i, ref in enumerate(spec(pod).get("imagePullSecrets") or ()):
+        if ref.get("name") not in pull:
+            yield (
+                f'imagePullSecrets[{i}].name="{ref.get("name", "")}" is not allowed because service account {name} '
+                "does not reference that imagePullSecret"
+            )

@@ -1,0 +1,31 @@
+"""StorageObjectInUseProtection: claims and volumes in use outlive their deletion, by a finalizer."""
+
+from __future__ import annotations
+
+from zope.interface import implementer
+
+from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, Review
+from orchd.server.admission.plugin import Plugin, metadata, with_metadata
+
+
+@implementer(IMutatingPlugin)
+class StorageObjectInUseProtection(Plugin):
+    name = "StorageObjectInUseProtection"
+    help = "Adds the finalizers that keep persistent volumes and claims until nobody uses them."
+    operations = (CREATE,)
+    resources = ("persistentvolumeclaims", "persistentvolumes")
+
+    def setup(self) -> None:
+        self._finalizers = {
+            "persistentvolumeclaims": self.dialect("{long}.io/pvc-protection"),
+            "persistentvolumes": self.dialect("{long}.io/pv-protection"),
+        }
+
+    async def admit(self, review: Review) -> None:
+        obj = review.object
+        if obj is None:
+            return
+        wanted = self._finalizers[review.resource.plural]
+        held = metadata(obj).get("finalizers") or []
+        if wanted not in held:
+            review.object = with_metadata(obj, finalizers=[*held, wanted])

@@ -1,0 +1,27 @@
+"""TaintNodesByCondition: a new node takes no pods until it is known to be ready."""
+
+from __future__ import annotations
+
+from zope.interface import implementer
+
+from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, Review
+from orchd.server.admission.plugin import Plugin, spec, with_spec
+
+
+@implementer(IMutatingPlugin)
+class TaintNodesByCondition(Plugin):
+    name = "TaintNodesByCondition"
+    help = "Taints new nodes as not ready, so that nothing is scheduled before their conditions are known."
+    operations = (CREATE,)
+    resources = ("nodes",)
+
+    def setup(self) -> None:
+        self._taint = {"key": self.dialect("node.{long}.io/not-ready"), "effect": "NoSchedule"}
+
+    async def admit(self, review: Review) -> None:
+        node = review.object
+        if node is None:
+            return
+        taints = spec(node).get("taints") or []
+        if not any(t.get("key") == self._taint["key"] and t.get("effect") == "NoSchedule" for t in taints):
+            review.object = with_spec(node, taints=[*taints, self._taint])

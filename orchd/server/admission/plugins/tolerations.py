@@ -1,0 +1,44 @@
+"""Merging tolerations: what one of them already covers is not repeated. Pure functions over Toleration objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+Toleration = dict[str, Any]
+
+
+def covers(wide: Toleration, narrow: Toleration) -> bool:
+    """Does `wide` tolerate everything that `narrow` does?"""
+    if wide == narrow:
+        return True
+    exists = wide.get("operator") == "Exists"
+    if narrow.get("key", "") != wide.get("key", "") and (wide.get("key") or not exists):
+        return False
+    if narrow.get("effect", "") != wide.get("effect", "") and wide.get("effect"):
+        return False
+    if wide.get("effect") == "NoExecute":
+        limit, seconds = wide.get("tolerationSeconds"), narrow.get("tolerationSeconds")
+        if limit is not None and (seconds is None or seconds > limit):
+            return False
+    if exists:
+        return True
+    return narrow.get("operator") in (None, "", "Equal") and narrow.get("value", "") == wide.get("value", "")
+
+
+def merge(first: Sequence[Toleration], second: Sequence[Toleration]) -> list[Toleration]:
+    """Both lists without what others in them cover; of equal ones the first stays."""
+    every = [*first, *second]
+    merged: list[Toleration] = []
+    for i, one in enumerate(every):
+        if any(covers(kept, one) for kept in merged):
+            continue
+        if any(one != later and covers(later, one) for later in every[i + 1:]):
+            continue
+        merged.append(one)
+    return merged
+
+
+def all_covered(allowed: Sequence[Toleration], wanted: Sequence[Toleration]) -> bool:
+    """Is every one of `wanted` covered by one of `allowed`? Nothing allowed means no limit."""
+    return not allowed or all(any(covers(a, w) for a in allowed) for w in wanted)
