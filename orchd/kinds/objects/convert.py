@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from orchd.kinds.catalog import Catalog, Resource, split_group_version
 from orchd.kinds.ir import Type
-from orchd.kinds.objects.convert import autoscalers, renames
+from orchd.kinds.objects.conversions import autoscalers, renames
 from orchd.kinds.objects.shape import canonical
 
 Object = dict[str, Any]

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from orchd.kinds.catalog import Resource
 from orchd.kinds.ir import Type
-from orchd.kinds.objects.default import core, policies, workloads
-from orchd.kinds.objects.default.rules import Object, Rule
+from orchd.kinds.objects.defaults import core, policies, workloads
+from orchd.kinds.objects.defaults.rules import Object, Rule
 from orchd.kinds.objects.settings import ObjectSettings
 
 Fill = Callable[[Any, ObjectSettings], Any]

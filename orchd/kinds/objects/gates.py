@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from orchd.kinds.ir import Type
-from orchd.kinds.objects.default.rules import Object
+from orchd.kinds.objects.defaults.rules import Object
 from orchd.kinds.objects.settings import ObjectSettings
 
 _ABSENT: Final = object()

@@ -119,6 +119,12 @@ def zero(type: Type) -> Any:
     return _ZEROS.get(kind)
 
 
+def empty(type: Type) -> dict[str, Any]:
+    """A struct with nothing set, in canonical shape."""
+    result: dict[str, Any] = converter(type)({})
+    return result
+
+
 _ZEROS: Final = {
     "string": "", "bool": False, "int32": 0, "int64": 0, "int64ns": 0, "uint32": 0, "uint64": 0, "number": 0,
     "quantity": "0", "int-or-string": 0, "duration": "0s",
@@ -400,7 +406,7 @@ def _named_struct(type: Type) -> Convert:
                 if plan is None:
                     same = False
                     continue
-                convert, empty, null, text = plan
+                convert, when_empty, null, text = plan
                 if item is None:
                     if null == ():
                         same = False
@@ -415,9 +421,9 @@ def _named_struct(type: Type) -> Convert:
                     new = item
                 else:
                     new = convert(item)
-                if not new and empty:
+                if not new and when_empty:
                     same = False
-                    if empty == _DROP:
+                    if when_empty == _DROP:
                         continue
                     out[key] = None
                     continue

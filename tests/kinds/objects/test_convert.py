@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
-from orchd.kinds.objects.convert.versions import convert, same_form, storage_version
-from orchd.kinds.objects.default.engine import apply
+from orchd.kinds.objects.convert import convert, same_form, storage_version
+from orchd.kinds.objects.default import apply
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.shape import canonical
 

@@ -9,8 +9,8 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.ir import Field, Type
-from orchd.kinds.objects.default.engine import apply, fill
-from orchd.kinds.objects.default.images import pull_policy
+from orchd.kinds.objects.default import apply, fill
+from orchd.kinds.objects.defaults.images import pull_policy
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.shape import canonical
 

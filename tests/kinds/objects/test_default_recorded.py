@@ -10,7 +10,7 @@ import pytest
 
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import Catalog, builtin_catalog
-from orchd.kinds.objects.default.engine import apply
+from orchd.kinds.objects.default import apply
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.shape import canonical
 

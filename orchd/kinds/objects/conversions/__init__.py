@@ -1,5 +1,3 @@
-"""The same object in another version of its kind.
-
-`versions.convert` is the entrance. Most versions differ in their name only; those that do not are in `renames`
-(members under other names) and `autoscalers` (metrics that version 1 keeps in annotations).
+"""Where versions of a kind differ in form: `renames` (members under other names), `autoscalers` (metrics that version 1
+keeps in annotations). `orchd.kinds.objects.convert` applies them.
 """
