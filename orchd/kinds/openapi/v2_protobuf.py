@@ -84,7 +84,7 @@ Encode = Callable[[Any], bytes]
 
 #: Characters that JSON may hold as they are and YAML may not.
 _YAML_ESCAPES: Final = {
-    c: f"\\u{c:04x}" for c in (*range(0x7F, 0x85), *range(0x86, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)
+    c: f"\\u{c:04x}" for c in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)
 }
 
 

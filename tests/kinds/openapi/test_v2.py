@@ -1,0 +1,254 @@
+"""The v2 document: every recorded path, every recorded definition, and no reference into nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import orjson
+import pytest
+
+from orchd.dialect import KUBERNETES, ORCH
+from orchd.kinds.catalog import Catalog, Resource, Subresource, builtin_catalog
+from orchd.kinds.ir import Field, Type
+from orchd.kinds.openapi import v3
+from orchd.kinds.openapi.v2 import document
+
+Load = Callable[[str], Any]
+INTERNAL = "internal.apiserver"
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return builtin_catalog(ORCH, enabled=lambda group, version, default: not group.startswith("internal."))
+
+
+@pytest.fixture(scope="module")
+def whole(catalog: Catalog) -> Any:
+    return document(catalog)
+
+
+def _names(parameters: Any) -> list[str]:
+    return sorted(f"{p['name']}:{p['in']}" for p in parameters)
+
+
+def _recorded_form(path: str, item: Any, lists: Any) -> Any:
+    """A path item in the short form of the records."""
+    out: dict[str, Any] = {"path": path}
+    if "parameters" in item:
+        out["params"] = _names(item["parameters"])
+    for method, operation in item.items():
+        if method == "parameters":
+            continue
+        entry: dict[str, Any] = {"id": operation["operationId"]}
+        if "x-orch-action" in operation:
+            entry["action"] = operation["x-orch-action"]
+        gvk = operation.get("x-orch-group-version-kind")
+        if gvk is not None:
+            entry["gvk"] = "/".join(part for part in (gvk["group"], gvk["version"], gvk["kind"]) if part)
+        entry["params"] = lists["params"].index(_names(operation.get("parameters", ())))
+        entry["responses"] = {
+            code: None
+            if "schema" not in answer
+            else answer["schema"].get("$ref", "").removeprefix("#/definitions/") or answer["schema"]["type"]
+            for code, answer in operation["responses"].items()
+        }
+        for key in ("consumes", "produces", "schemes", "tags"):
+            if key in operation:
+                entry[key] = lists[key].index(operation[key])
+        out[method] = entry
+    return out
+
+
+def test_every_recorded_path(whole: Any, reference: Load) -> None:
+    """All paths follow from the catalog by rule: operations, parameters, media types, answers, tags; and no others."""
+    recorded = reference("openapi_paths")
+    want = [entry for entry in recorded["paths"] if INTERNAL not in entry["path"]]
+    for entry in want:
+        assert _recorded_form(entry["path"], whole["paths"][entry["path"]], recorded["lists"]) == entry
+    assert set(whole["paths"]) == {entry["path"] for entry in want}
+    assert list(whole["paths"]) == sorted(whole["paths"])
+    for key in ("swagger", "security", "securityDefinitions"):
+        assert whole[key] == recorded["info"][key]
+    assert whole["info"]["title"] == recorded["info"]["title"]
+
+
+def test_every_recorded_definition(whole: Any, reference: Load) -> None:
+    """Every published type is defined with its fields, required members and extensions."""
+    types = {t["id"]: t for t in reference("types")["types"]}
+    definitions = whole["definitions"]
+    for type_ in types.values():
+        name = type_.get("def")
+        if not name or "apiserverinternal" in name:
+            continue
+        schema = definitions[name]
+        if not schema:
+            assert type_["id"].startswith("apiextensions/v1.JSONSchemaPropsOr")
+            continue
+        fields = dict(_fields(type_, types))
+        if type_.get("kind"):
+            fields |= {"apiVersion": {}, "kind": {}}
+        properties = schema.get("properties", {})
+        assert set(properties) == set(fields), name
+        assert set(schema.get("required", ())) == {n for n, f in fields.items() if f.get("r")}, name
+        for field_name, field in fields.items():
+            got = properties[field_name]
+            assert got.get("x-orch-patch-merge-key") == field.get("pk"), (name, field_name)
+            assert _words(got.get("x-orch-patch-strategy")) == _words(field.get("ps")), (name, field_name)
+            assert got.get("x-orch-list-type") == field.get("lt"), (name, field_name)
+        assert schema.get("x-orch-map-type") == type_.get("mt"), name
+        if type_.get("gvk"):
+            gvk = schema["x-orch-group-version-kind"][0]
+            assert "/".join(part for part in (gvk["group"], gvk["version"], gvk["kind"]) if part) == type_["gvk"]
+
+
+def _words(text: str | None) -> set[str]:
+    return set((text or "").split(",")) - {""}
+
+
+def _fields(type_: Any, types: Any) -> Iterator[tuple[str, Any]]:
+    for field in type_["fields"]:
+        if "inline" in field:
+            yield from _fields(types[field["inline"]], types)
+        else:
+            yield field["n"], field
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key == "$ref" and isinstance(item, str):
+                yield item
+            else:
+                yield from _references(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _references(item)
+
+
+def test_references_resolve(whole: Any) -> None:
+    """Every reference names a definition, and every definition is referred to or an object of its own."""
+    names = {ref.removeprefix("#/definitions/") for ref in _references(whole)}
+    assert names <= set(whole["definitions"])
+    for name in set(whole["definitions"]) - names:
+        assert "x-orch-group-version-kind" in whole["definitions"][name], name
+
+
+def test_operation_ids_are_unique(whole: Any) -> None:
+    """No two operations have one id."""
+    ids = [o["operationId"] for item in whole["paths"].values() for m, o in item.items() if m != "parameters"]
+    assert len(ids) == len(set(ids))
+
+
+def test_other_dialect() -> None:
+    """Extensions, definitions and media types are spelled in the dialect in force, and in no other."""
+    text = orjson.dumps(document(builtin_catalog(KUBERNETES))).decode().lower()
+    assert KUBERNETES("x-{long}-action") in text
+    assert KUBERNETES("io.{abbr}.api.core.v1.Pod").lower() in text
+    assert ORCH.long not in text.replace("orchestrat", "")
+
+
+def _custom(type_: Type, **more: Any) -> Resource:
+    return Resource(
+        group="stable.example.com", version="v1", kind="Foo", plural="foos", singular="foo", type=type_,
+        namespaced=True, custom=True, storage_version="stable.example.com/v1", key="stable.example.com/foos",
+        list_kind="FooList",
+        subresources={
+            "status": Subresource(name="status", kind="Foo", verbs=("get", "patch", "update")),
+            "scale": Subresource(
+                name="scale", kind="Scale", verbs=("get", "patch", "update"), group="autoscaling", version="v1"
+            ),
+        },
+        **more,
+    )
+
+
+SPEC = Type(
+    "struct",
+    members=(
+        Field("replicas", Type("int64", constraints={"minimum": 0, "format": "int32"}), default=1),
+        Field("port", Type("int-or-string")),
+        Field("maybe", Type("string", nullable=True, constraints={"description": "d"})),
+        Field("open", Type("struct", members=(), preserve_unknown=True)),
+        Field("labels", Type("map", element=Type("string"))),
+        Field(
+            "items",
+            Type(
+                "list", list_type="map", list_keys=("name",),
+                element=Type("struct", members=(Field("name", Type("string"), required=True),)),
+            ),
+        ),
+        Field("choice", Type("string", enum=("a", "b"), constraints={"anyOf": [{"minLength": 1}]})),
+        Field("template", Type("struct", members=(), embedded_resource=True, preserve_unknown=True)),
+    ),
+)
+
+
+def test_custom_kind(catalog: Catalog) -> None:
+    """A custom kind has paths and definitions; what v2 cannot say is left out of it, but kept in v3."""
+    type_ = Type("struct", members=(Field("spec", SPEC, required=True),), constraints={"description": "A Foo."})
+    more = catalog.adding([_custom(type_)])
+    both = document(more)
+    definition = both["definitions"]["com.example.stable.v1.Foo"]
+    assert definition["description"] == "A Foo."
+    assert definition["required"] == ["spec"]
+    assert list(definition["properties"]) == ["apiVersion", "kind", "metadata", "spec"]
+    assert definition["x-orch-group-version-kind"] == [{"group": "stable.example.com", "kind": "Foo", "version": "v1"}]
+    spec = definition["properties"]["spec"]["properties"]
+    assert spec["replicas"] == {"type": "integer", "minimum": 0, "format": "int32", "default": 1}
+    assert spec["port"] == {"x-orch-int-or-string": True}
+    assert spec["maybe"] == {"description": "d"}
+    assert spec["open"] == {"x-orch-preserve-unknown-fields": True, "type": "object"}
+    assert spec["labels"] == {"type": "object", "additionalProperties": {"type": "string"}}
+    assert spec["items"]["x-orch-list-map-keys"] == ["name"]
+    assert spec["choice"] == {"type": "string", "enum": ["a", "b"]}
+    assert both["definitions"]["com.example.stable.v1.FooList"]["required"] == ["items"]
+    base = "/apis/stable.example.com/v1/namespaces/{namespace}/foos"
+    assert both["paths"][base]["get"]["operationId"] == "listStableExampleComV1NamespacedFoo"
+    assert both["paths"][base]["get"]["tags"] == ["stableExampleCom_v1"]
+    assert both["paths"][base + "/{name}/scale"]["put"]["operationId"] == "replaceStableExampleComV1NamespacedFooScale"
+    assert "strategic" not in str(both["paths"][base + "/{name}"]["patch"]["consumes"])
+    assert {ref.removeprefix("#/definitions/") for ref in _references(both)} <= set(both["definitions"])
+    third = v3.document(more, "stable.example.com", "v1")
+    assert third is not None
+    spec = third["components"]["schemas"]["com.example.stable.v1.Foo"]["properties"]["spec"]["properties"]
+    assert spec["maybe"] == {"type": "string", "description": "d", "nullable": True}
+    assert spec["choice"]["anyOf"] == [{"minLength": 1}]
+
+
+def test_custom_kind_without_structure(catalog: Catalog) -> None:
+    """A custom kind that keeps unknown fields at its root is any object to clients of v2."""
+    more = catalog.adding([_custom(Type("struct", members=(), preserve_unknown=True))])
+    definition = document(more)["definitions"]["com.example.stable.v1.Foo"]
+    assert set(definition) == {"type", "x-orch-group-version-kind"}
+
+
+def test_v3(catalog: Catalog) -> None:
+    """There is one v3 document per group version, complete in itself."""
+    assert "apis/apps/v1" in v3.index(catalog)["Paths"]
+    for path, group, version in v3.paths(catalog):
+        found = v3.document(catalog, group, version)
+        assert found is not None, path
+        schemas = found["components"]["schemas"]
+        assert {ref.removeprefix("#/components/schemas/") for ref in _references(found)} <= set(schemas)
+        for item in found["paths"].values():
+            for method, operation in item.items():
+                if method != "parameters":
+                    assert "consumes" not in operation
+                    assert all(p["in"] != "body" for p in operation.get("parameters", ()))
+    assert v3.document(catalog, "nope", "v1") is None
+    urls = v3.index_with_urls(catalog, {path: "h" for path, _, _ in v3.paths(catalog)})
+    assert urls["paths"]["api/v1"] == {"serverRelativeURL": "/openapi/v3/api/v1?hash=h"}
+
+
+def test_v3_defaults(catalog: Catalog) -> None:
+    """In v3 a struct that is always there defaults to the empty one, and extensions stand around the reference."""
+    found = v3.document(catalog, "apps", "v1")
+    assert found is not None
+    spec = found["components"]["schemas"]["io.orch.api.apps.v1.DeploymentSpec"]["properties"]
+    assert spec["strategy"] == {
+        "allOf": [{"$ref": "#/components/schemas/io.orch.api.apps.v1.DeploymentStrategy"}],
+        "default": {},
+        "x-orch-patch-strategy": "retainKeys",
+    }
+    assert spec["selector"] == {"$ref": "#/components/schemas/io.orch.apimachinery.pkg.apis.meta.v1.LabelSelector"}
