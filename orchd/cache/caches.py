@@ -217,19 +217,26 @@ class Caches:
         events: list[Event] = []
         done: Deferred[None] = Deferred()
 
-        def complete(revision: int) -> None:
+        complete = False
+
+        def on_progress(revision: int) -> None:
+            nonlocal complete
+            if complete or done.called:
+                return
+            # Whoever waited for a cache goes on inside `loaded`, and may even stop everything.
+            complete = True
+            parts = dict(self._by_cache(events, caches))
+            for cache in caches:
+                cache.loaded(parts.get(cache, ()), revision)
             if not done.called:
-                parts = dict(self._by_cache(events, caches))
-                for cache in caches:
-                    cache.loaded(parts.get(cache, ()), revision)
                 done.callback(None)
 
-        def ended(error: StoreError) -> None:
-            if not done.called:
+        def on_end(error: StoreError) -> None:
+            if not complete and not done.called:
                 done.errback(error)
 
         watch = self._store.watch(
-            prefix, after=found.revision, on_events=events.extend, on_end=ended, on_progress=complete
+            prefix, after=found.revision, on_events=events.extend, on_end=on_end, on_progress=on_progress
         )
         try:
             await done

@@ -122,6 +122,14 @@ def _end(prefix: str) -> str | None:
 def _matching(
     entries: Iterable[Entry], match: Match | None, labels: Mapping[str, str], fields: Mapping[str, str]
 ) -> Iterator[Entry]:
+    if not labels and not fields and match is not None:
+        return filter(match, entries)
+    return _meeting(entries, match, labels, fields)
+
+
+def _meeting(
+    entries: Iterable[Entry], match: Match | None, labels: Mapping[str, str], fields: Mapping[str, str]
+) -> Iterator[Entry]:
     wanted = tuple(labels.items())
     wanted_fields = tuple(fields.items())
     for entry in entries:

@@ -22,6 +22,8 @@ from orchd.errors import ApiError, expired, resource_version_too_large
 from orchd.store.interfaces import Event, EventType, IStore, KeyValue
 
 _EMPTY: Mapping[str, str] = {}
+#: Different sets of labels or fields that are remembered in order to be shared.
+_SHARED = 1000
 _log = Logger()
 
 
@@ -45,6 +47,7 @@ class ResourceCache:
         self._clock = clock
         self._entries: dict[str, Entry] = {}
         self._paths: SortedList = SortedList()
+        self._share = _Shared()
         self._window = Window(limit=limit, limit_bytes=limit_bytes)
         self._indexes = Indexes()
         self._fanout = Fanout()
@@ -191,10 +194,10 @@ class ResourceCache:
             _log.failure("cannot index {path} of {key}", path=path, key=self.key)
             json, labels, fields = value, _EMPTY, _EMPTY
         if before is not None:
-            labels = before.labels if labels == before.labels else _shared(labels)
-            fields = before.fields if fields == before.fields else _shared(fields)
+            labels = before.labels if labels == before.labels else self._share(labels)
+            fields = before.fields if fields == before.fields else self._share(fields)
         else:
-            labels, fields = _shared(labels), _shared(fields)
+            labels, fields = self._share(labels), self._share(fields)
         return Entry(path, revision, created, json, labels, fields)
 
     # Waiting.
@@ -216,8 +219,10 @@ class ResourceCache:
     async def at_least(self, revision: int) -> None:
         if not self._ready:
             await self.ready()
-        if revision > self.revision:
+        while revision > self.revision:
             await self._progress.reached(revision)
+            # Following may have begun anew meanwhile.
+            await self.ready()
 
     async def applied(self, path: str, revision: int) -> Entry | None:
         await self.at_least(revision)
@@ -291,6 +296,22 @@ class ResourceCache:
         return subscription
 
 
-def _shared(strings: Mapping[str, str]) -> Mapping[str, str]:
-    """The same strings, each once in memory however many entries have it."""
-    return {intern(k): intern(v) for k, v in strings.items()} if strings else _EMPTY
+class _Shared:
+    """Equal labels (or fields) of many entries, once in memory."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
+
+    def __call__(self, strings: Mapping[str, str]) -> Mapping[str, str]:
+        if not strings:
+            return _EMPTY
+        key = tuple(strings.items())
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= _SHARED:
+                # Entries keep what they have; only later ones no longer share with them.
+                self._known.clear()
+            found = self._known[key] = {intern(k): intern(v) for k, v in key}
+        return found

@@ -7,7 +7,7 @@ import sqlite3
 
 from orchd.store.interfaces import StoreError
 from orchd.store.refusals import ForeignFileError, NewerSchemaError, StoreDamagedError
-from orchd.store.schema import APPLICATION_ID, SCHEMA_VERSION, FileLock, connect
+from orchd.store.schema import APPLICATION_ID, SCHEMA_VERSION, FileLock, connect, sync
 
 
 def write_backup(source: str, target: str) -> int:
@@ -18,12 +18,12 @@ def write_backup(source: str, target: str) -> int:
     os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
     try:
         revision = _copy(source, partial)
-        _sync(partial)
+        sync(partial)
         os.rename(partial, target)
     except BaseException:
         os.unlink(partial)
         raise
-    _sync(os.path.dirname(target))
+    sync(os.path.dirname(target))
     return revision
 
 
@@ -50,6 +50,7 @@ def restore(source: str, target: str, *, skip_revisions: int = 1_000_000) -> int
     the backup's last revision and serves no history from before, so that every watch and list starts over.
     An existing store is kept beside it as ``.replaced``. Returns the revision. Raises StoreError.
     """
+    source, target = os.path.abspath(source), os.path.abspath(target)
     try:
         lock = FileLock(target)
         try:
@@ -71,7 +72,7 @@ def _restore(source: str, target: str, skip_revisions: int) -> int:
             revision = _prepare(connection, source, skip_revisions)
         finally:
             connection.close()
-        _sync(partial)
+        sync(partial)
         if os.path.exists(target):
             # With its log, which belongs to it and would spoil the new file.
             for suffix in ("-wal", "-shm", ""):
@@ -81,7 +82,7 @@ def _restore(source: str, target: str, skip_revisions: int) -> int:
     except BaseException:
         os.unlink(partial)
         raise
-    _sync(os.path.dirname(os.path.abspath(target)))
+    sync(os.path.dirname(target))
     return revision
 
 
@@ -109,11 +110,3 @@ def _revision(connection: sqlite3.Connection) -> int:
         "coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'compacted'), 0))"
     ).fetchone()
     return int(row[0])
-
-
-def _sync(path: str) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -85,6 +85,15 @@ class FileLock:
         os.close(self._fd)
 
 
+def sync(path: str) -> None:
+    """Make a file's contents, or a directory's names, durable."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def connect(path: str, *, read_only: bool = False) -> sqlite3.Connection:
     """A connection with the settings that durability rests on. Belongs to the thread that makes it."""
     uri = "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
@@ -106,6 +115,8 @@ def open_store(path: str, dialect_name: str, *, check_seconds: float) -> Found:
     try:
         if not os.path.exists(path):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            # SQLite makes the contents of the file durable, not its name.
+            sync(os.path.dirname(path))
         connection = connect(path)
         return _open(connection, path, dialect_name, check_seconds)
     except BaseException as error:

@@ -174,6 +174,35 @@ async def check_dependent_writes_in_flight(subject: Subject) -> None:
     assert await store.get("/a") == KeyValue("/a", b"4", 7, 7)
 
 
+async def check_counters(subject: Subject) -> None:
+    """Concurrent readers that write what they read, plus one, lose no step: guarded updates are linearizable."""
+    store, seen = subject.store, Seen()
+    keys = ["/counter/a", "/counter/b"]
+    for key in keys:
+        await store.create(key, b"0")
+    seen.watch(store, "/counter/", store.revision)
+
+    async def count(key: str) -> list[int]:
+        made: list[int] = []
+        while len(made) < 25:
+            there = await present(store, key)
+            try:
+                made.append(await store.update(key, b"%d" % (int(there.value) + 1), expected=there.revision))
+            except RevisionConflictError as conflict:
+                assert conflict.current is not None
+                assert conflict.current.revision > there.revision
+                await deferLater(subject.reactor, 0)
+                continue
+            assert (await present(store, key)).revision >= made[-1], "an acknowledged write is visible"
+        return made
+
+    made = await outcomes([count(key) for key in keys * 4])
+    assert sorted(revision for each in made for revision in each) == seen.revisions()
+    for key in keys:
+        steps = [int(event.value) for event in seen.events if event.key == key]
+        assert steps == list(range(1, 101))
+
+
 async def check_events_come_before_the_acknowledgement(subject: Subject) -> None:
     """When a write's Deferred fires, watches have its event already, and that in the same turn of the reactor."""
     store, seen = subject.store, Seen()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -96,6 +97,15 @@ async def test_writes_share_commits(tmp_path: Path) -> None:
         assert store.writes == 500
         assert store.commits < 50
         assert store.largest_batch > 100
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_writer_gets_its_turn(tmp_path: Path) -> None:
+    """Threads switch quickly while a store is open, and as before when it is closed."""
+    before = sys.getswitchinterval()
+    async with opened(tmp_path / "s"):
+        assert sys.getswitchinterval() < 0.001
+    assert sys.getswitchinterval() == before
 
 
 @pytest_twisted.ensureDeferred
