@@ -93,11 +93,11 @@ def _difference_nodes(left: FieldSet, right: FieldSet) -> FieldSet | None:
     if not left:
         return None if gone else left
     rest = difference(left, right) if right else left
-    if gone and SELF in rest:
-        rest = {k: v for k, v in rest.items() if k != SELF}
+    if SELF not in rest:
         return rest or None
-    # Without its own mark a node that lost everything below is no node.
-    return rest or None
+    if gone:
+        return {k: v for k, v in rest.items() if k != SELF} or None
+    return rest if len(rest) > 1 else LEAF
 
 
 def recursive_difference(left: FieldSet, right: FieldSet) -> FieldSet:
@@ -116,7 +116,7 @@ def recursive_difference(left: FieldSet, right: FieldSet) -> FieldSet:
             continue
         rest = recursive_difference(node, other) if node else node
         if rest or not node:
-            out[key] = rest
+            out[key] = LEAF if SELF in rest and len(rest) == 1 else rest
         if rest is not node:
             same = False
     return left if same else out
@@ -254,14 +254,12 @@ def parse(fields: Any) -> FieldSet:
         node = parse(below)
         if element:
             out[element] = _union_nodes(out[element], node) if element in out else node
-    return out
+    return LEAF if SELF in out and len(out) == 1 else out
 
 
 def parse_root(fields: Any) -> FieldSet:
     """`parse` for a whole set, whose root is no path."""
-    out = parse(fields)
-    out.pop(SELF, None)
-    return out
+    return {key: node for key, node in parse(fields).items() if key != SELF}
 
 
 def _canonical(element: str) -> str:

@@ -32,7 +32,7 @@ def plain(value: Any) -> str:
 
 def number(value: float) -> str:
     """A float in the shortest form: no fraction when whole, an exponent of at least two digits from 1e21 on."""
-    if value == int(value) and abs(value) < 1e21:
+    if abs(value) < 1e21 and value == int(value):
         return str(int(value))
     text = repr(value)
     mantissa, e, exponent = text.partition("e")

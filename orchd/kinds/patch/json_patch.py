@@ -94,6 +94,14 @@ def _index(part: str, length: int) -> int:
     return position
 
 
+def _size(value: Any) -> int:
+    try:
+        return len(orjson.dumps(value))
+    except orjson.JSONEncodeError:
+        # Copies into copies have nested it deeper than any object may be.
+        raise _Failed from None
+
+
 def _get(container: Any, part: str) -> Any:
     """A member, null when an object has none."""
     return container.get(part) if isinstance(container, dict) else container[_index(part, len(container))]
@@ -126,7 +134,7 @@ class _Editor:
             self._add(_text(operation, "path"), value)
         elif kind == "copy":
             value = _get(*self._find(_text(operation, "from")))
-            self._copied += len(orjson.dumps(value))
+            self._copied += _size(value)
             if self._copied > MAX_COPIED:
                 raise _Failed
             self._disown(value)

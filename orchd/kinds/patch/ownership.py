@@ -6,7 +6,6 @@ Apply"), with the edges of release 1.23.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -21,6 +20,7 @@ from orchd.kinds.patch.fieldset import (
     FieldSet,
     difference,
     intersection,
+    json_text,
     of_paths,
     paths,
     recursive_difference,
@@ -112,7 +112,7 @@ class _Versions:
 
 
 def on_write(
-    target: Target, live: Object | None, new: Object, *, manager: str, now: float, operation: str = UPDATE
+    target: Target, live: Object | None, new: Object, *, manager: str, now: float
 ) -> list[dict[str, Any]]:
     """``metadata.managedFields`` for `new`, written over `live` (None: created) by `manager`; [] for none at all.
 
@@ -125,7 +125,7 @@ def on_write(
         return []
     before = dict(owners)
     try:
-        owners = _updated(target, live, new, owners, manager or "unknown", now, operation)
+        owners = _updated(target, live, new, owners, manager or "unknown", now)
     except TypedError:
         # Not an object of this type (duplicate keys, say): validation has the word, owners stay.
         owners = before
@@ -166,7 +166,7 @@ def _stored(entries: Any) -> Owners:
 
 
 def _updated(
-    target: Target, live: Object | None, new: Object, owners: Owners, manager: str, now: float, operation: str
+    target: Target, live: Object | None, new: Object, owners: Owners, manager: str, now: float
 ) -> Owners:
     """Owners after an update: what changed belongs to `manager` alone, what went belongs to nobody."""
     old = _unmanaged(live) if live is not None else _blank(target)
@@ -178,7 +178,7 @@ def _updated(
     owners = _without_lost(owners, versions, None)
     mine = difference(recursive_difference(difference(*found), target.reset), _NEVER_OWNED)
     if mine:
-        key = managed.identity(manager, operation, target.api_version, target.subresource)
+        key = managed.identity(manager, UPDATE, target.api_version, target.subresource)
         previous = owners.get(key)
         owners[key] = Owner(
             identity=key,
@@ -258,7 +258,7 @@ def on_apply(
     tool = manager == target.dialect("{short}ctl")
     try:
         if not owners and live is not None:
-            owners = _updated(target, None, base, {}, BEFORE_FIRST_APPLY, now, UPDATE)
+            owners = _updated(target, None, base, {}, BEFORE_FIRST_APPLY, now)
         merged, after, conflicts = _applied(target, base, config, owners, key)
         if conflicts and not force:
             _refuse(_not_excused(target, base, conflicts) if tool else conflicts)
@@ -276,7 +276,7 @@ def on_apply(
             after[key] = mine.at(timestamp(now))
     if same and live is not None and _same(after, stored):
         return live
-    entries = managed.encode(managed.capped(after))
+    entries = managed.encode(after)
     metadata = dict(merged.get("metadata") or {})
     if entries:
         metadata["managedFields"] = entries
@@ -430,7 +430,7 @@ def _with_last_applied(target: Target, obj: Object, config: Object) -> Object:
     told = (sent.get("metadata") or {}).get("annotations") or {}
     if name in told:
         sent = {**sent, "metadata": {**sent["metadata"], "annotations": {k: v for k, v in told.items() if k != name}}}
-    text = json.dumps(sent, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
+    text = json_text(sent) + "\n"
     if text == annotations[name]:
         return obj
     annotations = {**annotations, name: text}

@@ -116,33 +116,52 @@ def _named(node: Node | None, fields: FieldSet) -> FieldSet:
 def reconciled(fields: FieldSet, live: Any, type: Type) -> FieldSet:
     """An owned set under the schema of today: what became atomic since is owned as one, what became granular by its
     parts in the live object. The same set when nothing changed, as almost always."""
-    return _reconciled(nodes.root(type), fields, live)
+    node = nodes.root(type)
+    return fields if _settled(node, fields) else _reconciled(node, fields, live)
 
 
-def _reconciled(node: Node, fields: FieldSet, live: Any) -> FieldSet:
-    """`fields` is not empty: the children of a node whose type is granular."""
-    out: FieldSet | None = None
-    declared = node.fields
+def _child(node: Node, element: str) -> Node | None:
+    """The node that a path element leads to, None when the schema says nothing about it."""
+    child = node.element
+    if element[0] == "f":
+        found = node.fields.get(element[2:])
+        if found is not None:
+            child = found[1]
+    return None if child is None or child.kind >= DEDUCED else child
+
+
+def _settled(node: Node, fields: FieldSet) -> bool:
+    """Does the set fit the schema, so that no value is needed to tell? What is owned as one is atomic, and so on."""
     for key, below in fields.items():
         if key == SELF:
             continue
-        child = node.element
-        if key[0] == "f":
-            found = declared.get(key[2:])
-            if found is not None:
-                child = found[1]
-        if child is None or child.kind == DEDUCED:
+        child = _child(node, key)
+        if child is None:
             continue
         if child.atomic:
-            if not below:
-                continue
-            new = LEAF
+            if below:
+                return False
+        elif not below or not _settled(child, below):
+            return False
+    return True
+
+
+def _reconciled(node: Node, fields: FieldSet, live: Any) -> FieldSet:
+    """`reconciled` for the children of a granular node; `live` is its value."""
+    out: FieldSet | None = None
+    values = _parts(node, live)
+    for key, below in fields.items():
+        child = None if key == SELF else _child(node, key)
+        if child is None:
+            continue
+        new = below
+        if child.atomic:
+            new = LEAF if below else below
         elif below:
-            new = _reconciled(child, below, _at(node, live, key))
-        else:
+            new = _reconciled(child, below, values.get(key))
+        elif values.get(key):
             # One member: it may date from when the type was atomic, and then stands for all there is.
-            value = _at(node, live, key)
-            new = with_member(_fields_of(child, value)) if value else below
+            new = with_member(_fields_of(child, values[key]))
         if new is not below:
             out = dict(fields) if out is None else out
             out[key] = new
@@ -157,13 +176,13 @@ def _fields_of(node: Node, value: Any) -> FieldSet | None:
         return None
 
 
-def _at(node: Node, value: Any, element: str) -> Any:
-    """The part of a value that a path element names, None when it has none."""
-    if element[0] == "f":
-        return value.get(element[2:]) if isinstance(value, dict) else None
+def _parts(node: Node, value: Any) -> dict[str, Any]:
+    """The parts of a value by path element; none where it does not fit the schema."""
+    if isinstance(value, dict):
+        return {"f:" + name: item for name, item in value.items()}
     if not isinstance(value, list) or node.kind != LIST:
-        return None
+        return {}
     try:
-        return indexed(node, value).get(element)
+        return indexed(node, value)
     except TypedError:
-        return None
+        return {}

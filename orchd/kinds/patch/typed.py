@@ -12,7 +12,6 @@ from orchd.kinds.ir import Type
 from orchd.kinds.patch import nodes
 from orchd.kinds.patch.fieldset import LEAF, SELF, FieldSet, json_text, show_element, with_member
 from orchd.kinds.patch.gotext import plain, quoted, type_name
-from orchd.kinds.patch.json_patch import equal
 from orchd.kinds.patch.nodes import DEDUCED, LIST, MAP, NO_DEFAULT, SCALAR, Node
 
 #: Added, modified and removed fields of a comparison; None where there are none.
@@ -25,6 +24,19 @@ _MODIFIED: Final[Changes] = (None, LEAF, None)
 
 class TypedError(ValueError):
     """A value that does not fit its type; the text names the path: ``.spec.foo: field not declared in schema``."""
+
+
+def same(left: Any, right: Any) -> bool:
+    """Are two JSON values equal? Numbers compare by value, but no boolean is a number."""
+    if left is right:
+        return True
+    if isinstance(left, dict):
+        return (
+            isinstance(right, dict) and len(left) == len(right) and all(k in right and same(v, right[k]) for k, v in left.items())
+        )
+    if isinstance(left, list):
+        return isinstance(right, list) and len(left) == len(right) and all(map(same, left, right))
+    return bool(left == right) and isinstance(left, bool) is isinstance(right, bool)
 
 
 # -- validation -------------------------------------------------------------------------------------------------------
@@ -252,7 +264,7 @@ def changes(node: Node, left: Any, right: Any) -> Changes:
     if node.exact:
         if left == right:
             return _UNCHANGED
-    elif equal(left, right):
+    elif same(left, right):
         return _UNCHANGED
     if node.atomic:
         return _MODIFIED
@@ -289,7 +301,7 @@ def _map_changes(node: Node, left: dict[str, Any] | None, right: dict[str, Any] 
         if before is _MISSING:
             added[element] = LEAF if child.atomic else everything(child, item)
         elif child.kind == SCALAR:
-            if before != item or before.__class__ is not item.__class__:
+            if not same(before, item):
                 modified[element] = LEAF
         else:
             _note(element, changes(child, before, item), added, modified, removed)
@@ -349,17 +361,17 @@ def merged(node: Node, left: Any, right: Any) -> Any:
     if left is right:
         return left
     if node.atomic:
-        return left if equal(left, right) else right
+        return left if same(left, right) else right
     if kind == LIST:
         return _merged_list(node, _as(list, left), _as(list, right), left, right)
     if kind == DEDUCED:
         if not isinstance(left, dict):
-            return left if equal(left, right) else right
+            return left if same(left, right) else right
         if not isinstance(right, dict) and right is not None:
             return right
     mine, theirs = _as(dict, left), _as(dict, right)
     if not theirs:
-        return left if mine or equal(left, right) else right
+        return left if mine or same(left, right) else right
     if not mine:
         return right
     out: dict[str, Any] | None = None
@@ -384,7 +396,7 @@ def _merged_list(node: Node, mine: list[Any] | None, theirs: list[Any] | None, l
     of what followed them."""
     before, after = indexed(node, mine), indexed(node, theirs)
     if not after:
-        return left if before or equal(left, right) else right
+        return left if before or same(left, right) else right
     if not before:
         return right
     element = node.element

@@ -1,0 +1,99 @@
+"""Sets of field paths: their algebra, order and text."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchd.kinds.patch import fieldset
+from orchd.kinds.patch.fieldset import FieldSetError, of_paths
+
+_ELEMENTS = st.sampled_from(['f:a', 'f:b', 'k:{"n":"x"}', 'k:{"n":"y"}', 'v:"z"', "v:1", "i:0"])
+_PATHS = st.lists(_ELEMENTS, min_size=1, max_size=4).map(tuple)
+_SETS = st.frozensets(_PATHS, max_size=8)
+
+
+def _model(fields: Any) -> set[tuple[str, ...]]:
+    return set(fieldset.paths(fields))
+
+
+@given(_SETS, _SETS)
+def test_algebra_is_that_of_sets_of_paths(left: frozenset[Any], right: frozenset[Any]) -> None:
+    """Union, difference and intersection are those of the sets of paths; recursive difference takes what is below too."""
+    a, b = of_paths(*left), of_paths(*right)
+    assert _model(a) == left
+    assert _model(fieldset.union(a, b)) == left | right
+    assert _model(fieldset.difference(a, b)) == left - right
+    assert _model(fieldset.intersection(a, b)) == left & right
+    below = {p for p in left if not any(p[: len(q)] == q for q in right)}
+    assert _model(fieldset.recursive_difference(a, b)) == below
+    deepest = {p for p in left if not any(q != p and q[: len(p)] == p for q in left)}
+    assert _model(fieldset.leaves(a)) == deepest
+    assert all(fieldset.has(a, p) == (p in left) for p in left | right)
+
+
+@given(_SETS)
+def test_text_round_trip(paths: frozenset[Any]) -> None:
+    """What is written reads as the same set, in the same order."""
+    fields = fieldset.ordered(of_paths(*paths))
+    again = fieldset.parse_root(json.loads(json.dumps(fields)))
+    assert _model(again) == paths
+    assert json.dumps(fieldset.ordered(again)) == json.dumps(fields)
+
+
+@given(_SETS, _SETS)
+def test_equal_sets_have_one_form(left: frozenset[Any], right: frozenset[Any]) -> None:
+    """However a set came about, equal sets are equal dicts."""
+    assert fieldset.union(of_paths(*left), of_paths(*right)) == of_paths(*(left | right))
+    assert fieldset.difference(of_paths(*left), of_paths(*right)) == of_paths(*(left - right))
+
+
+def test_order() -> None:
+    """Stored order: itself, fields by name, keys by value (80 before 443), values numbers first, positions."""
+    fields = of_paths(
+        ("v:true",), ('v:"a"',), ("v:10",), ("v:9",), ("i:2",), ('k:{"port":443}',), ('k:{"port":80}',), ("f:z",), ("f:B",)
+    )
+    assert list(fieldset.ordered(fields)) == [
+        "f:B", "f:z", 'k:{"port":80}', 'k:{"port":443}', "v:9", "v:10", 'v:"a"', "v:true", "i:2",
+    ]
+    assert list(fieldset.ordered({"f:a": {"f:b": {}, ".": {}}})["f:a"]) == [".", "f:b"]
+
+
+def test_paths_come_members_first() -> None:
+    """Conflicts list what is owned at a level before what is below it."""
+    fields = of_paths(("f:spec", "f:z"), ("f:spec", "f:a", "f:b"))
+    assert [fieldset.show(p) for p in fieldset.paths(fields)] == [".spec.z", ".spec.a.b"]
+
+
+@pytest.mark.parametrize(
+    ("given_", "stored"),
+    [
+        ({"f:a": {}}, {"f:a": {}}),
+        ({'k:{"b": 1, "a":"x"}': {".": {}}}, {'k:{"a":"x","b":1}': {".": {}}}),
+        ({"v:1.0": {}}, {"v:1": {}}),
+        ({"i:07": {}}, {"i:7": {}}),
+        ({"x:new": {}, "f:a": {}}, {"f:a": {}}),
+        ({".": {}, "f:a": {}}, {"f:a": {}}),
+        ({'v:"<&>"': {}}, {'v:"\\u003c\\u0026\\u003e"': {}}),
+    ],
+)
+def test_parse(given_: Any, stored: Any) -> None:
+    """A client's set is brought into the one form; elements of unknown sort are left out."""
+    assert fieldset.parse_root(given_) == stored
+
+
+@pytest.mark.parametrize("bad", [[], "x", {"a": {}}, {"f": {}}, {"f:a": 1}, {"k:[]": {}}, {"k:{": {}}, {"i:x": {}}, {"": {}}])
+def test_parse_refuses(bad: Any) -> None:
+    """What is no set is said to be none."""
+    with pytest.raises(FieldSetError):
+        fieldset.parse_root(bad)
+
+
+def test_show() -> None:
+    """Paths in messages."""
+    path = ("f:spec", 'k:{"name":"a\\"b","port":80}', 'v:"x"', "v:null", "v:true", "i:3")
+    assert fieldset.show(path) == '.spec[name="a\\"b",port=80][="x"][=null][=true][3]'

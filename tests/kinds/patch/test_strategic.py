@@ -1,0 +1,188 @@
+"""Strategic merge patch: every directive, merge keys, order, and the reference's errors."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchd.errors import ApiError
+from orchd.kinds.ir import Type
+from orchd.kinds.patch import restore, strategic
+
+from .conftest import struct
+
+_TEXT = Type("string")
+_MERGE = frozenset(["merge"])
+_ITEM = struct(name=_TEXT, v=_TEXT, inner=struct(a=_TEXT, b=_TEXT), tags=Type("list", element=_TEXT, merge_strategies=_MERGE))
+KIND = Type(
+    "struct",
+    name="test/v1.Thing",
+    members=struct(
+        text=_TEXT,
+        labels=Type("map", element=_TEXT),
+        items=Type("list", element=_ITEM, merge_strategies=_MERGE, merge_key="name"),
+        tags=Type("list", element=_TEXT, merge_strategies=_MERGE),
+        plain=Type("list", element=_TEXT),
+        whole=struct(a=_TEXT, b=_TEXT).with_semantics(merge_strategies=frozenset(["replace"])),
+        keyless=Type("list", element=_ITEM, merge_strategies=_MERGE),
+        union=struct(a=_TEXT, b=_TEXT).with_semantics(merge_strategies=frozenset(["retainKeys"])),
+    ).members,
+)
+
+
+def _named(*names: str) -> list[dict[str, str]]:
+    return [{"name": n} for n in names]
+
+
+@pytest.mark.parametrize(
+    ("doc", "patch", "result"),
+    [
+        # Scalars, maps, nulls.
+        ({"text": "x"}, {"text": "y"}, {"text": "y"}),
+        ({"text": "x"}, {"text": None, "labels": None}, {}),
+        ({"labels": {"a": "1"}}, {"labels": {"b": "2"}}, {"labels": {"a": "1", "b": "2"}}),
+        ({"labels": {"a": "1"}}, {"labels": "odd"}, {"labels": "odd"}),
+        ({"whole": {"a": "1"}}, {"whole": {"b": "2"}}, {"whole": {"b": "2"}}),
+        # $patch on objects.
+        ({"labels": {"a": "1"}}, {"labels": {"$patch": "replace", "b": "2"}}, {"labels": {"b": "2"}}),
+        ({"labels": {"a": "1"}}, {"labels": {"$patch": "delete"}}, {"labels": {}}),
+        ({"text": "x"}, {"$patch": "replace", "labels": {}}, {"labels": {}}),
+        ({"text": "x"}, {"$patch": "delete"}, {}),
+        # Lists by key.
+        ({"items": [{"name": "a", "v": "1"}]}, {"items": [{"name": "a", "v": "2"}]}, {"items": [{"name": "a", "v": "2"}]}),
+        ({"items": _named("a", "b")}, {"items": _named("c")}, {"items": _named("c", "a", "b")}),
+        ({"items": _named("a", "b")}, {"items": _named("c", "a")}, {"items": _named("c", "a", "b")}),
+        ({"items": _named("a", "b", "c")}, {"items": _named("b", "x")}, {"items": _named("a", "b", "x", "c")}),
+        ({"items": _named("a", "b")}, {"items": [{"name": "a", "$patch": "delete"}]}, {"items": _named("b")}),
+        ({"items": _named("a")}, {"items": [{"name": "z", "$patch": "delete"}]}, {"items": _named("a")}),
+        ({"items": _named("a")}, {"items": [{"$patch": "replace"}, {"name": "b"}]}, {"items": _named("b")}),
+        ({"items": _named("a")}, {"items": []}, {"items": _named("a")}),
+        (
+            {"items": [{"name": "a", "inner": {"a": "1"}, "tags": ["x"]}]},
+            {"items": [{"name": "a", "inner": {"b": "2"}, "tags": ["y"]}]},
+            {"items": [{"name": "a", "inner": {"a": "1", "b": "2"}, "tags": ["y", "x"]}]},
+        ),
+        # Lists of scalars.
+        ({"tags": ["a"]}, {"tags": ["b", "a"]}, {"tags": ["b", "a"]}),
+        ({"tags": ["a", "b"]}, {"$deleteFromPrimitiveList/tags": ["a", "z"]}, {"tags": ["b"]}),
+        ({}, {"$deleteFromPrimitiveList/tags": ["a"]}, {}),
+        ({"plain": ["a"]}, {"plain": ["b"]}, {"plain": ["b"]}),
+        # Order.
+        ({"items": _named("a", "b")}, {"$setElementOrder/items": _named("b", "a")}, {"items": _named("b", "a")}),
+        ({"items": _named("a", "x", "b")}, {"$setElementOrder/items": _named("b", "a")}, {"items": _named("x", "b", "a")}),
+        (
+            {"items": _named("a", "b")},
+            {"$setElementOrder/items": _named("c", "b", "a"), "items": _named("c")},
+            {"items": _named("c", "b", "a")},
+        ),
+        ({"tags": ["a", "b"]}, {"$setElementOrder/tags": ["b", "a"], "tags": ["b"]}, {"tags": ["b", "a"]}),
+        ({}, {"$setElementOrder/items": _named("a"), "items": _named("a")}, {"items": _named("a")}),
+        ({}, {"$setElementOrder/items": _named("a")}, {}),
+        # $retainKeys.
+        ({"union": {"a": "1"}}, {"union": {"$retainKeys": ["b"], "b": "2"}}, {"union": {"b": "2"}}),
+        ({"union": {"a": "1"}}, {"union": {"$retainKeys": ["a"]}}, {"union": {"a": "1"}}),
+        ({"union": {"a": "1"}}, {"union": {"$retainKeys": [], "a": None}}, {"union": {}}),
+    ],
+)
+def test_apply(doc: Any, patch: Any, result: Any) -> None:
+    """What each directive and each sort of field comes to."""
+    before, sent = copy.deepcopy(doc), copy.deepcopy(patch)
+    assert strategic.apply(doc, patch, KIND) == result
+    assert (doc, patch) == (before, sent)
+
+
+@pytest.mark.parametrize(
+    ("doc", "patch", "code", "message"),
+    [
+        ({"items": []}, {"items": [{"v": "x"}]}, 500, "map: map[v:x] does not contain declared merge key: name"),
+        ({"items": []}, {"items": [{"$patch": "delete"}]}, 500, "map: map[$patch:delete] does not contain declared merge key: name"),
+        ({"items": []}, {"items": [{"name": "a", "$patch": "merge"}]}, 500, "merging lists cannot yet be specified in the patch"),
+        ({"items": []}, {"items": [{"name": "a", "$patch": "no"}]}, 500, "unknown patch type: no in map: map[$patch:no name:a]"),
+        ({"labels": {}}, {"labels": {"$patch": 5}}, 500, "unknown patch type: %!s(int64=5) in map: map[$patch:5]"),
+        ({"items": _named("a")}, {"items": ["x"]}, 500, "list element types are not identical: [[map[name:a]] [x]]"),
+        ({"tags": []}, {"tags": [[]]}, 422, "the server rejected our request due to an error in our request"),
+        ({"keyless": _named("a")}, {"keyless": _named("b")}, 500, "cannot merge lists without merge key for type struct"),
+        ({"union": {}}, {"union": {"$retainKeys": "x"}}, 400, "invalid patch format of retainKeys"),
+        ({"union": {}}, {"union": {"$retainKeys": [], "a": "1"}}, 400, "invalid patch format of retainKeys"),
+        ({}, {"$setElementOrder/items": "x"}, 500, "expected a []interface {}, but received a string"),
+        ({}, {"$setElementOrder/items": {}}, 500, "expected a []interface {}, but received a map[string]interface {}"),
+        ({}, {"$setElementOrder": []}, 400, "invalid patch format of setElementOrder list"),
+        ({}, {"$deleteFromPrimitiveList": []}, 400, "invalid patch format of primitive list"),
+        (
+            {"items": _named("a")},
+            {"$setElementOrder/items": _named("a"), "items": _named("b")},
+            500,
+            "The order in patch list:\n[map[name:b]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n",
+        ),
+        ({"x": []}, {"x": []}, 500, 'unable to find api field in struct Thing for the json field "x"'),
+        ({}, [1], 400, "json: cannot unmarshal array into Go value of type map[string]interface {}"),
+    ],
+)  # fmt: skip
+def test_errors(doc: Any, patch: Any, code: int, message: str) -> None:
+    """Patches that make no sense are answered as the reference answers them."""
+    with pytest.raises(ApiError) as caught:
+        strategic.apply(doc, patch, KIND)
+    assert (caught.value.code, caught.value.message) == (code, message)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"text": 1}, "cannot convert int64 to string"),
+        ({"text": True}, "unrecognized type: string"),
+        ({"text": []}, "unrecognized type: string"),
+        ({"labels": []}, "cannot restore map from slice"),
+        ({"labels": {"a": {}}}, "unrecognized type: string"),
+        ({"tags": "x"}, "cannot restore slice from string"),
+        ({"items": [1]}, "cannot restore struct from: int64"),
+        ({"items": [{"name": "a"}], "text": None, "unknown": 1}, ""),
+    ],
+)
+def test_restore(value: Any, message: str) -> None:
+    """Why a patched object does not fit its type."""
+    assert restore.problem(value, KIND) == message
+
+
+_NAMES = st.sampled_from("abcd")
+_LISTS = st.lists(_NAMES, unique=True, max_size=4)
+_ODD: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 1) | _NAMES,
+    lambda c: st.lists(c, max_size=2)
+    | st.dictionaries(
+        st.sampled_from(
+            ["text", "labels", "items", "tags", "name", "$patch", "$retainKeys", "$setElementOrder/items", "$setElementOrder/tags",
+             "$deleteFromPrimitiveList/tags", "union", "keyless"]
+        ),
+        c,
+        max_size=3,
+    ),
+    max_leaves=10,
+)  # fmt: skip
+
+
+@given(_LISTS, _LISTS)
+def test_merged_lists(live: list[str], patch: list[str]) -> None:
+    """Nothing is lost or doubled, the patch's items keep its order, the others theirs; twice is once."""
+    doc = {"items": _named(*live), "tags": live}
+    once = strategic.apply(doc, {"items": _named(*patch), "tags": patch}, KIND)
+    names = [i["name"] for i in once["items"]]
+    assert sorted(names) == sorted({*live, *patch})
+    assert [n for n in names if n in patch] == patch
+    assert [n for n in names if n not in patch] == [n for n in live if n not in patch]
+    assert once["tags"] == names
+    assert strategic.apply(once, {"items": _named(*patch), "tags": patch}, KIND) == once
+
+
+@given(st.dictionaries(st.sampled_from(["items", "tags", "labels", "union", "text"]), _ODD, max_size=4), _ODD)
+def test_no_patch_breaks_anything(doc: Any, patch: Any) -> None:
+    """Any patch to any document either applies or is refused with an API error."""
+    before = copy.deepcopy(doc)
+    try:
+        restore.problem(strategic.apply(doc, patch, KIND), KIND)
+    except ApiError:
+        pass
+    assert doc == before

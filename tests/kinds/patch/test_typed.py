@@ -1,0 +1,275 @@
+"""Values with types: validation, fields, comparison, merging, and taking fields out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orchd.kinds.ir import Type
+from orchd.kinds.patch import prune, typed
+from orchd.kinds.patch.fieldset import of_paths
+from orchd.kinds.patch.typed import TypedError
+
+from .conftest import struct
+
+_TEXT = Type("string")
+_ITEM = struct(k=_TEXT, p=(Type("int64"), 1), v=_TEXT)
+KIND = struct(
+    text=_TEXT,
+    count=Type("int32"),
+    flag=Type("bool"),
+    size=Type("quantity"),
+    plain=Type("list", element=_TEXT),
+    set=Type("list", element=_TEXT, list_type="set"),
+    map=Type("list", element=_ITEM, list_type="map", list_keys=("p", "k")),
+    merged=Type("list", element=struct(name=_TEXT, v=_TEXT), merge_strategies=frozenset(["merge"]), merge_key="name"),
+    labels=Type("map", element=_TEXT),
+    atomic=Type("map", element=_TEXT, atomic=True),
+    inner=struct(a=_TEXT, b=_TEXT),
+    whole=struct(a=_TEXT, b=_TEXT).with_semantics(atomic=True),
+    any=Type("any"),
+    raw=Type("raw"),
+    free=Type("struct", members=(), preserve_unknown=True),
+    open=Type("struct", members=struct(a=_TEXT).members, preserve_unknown=True),
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"nope": 1}, ".nope: field not declared in schema"),
+        ({"inner": {"c": 1}}, ".inner.c: field not declared in schema"),
+        ({"open": {"c": 1}, "free": {"x": [1]}, "any": [{}], "raw": 5}, ""),
+        ({"text": 1}, ".text: expected string, got &value.valueUnstructured{Value:1}"),
+        ({"text": {"a": [1]}}, '.text: expected string, got &value.valueUnstructured{Value:map[string]interface {}{"a":[]interface {}{1}}}'),
+        ({"count": "x"}, ".count: expected numeric (int or float), got string"),
+        ({"count": True}, ".count: expected numeric (int or float), got bool"),
+        ({"flag": 0}, ".flag: expected boolean, got &{0}"),
+        ({"size": 1, "count": 1.5, "text": None}, ""),
+        ({"labels": [1]}, ".labels: expected map, got &{[1]}"),
+        ({"set": "x"}, ".set: expected list, got &{x}"),
+        ({"plain": ["a", 2]}, ".plain[1]: expected string, got &value.valueUnstructured{Value:2}"),
+        ({"set": ["a", "a"]}, '.set: duplicate entries for key [="a"]'),
+        ({"set": [None]}, ".set: element 0: associative list without keys has an element that's an explicit null"),
+        ({"set": [{}]}, ".set: element 0: associative list without keys has an element that's a map type"),
+        ({"set": [[]]}, ".set: element 0: not supported: associative list with lists as elements"),
+        ({"map": [{"k": "a"}, {"k": "a", "p": 1}]}, '.map: duplicate entries for key [k="a",p=1]'),
+        ({"map": [{"p": 1}]}, '.map: element 0: associative list with keys has an element that omits key field "k" (and doesn\'t have default value)'),
+        ({"map": [None]}, ".map: element 0: associative list with keys may not have a null element"),
+        ({"map": ["x"]}, ".map: element 0: associative list with keys may not have non-map elements"),
+        ({"map": [{"k": "a", "v": 1}]}, '.map[k="a",p=1].v: expected string, got &value.valueUnstructured{Value:1}'),
+        ({"text": 1, "flag": 1}, "errors:\n  .text: expected string, got &value.valueUnstructured{Value:1}\n  .flag: expected boolean, got &{1}"),
+    ],
+)  # fmt: skip
+def test_validate(value: Any, message: str) -> None:
+    """Values that do not fit are described with their paths, as the reference does."""
+    if not message:
+        typed.validate(value, KIND)
+        return
+    with pytest.raises(TypedError) as caught:
+        typed.validate(value, KIND)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("value", "fields"),
+    [
+        ({"text": "x"}, {"f:text": {}}),
+        ({"text": None}, {"f:text": {}}),
+        ({"inner": {"a": "x"}}, {"f:inner": {"f:a": {}}}),
+        ({"inner": {}}, {"f:inner": {}}),
+        ({"inner": None}, {"f:inner": {}}),
+        ({"labels": {"x": "y"}}, {"f:labels": {"f:x": {}}}),
+        ({"labels": {}}, {"f:labels": {}}),
+        ({"plain": ["a"]}, {"f:plain": {}}),
+        ({"set": ["a"]}, {"f:set": {'v:"a"': {}}}),
+        ({"set": []}, {}),
+        ({"map": [{"k": "a", "v": "x"}]}, {"f:map": {'k:{"k":"a","p":1}': {".": {}, "f:k": {}, "f:v": {}}}}),
+        ({"merged": [{"name": "a"}]}, {"f:merged": {'k:{"name":"a"}': {".": {}, "f:name": {}}}}),
+        ({"atomic": {"x": "y"}, "whole": {"a": "x"}}, {"f:atomic": {}, "f:whole": {}}),
+        ({"any": {"a": {"b": [1]}, "c": 1}}, {"f:any": {"f:a": {".": {}, "f:b": {}}, "f:c": {}}}),
+        ({"any": [1]}, {"f:any": {}}),
+        ({"raw": {"a": 1}}, {"f:raw": {}}),
+        ({"open": {"a": "x", "z": {"y": 1}}}, {"f:open": {"f:a": {}, "f:z": {".": {}, "f:y": {}}}}),
+    ],
+)
+def test_of_value(value: Any, fields: Any) -> None:
+    """What an applied configuration speaks about, by sort of field."""
+    assert typed.of_value(value, KIND) == fields
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "added", "modified", "removed"),
+    [
+        ({}, {"text": "x"}, {"f:text": {}}, {}, {}),
+        ({"text": "x"}, {"text": "y"}, {}, {"f:text": {}}, {}),
+        ({"text": "x"}, {}, {}, {}, {"f:text": {}}),
+        ({"text": None}, {"text": "x"}, {}, {"f:text": {}}, {}),
+        ({}, {"inner": {"a": "x"}}, {"f:inner": {".": {}, "f:a": {}}}, {}, {}),
+        ({"inner": {}}, {"inner": {"a": "x"}}, {"f:inner": {"f:a": {}}}, {}, {}),
+        ({"inner": {"a": "x"}}, {"inner": {}}, {}, {}, {"f:inner": {"f:a": {}}}),
+        ({"inner": None}, {"inner": {}}, {}, {"f:inner": {}}, {}),
+        ({}, {"labels": {}}, {"f:labels": {}}, {}, {}),
+        ({"plain": ["a"]}, {"plain": ["b"]}, {}, {"f:plain": {}}, {}),
+        ({}, {"set": ["a"]}, {"f:set": {".": {}, 'v:"a"': {}}}, {}, {}),
+        ({"set": ["a", "b"]}, {"set": ["b", "c"]}, {"f:set": {'v:"c"': {}}}, {}, {"f:set": {'v:"a"': {}}}),
+        ({"set": ["a", "b"]}, {"set": ["b", "a"]}, {}, {}, {}),
+        (
+            {"map": [{"k": "a", "v": "1"}]},
+            {"map": [{"k": "a", "p": 1, "v": "2"}, {"k": "b"}]},
+            {"f:map": {'k:{"k":"a","p":1}': {"f:p": {}}, 'k:{"k":"b","p":1}': {".": {}, "f:k": {}}}},
+            {"f:map": {'k:{"k":"a","p":1}': {"f:v": {}}}},
+            {},
+        ),
+        ({"whole": {"a": "x"}}, {"whole": {"b": "x"}}, {}, {"f:whole": {}}, {}),
+        ({"any": {"a": 1}}, {"any": {"a": True}}, {}, {"f:any": {"f:a": {}}}, {}),
+        ({"any": 1}, {"any": 1.0}, {}, {}, {}),
+        ({"any": [1]}, {"any": {"a": 1}}, {"f:any": {"f:a": {}}}, {}, {}),
+    ],
+)
+def test_compare(left: Any, right: Any, added: Any, modified: Any, removed: Any) -> None:
+    """Additions count with all their parts, changes by leaf, and lists with keys by item whatever their order."""
+    assert typed.compare(left, right, KIND) == (added, modified, removed)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "merged"),
+    [
+        ([], ["a"], ["a"]),
+        (["a", "b"], ["c", "b"], ["a", "c", "b"]),
+        (["a", "b", "c"], ["c", "a"], ["c", "a", "b"]),
+        (["a", "b", "c"], ["b"], ["a", "b", "c"]),
+        (["a", "b"], ["b", "a", "c"], ["b", "a", "c"]),
+        (["x", "a", "y", "b", "z"], ["b", "n", "a"], ["x", "y", "b", "n", "a", "z"]),
+        (["a"], [], ["a"]),
+        (["a"], None, ["a"]),
+    ],
+)
+def test_merged_lists_follow_the_order_applied(left: Any, right: Any, merged: Any) -> None:
+    """Items applied come in their order; others stay as near to their place as that allows."""
+    out = typed.merge({"set": left}, {"set": right}, KIND)["set"]
+    assert sorted(out) == sorted(merged)
+    assert [i for i in out if i in (right or [])] == (right or [])
+    keyed = typed.merge({"map": [{"k": i} for i in left]}, {"map": [{"k": i, "v": "n"} for i in right or []]}, KIND)
+    assert [i["k"] for i in keyed["map"]] == out
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "merged"),
+    [
+        ({"text": "x"}, {"text": "y"}, {"text": "y"}),
+        ({"text": "x"}, {"text": None}, {"text": None}),
+        ({"labels": {"a": "1"}}, {"labels": {"b": "2"}}, {"labels": {"a": "1", "b": "2"}}),
+        ({"labels": {"a": "1"}}, {"labels": None}, {"labels": {"a": "1"}}),
+        ({"labels": None}, {"labels": {}}, {"labels": {}}),
+        ({"whole": {"a": "1"}}, {"whole": {"b": "2"}}, {"whole": {"b": "2"}}),
+        ({"plain": ["a"]}, {"plain": ["b"]}, {"plain": ["b"]}),
+        ({"any": {"a": {"b": 1}}}, {"any": {"a": {"c": 2}}}, {"any": {"a": {"b": 1, "c": 2}}}),
+        ({"any": {"a": 1}}, {"any": [2]}, {"any": [2]}),
+        ({"any": [2]}, {"any": {"a": 1}}, {"any": {"a": 1}}),
+        ({"raw": {"a": 1}}, {"raw": {"b": 1}}, {"raw": {"b": 1}}),
+    ],
+)
+def test_merge(left: Any, right: Any, merged: Any) -> None:
+    """What is granular merges, what is atomic is replaced."""
+    assert typed.merge(left, right, KIND) == merged
+
+
+_WORDS = st.sampled_from(["a", "b", "c"])
+_MAPS = st.dictionaries(_WORDS, _WORDS, max_size=3)
+_VALUES: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {},
+    optional={
+        "text": _WORDS,
+        "plain": st.lists(_WORDS, max_size=2),
+        "set": st.lists(_WORDS, unique=True, max_size=3),
+        "map": st.lists(
+            st.fixed_dictionaries({"k": _WORDS}, optional={"v": _WORDS}), unique_by=lambda i: str(i["k"]), max_size=3
+        ),
+        "labels": _MAPS,
+        "atomic": _MAPS,
+        "inner": st.fixed_dictionaries({}, optional={"a": _WORDS, "b": _WORDS}),
+        "any": st.recursive(_WORDS, lambda c: st.dictionaries(_WORDS, c, max_size=2), max_leaves=4),
+        "free": st.dictionaries(_WORDS, st.integers(0, 2), max_size=2),
+    },
+)
+
+
+@given(_VALUES, _VALUES)
+@settings(max_examples=150)
+def test_merging_twice_is_merging_once(left: Any, right: Any) -> None:
+    """A merge has nothing to do on its own result, which is then given back as it is."""
+    once = typed.merge(left, right, KIND)
+    assert typed.merge(once, right, KIND) is once
+    assert typed.compare(once, once, KIND) == ({}, {}, {})
+
+
+@given(_VALUES, _VALUES)
+@settings(max_examples=150)
+def test_comparison_mirrors(left: Any, right: Any) -> None:
+    """What one way is added is the other way removed; modifications are the same."""
+    added, modified, removed = typed.compare(left, right, KIND)
+    assert typed.compare(right, left, KIND) == (removed, modified, added)
+
+
+@given(_VALUES)
+@settings(max_examples=150)
+def test_all_fields_of_a_value(value: Any) -> None:
+    """Extracting all fields of a value gives the value; removing them leaves no leaf behind."""
+    fields = typed.of_value(value, KIND)
+    extracted = prune.extract(value, fields, KIND) or {}
+    assert typed.of_value(extracted, KIND) == fields
+    # Nobody owns an empty list that merges by item.
+    unowned = {k: v for k, v in value.items() if k in ("set", "map") and not v}
+    assert prune.remove(value, prune.with_named_members(fields, KIND), KIND) in (None, unowned)
+
+
+def test_remove_takes_emptied_containers_along() -> None:
+    """A list or map that loses its last part goes too; items are found by key."""
+    value = {"map": [{"k": "a", "v": "x"}, {"k": "b"}], "labels": {"a": "1"}, "set": ["a", "b"]}
+    gone = of_paths(("f:map", 'k:{"k":"a","p":1}', "f:v"), ("f:map", 'k:{"k":"b","p":1}'), ("f:labels", "f:a"), ("f:set", 'v:"a"'))
+    assert prune.remove(value, gone, KIND) == {"map": [{"k": "a"}], "set": ["b"]}
+
+
+def test_extract_keeps_keys() -> None:
+    """What is extracted from an item comes with the item's keys."""
+    value = {"map": [{"k": "a", "v": "x"}, {"k": "b"}], "text": "t"}
+    assert prune.extract(value, of_paths(("f:map", 'k:{"k":"a","p":1}', "f:v")), KIND) == {"map": [{"k": "a", "v": "x"}]}
+
+
+def test_named_members() -> None:
+    """Declared fields on the way count as members, map keys and list items do not."""
+    fields = of_paths(("f:inner", "f:a"), ("f:any", "f:x", "f:y"), ("f:map", 'k:{"k":"a","p":1}', "f:v"))
+    assert prune.with_named_members(fields, KIND) == {
+        "f:inner": {".": {}, "f:a": {}},
+        "f:any": {".": {}, "f:x": {"f:y": {}}},
+        "f:map": {".": {}, 'k:{"k":"a","p":1}': {"f:v": {}}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("owned", "live", "now"),
+    [
+        # Granular became atomic.
+        ({"f:atomic": {"f:x": {}}}, {"atomic": {"x": "1"}}, {"f:atomic": {}}),
+        ({"f:whole": {".": {}, "f:a": {}}}, {}, {"f:whole": {}}),
+        ({"f:plain": {'v:"a"': {}}}, {"plain": ["a"]}, {"f:plain": {}}),
+        # Atomic became granular.
+        ({"f:labels": {}}, {"labels": {"a": "1"}}, {"f:labels": {".": {}, "f:a": {}}}),
+        ({"f:set": {}}, {"set": ["a"]}, {"f:set": {".": {}, 'v:"a"': {}}}),
+        # Nothing changed.
+        ({"f:labels": {".": {}, "f:a": {}}, "f:text": {}}, {"labels": {"a": "1"}}, None),
+        ({"f:any": {"f:x": {}}, "f:gone": {"f:y": {}}}, {}, None),
+        ({"f:labels": {}}, {"labels": {}}, None),
+    ],
+)
+def test_schema_changes(owned: Any, live: Any, now: Any) -> None:
+    """Owned sets follow a type that turned atomic or granular, and stay themselves otherwise."""
+    after = prune.reconciled(owned, live, KIND)
+    if now is None:
+        assert after is owned
+    else:
+        assert after == now
