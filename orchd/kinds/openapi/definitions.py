@@ -79,7 +79,8 @@ _ALWAYS: Final = (
 )
 #: Definitions that say less than the table: JSON schema's own unions have no v2 form.
 _OPEN: Final = frozenset(
-    f"apiextensions/v1.{name}" for name in ("JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray")
+    f"apiextensions/v1.{name}"
+    for name in ("JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray")
 )
 #: Unions that release 1.23 declares: discriminator, and value of it by the member that it selects.
 _UNIONS: Final[dict[str, tuple[str, dict[str, str]]]] = {
@@ -342,7 +343,14 @@ class Definitions:
 
 
 _ZERO: Final[dict[str, Any]] = {
-    "string": "", "bool": False, "int32": 0, "int64": 0, "uint32": 0, "uint64": 0, "int64ns": 0, "number": 0,
+    "string": "",
+    "bool": False,
+    "int32": 0,
+    "int64": 0,
+    "uint32": 0,
+    "uint64": 0,
+    "int64ns": 0,
+    "number": 0,
 }
 
 

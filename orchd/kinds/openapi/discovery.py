@@ -18,7 +18,7 @@ CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", 
 
 
 def api_versions(catalog: Catalog, server_address: str) -> Json:
-    """``/api``: the versions of the group without a name. `server_address` is ``host:port``, the same for every client."""
+    """``/api``: versions of the group without a name. `server_address` is ``host:port``, the same for every client."""
     core = catalog.group("")
     return {
         "kind": "APIVersions",

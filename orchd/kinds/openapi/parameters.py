@@ -13,7 +13,12 @@ def _query(name: str, type_: str, description: str) -> Json:
 
 def _path(name: str, description: str) -> Json:
     return {
-        "uniqueItems": True, "type": "string", "description": description, "name": name, "in": "path", "required": True
+        "uniqueItems": True,
+        "type": "string",
+        "description": description,
+        "name": name,
+        "in": "path",
+        "required": True,
     }
 
 
@@ -23,7 +28,9 @@ PATH: Final = _path("path", "path to the resource")
 LOG_PATH: Final = _path("logpath", "path to the log")
 
 DRY_RUN: Final = _query("dryRun", "string", "All: go through every stage of the request but keep nothing.")
-FIELD_MANAGER: Final = _query("fieldManager", "string", "Who owns the fields that this request sets; at most 128 printable characters.")
+FIELD_MANAGER: Final = _query(
+    "fieldManager", "string", "Who owns the fields that this request sets; at most 128 printable characters."
+)
 FORCE: Final = _query("force", "boolean", "Take over fields that others own. Only for apply requests.")
 
 LIST: Final = (

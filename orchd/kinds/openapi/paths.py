@@ -21,7 +21,12 @@ DELETED_OBJECT_RETURNED: Final = frozenset(
     [
         ("core/v1", name)
         for name in (
-            "persistentvolumeclaims", "persistentvolumes", "pods", "podtemplates", "resourcequotas", "serviceaccounts",
+            "persistentvolumeclaims",
+            "persistentvolumes",
+            "pods",
+            "podtemplates",
+            "resourcequotas",
+            "serviceaccounts",
             "services",
         )
     ]
@@ -30,9 +35,7 @@ DELETED_OBJECT_RETURNED: Final = frozenset(
 )
 
 _ARTICLE_AN: Final = frozenset("AEIOU")
-_CONNECT: Final = {
-    "create": ("post",), "delete": ("delete",), "get": ("get",), "patch": ("patch",), "update": ("put",)
-}
+_CONNECT: Final = {"create": ("post",), "delete": ("delete",), "get": ("get",), "patch": ("patch",), "update": ("put",)}
 _MERGES: Final = ("application/json-patch+json", "application/merge-patch+json")
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _APPLY: Final = "application/apply-patch+yaml"
@@ -137,21 +140,51 @@ class Paths:
 
     def _roots(self) -> Iterator[tuple[str, Json]]:
         text: Json = {"type": "string"}
-        yield "/.well-known/openid-configuration/", item(get=self.operation(
-            "getServiceAccountIssuerOpenIDConfiguration", "get service account issuer OpenID configuration",
-            tags=["WellKnown"], answers={"200": text}, produces=["application/json"],
-        ))
-        yield "/openid/v1/jwks/", item(get=self.operation(
-            "getServiceAccountIssuerOpenIDKeyset", "get the keys that sign service account tokens",
-            tags=["openid"], answers={"200": text}, produces=["application/jwk-set+json"],
-        ))
-        yield "/version/", item(get=self.operation(
-            "getCodeVersion", "get the code version", tags=["version"], answers={"200": self.ref(self._info)},
-            consumes=["application/json"], produces=["application/json"],
-        ))
+        yield (
+            "/.well-known/openid-configuration/",
+            item(
+                get=self.operation(
+                    "getServiceAccountIssuerOpenIDConfiguration",
+                    "get service account issuer OpenID configuration",
+                    tags=["WellKnown"],
+                    answers={"200": text},
+                    produces=["application/json"],
+                )
+            ),
+        )
+        yield (
+            "/openid/v1/jwks/",
+            item(
+                get=self.operation(
+                    "getServiceAccountIssuerOpenIDKeyset",
+                    "get the keys that sign service account tokens",
+                    tags=["openid"],
+                    answers={"200": text},
+                    produces=["application/jwk-set+json"],
+                )
+            ),
+        )
+        yield (
+            "/version/",
+            item(
+                get=self.operation(
+                    "getCodeVersion",
+                    "get the code version",
+                    tags=["version"],
+                    answers={"200": self.ref(self._info)},
+                    consumes=["application/json"],
+                    produces=["application/json"],
+                )
+            ),
+        )
         yield "/logs/", item(get=self.operation("logFileListHandler", "list log files", tags=["logs"], answers={}))
-        yield "/logs/{logpath}", item(
-            get=self.operation("logFileHandler", "read a log file", tags=["logs"], answers={}, parameters=[par.LOG_PATH])
+        yield (
+            "/logs/{logpath}",
+            item(
+                get=self.operation(
+                    "logFileHandler", "read a log file", tags=["logs"], answers={}, parameters=[par.LOG_PATH]
+                )
+            ),
         )
         yield "/api/", self._discovery("getCoreAPIVersions", "get available API versions", ["core"], "APIVersions")
         yield "/apis/", self._discovery("getAPIVersions", "get available API versions", ["apis"], "APIGroupList")
@@ -160,9 +193,14 @@ class Paths:
             if resources and all(r.custom for r in resources):
                 continue
             if group.name:
-                yield f"/apis/{group.name}/", self._discovery(
-                    f"get{self.identifier(group.name)}APIGroup", "get information of a group", self.tag(group.name),
-                    "APIGroup",
+                yield (
+                    f"/apis/{group.name}/",
+                    self._discovery(
+                        f"get{self.identifier(group.name)}APIGroup",
+                        "get information of a group",
+                        self.tag(group.name),
+                        "APIGroup",
+                    ),
                 )
             for version in group.versions:
                 yield self._version_root(group.name, version)
@@ -170,15 +208,23 @@ class Paths:
     def _version_root(self, group: str, version: str) -> tuple[str, Json]:
         base = f"/apis/{group}/{version}/" if group else f"/api/{version}/"
         return base, self._discovery(
-            f"get{self.identifier(group)}{camel(version)}APIResources", "get available resources",
-            self.tag(group, version), "APIResourceList",
+            f"get{self.identifier(group)}{camel(version)}APIResources",
+            "get available resources",
+            self.tag(group, version),
+            "APIResourceList",
         )
 
     def _discovery(self, id_: str, description: str, tags: list[str], kind: str) -> Json:
-        return item(get=self.operation(
-            id_, description, tags=tags, answers={"200": self.meta_ref(kind)}, consumes=self._encodings,
-            produces=self._encodings,
-        ))
+        return item(
+            get=self.operation(
+                id_,
+                description,
+                tags=tags,
+                answers={"200": self.meta_ref(kind)},
+                consumes=self._encodings,
+                produces=self._encodings,
+            )
+        )
 
     def produced(self, resource: Resource, *, stream: bool = False) -> list[str]:
         if resource.custom:
@@ -214,15 +260,30 @@ class _ResourcePaths:
             yield from self._subresource(f"{inner}/{{name}}/{sub.name}", sub)
 
     def _operation(
-        self, verb: str, suffix: str, description: str, action: str, answers: dict[str, Json | None], *,
-        parameters: Iterable[Json] = (), consumes: list[str] | None = None, produces: list[str] | None = None,
-        gvk: Json | None = None, scope: str | None = None,
+        self,
+        verb: str,
+        suffix: str,
+        description: str,
+        action: str,
+        answers: dict[str, Json | None],
+        *,
+        parameters: Iterable[Json] = (),
+        consumes: list[str] | None = None,
+        produces: list[str] | None = None,
+        gvk: Json | None = None,
+        scope: str | None = None,
     ) -> Json:
         scope = self._scope if scope is None else scope
         return self._paths.operation(
-            f"{verb}{self._api}{scope}{self._resource.kind}{suffix}", description, tags=self._tags, answers=answers,
-            consumes=consumes or self._consumes, produces=produces or self._paths.produced(self._resource),
-            parameters=parameters, action=action, gvk=gvk or self._own,
+            f"{verb}{self._api}{scope}{self._resource.kind}{suffix}",
+            description,
+            tags=self._tags,
+            answers=answers,
+            consumes=consumes or self._consumes,
+            produces=produces or self._paths.produced(self._resource),
+            parameters=parameters,
+            action=action,
+            gvk=gvk or self._own,
         )
 
     def _whole(self, inner: str) -> Iterator[tuple[str, Json]]:
@@ -233,18 +294,39 @@ class _ResourcePaths:
         told = f"list or watch objects of kind {kind}" if "watch" in resource.verbs else f"list objects of kind {kind}"
         if "list" in resource.verbs:
             operations["get"] = self._operation(
-                "list", "", told, "list", listed, parameters=[*self._shared, *par.LIST], produces=streams,
+                "list",
+                "",
+                told,
+                "list",
+                listed,
+                parameters=[*self._shared, *par.LIST],
+                produces=streams,
             )
             if resource.namespaced:
-                yield f"{self._base}/{resource.plural}", item(get=self._operation(
-                    "list", "ForAllNamespaces", told, "list", listed, parameters=[par.PRETTY, *par.LIST],
-                    produces=streams, scope="",
-                ))
+                yield (
+                    f"{self._base}/{resource.plural}",
+                    item(
+                        get=self._operation(
+                            "list",
+                            "ForAllNamespaces",
+                            told,
+                            "list",
+                            listed,
+                            parameters=[par.PRETTY, *par.LIST],
+                            produces=streams,
+                            scope="",
+                        )
+                    ),
+                )
         if "create" in resource.verbs:
             operations["post"] = self._create("", self._object, self._own, [*self._shared], f"create {_a(kind)} {kind}")
         if "deletecollection" in resource.verbs:
             operations["delete"] = self._operation(
-                "delete", "", f"delete collection of {kind}", "deletecollection", {"200": paths.meta_ref("Status")},
+                "delete",
+                "",
+                f"delete collection of {kind}",
+                "deletecollection",
+                {"200": paths.meta_ref("Status")},
                 parameters=[*self._shared, self._delete_body(), *par.DELETE_COLLECTION],
                 scope=f"Collection{self._scope}",
             )
@@ -253,8 +335,13 @@ class _ResourcePaths:
 
     def _create(self, suffix: str, schema: Json, gvk: Json, shared: list[Json], description: str) -> Json:
         return self._operation(
-            "create", suffix, description, "post", {"200": schema, "201": schema, "202": schema},
-            parameters=[*shared, par.body(schema), *par.WRITE], gvk=gvk,
+            "create",
+            suffix,
+            description,
+            "post",
+            {"200": schema, "201": schema, "202": schema},
+            parameters=[*shared, par.body(schema), *par.WRITE],
+            gvk=gvk,
         )
 
     def _delete_body(self) -> Json:
@@ -270,7 +357,11 @@ class _ResourcePaths:
             returned = not resource.custom and (package, resource.plural) in DELETED_OBJECT_RETURNED
             answer = self._object if returned else self._paths.meta_ref("Status")
             operations["delete"] = self._operation(
-                "delete", "", f"delete {_a(kind)} {kind}", "delete", {"200": answer, "202": answer},
+                "delete",
+                "",
+                f"delete {_a(kind)} {kind}",
+                "delete",
+                {"200": answer, "202": answer},
                 parameters=[*shared, self._delete_body(), *par.DELETE],
             )
         if operations:
@@ -282,17 +373,30 @@ class _ResourcePaths:
         """The operations get, put and patch on one object or subresource, as far as `verbs` has them."""
         out: dict[str, Json] = {}
         if "get" in verbs:
-            out["get"] = self._operation("read", suffix, f"read {what}", "get", {"200": schema}, parameters=shared, gvk=gvk)
+            out["get"] = self._operation(
+                "read", suffix, f"read {what}", "get", {"200": schema}, parameters=shared, gvk=gvk
+            )
         if "update" in verbs:
             out["put"] = self._operation(
-                "replace", suffix, f"replace {what}", "put", {"200": schema, "201": schema},
-                parameters=[*shared, par.body(schema), *par.WRITE], gvk=gvk,
+                "replace",
+                suffix,
+                f"replace {what}",
+                "put",
+                {"200": schema, "201": schema},
+                parameters=[*shared, par.body(schema), *par.WRITE],
+                gvk=gvk,
             )
         if "patch" in verbs:
             types = [*_MERGES, _APPLY] if self._resource.custom else [*_MERGES, _STRATEGIC, _APPLY]
             out["patch"] = self._operation(
-                "patch", suffix, f"partially update {what}", "patch", {"200": schema, "201": schema},
-                parameters=[*shared, par.body(self._paths.meta_ref("Patch")), *par.PATCH], consumes=types, gvk=gvk,
+                "patch",
+                suffix,
+                f"partially update {what}",
+                "patch",
+                {"200": schema, "201": schema},
+                parameters=[*shared, par.body(self._paths.meta_ref("Patch")), *par.PATCH],
+                consumes=types,
+                gvk=gvk,
             )
         return out
 
@@ -303,15 +407,24 @@ class _ResourcePaths:
         yield base + inner, self._watch("List", several, "watchlist", self._shared, self._scope)
         yield f"{base}{inner}/{{name}}", self._watch("", one, "watch", [par.name(kind), *self._shared], self._scope)
         if self._resource.namespaced:
-            yield f"{base}/{self._resource.plural}", self._watch(
-                "ListForAllNamespaces", several, "watchlist", [par.PRETTY], ""
+            yield (
+                f"{base}/{self._resource.plural}",
+                self._watch("ListForAllNamespaces", several, "watchlist", [par.PRETTY], ""),
             )
 
     def _watch(self, suffix: str, description: str, action: str, shared: list[Json], scope: str) -> Json:
-        return item(get=self._operation(
-            "watch", suffix, description, action, {"200": self._paths.meta_ref("WatchEvent")},
-            parameters=[*shared, *par.LIST], produces=self._paths.produced(self._resource, stream=True), scope=scope,
-        ))
+        return item(
+            get=self._operation(
+                "watch",
+                suffix,
+                description,
+                action,
+                {"200": self._paths.meta_ref("WatchEvent")},
+                parameters=[*shared, *par.LIST],
+                produces=self._paths.produced(self._resource, stream=True),
+                scope=scope,
+            )
+        )
 
     def _subresource(self, inner: str, sub: Subresource) -> Iterator[tuple[str, Json]]:
         resource = self._resource
@@ -324,17 +437,29 @@ class _ResourcePaths:
             return
         shared = [par.name(sub.kind), *self._shared]
         if sub.name == "log":
-            yield path, item(get=self._operation(
-                "read", suffix, f"read log of the specified {resource.kind}", "get", {"200": {"type": "string"}},
-                parameters=[*shared, *self._options(group, version, f"{resource.kind}LogOptions")],
-                produces=["text/plain", *self._paths.produced(resource)], gvk=gvk,
-            ))
+            yield (
+                path,
+                item(
+                    get=self._operation(
+                        "read",
+                        suffix,
+                        f"read log of the specified {resource.kind}",
+                        "get",
+                        {"200": {"type": "string"}},
+                        parameters=[*shared, *self._options(group, version, f"{resource.kind}LogOptions")],
+                        produces=["text/plain", *self._paths.produced(resource)],
+                        gvk=gvk,
+                    )
+                ),
+            )
             return
         schema = self._object
         if sub.kind != resource.kind or sub.version:
             type_ = self._catalog.types.get(f"{package_of(group, version)}.{sub.kind}")
             schema = self._paths.ref(type_.definition)
-        operations = self._rewrites(suffix, f"{sub.name} of the specified {resource.kind}", schema, gvk, sub.verbs, shared)
+        operations = self._rewrites(
+            suffix, f"{sub.name} of the specified {resource.kind}", schema, gvk, sub.verbs, shared
+        )
         if "create" in sub.verbs:
             told = f"create {sub.name} of {_a(resource.kind)} {resource.kind}"
             operations["post"] = self._create(suffix, schema, gvk, shared, told)
@@ -356,9 +481,14 @@ class _ResourcePaths:
             for method in methods:
                 operations[method] = self._paths.operation(
                     f"connect{self._api}{camel(method)}{self._scope}{kind}{suffix}{'WithPath' if below else ''}",
-                    f"connect {method.upper()} requests to {sub.name} of {kind}", tags=self._tags,
-                    answers={"200": {"type": "string"}}, consumes=["*/*"], produces=["*/*"],
-                    parameters=[*shared, par.PATH] if below else shared, action="connect", gvk=gvk,
+                    f"connect {method.upper()} requests to {sub.name} of {kind}",
+                    tags=self._tags,
+                    answers={"200": {"type": "string"}},
+                    consumes=["*/*"],
+                    produces=["*/*"],
+                    parameters=[*shared, par.PATH] if below else shared,
+                    action="connect",
+                    gvk=gvk,
                 )
             yield path + ("/{path}" if below else ""), item(**operations)
 

@@ -21,13 +21,25 @@ def _custom() -> list[Resource]:
     common: dict[str, Any] = {"group": "example.com", "version": "v1", "type": type_, "custom": True}
     return [
         Resource(
-            kind="Foo", plural="foos", singular="foo", namespaced=True, storage_version="example.com/v1",
-            key="example.com/foos", **common,
+            kind="Foo",
+            plural="foos",
+            singular="foo",
+            namespaced=True,
+            storage_version="example.com/v1",
+            key="example.com/foos",
+            **common,
         ),
         Resource(
-            kind="Bar", plural="bars", singular="bar", namespaced=False, storage_version="example.com/v1",
-            key="example.com/bars", short_names=("br",), categories=("all",),
-            subresources={"status": status, "scale": scale}, **common,
+            kind="Bar",
+            plural="bars",
+            singular="bar",
+            namespaced=False,
+            storage_version="example.com/v1",
+            key="example.com/bars",
+            short_names=("br",),
+            categories=("all",),
+            subresources={"status": status, "scale": scale},
+            **common,
         ),
     ]
 
@@ -70,7 +82,9 @@ def test_resources(reference: Load) -> None:
                 got = by_name[entry["plural"]]
                 want.add(entry["plural"])
                 assert (got["kind"], got["namespaced"], got["verbs"]) == (
-                    entry["kind"], entry["namespaced"], sorted(entry["verbs"])
+                    entry["kind"],
+                    entry["namespaced"],
+                    sorted(entry["verbs"]),
                 )
                 assert got.get("shortNames", []) == entry["shortNames"]
                 assert got.get("categories", []) == entry["categories"]
@@ -85,7 +99,9 @@ def test_resources(reference: Load) -> None:
 def test_custom_resources(reference: Load) -> None:
     """Custom kinds list verbs in an order of their own, have a singular name, and name the version of their scale."""
     catalog = CATALOG.adding(_custom())
-    assert discovery.api_resource_list(catalog, "example.com", "v1") == reference("resources")["facts"]["discovery_custom"]
+    assert (
+        discovery.api_resource_list(catalog, "example.com", "v1") == reference("resources")["facts"]["discovery_custom"]
+    )
     assert discovery.api_group_list(catalog)["groups"][-1]["name"] == "example.com"
     assert discovery.api_resource_list(catalog, "example.com", "v2") is None
 
@@ -112,5 +128,13 @@ def test_version() -> None:
     info = discovery.version_info(git_version="v1.23.17")
     assert (info["major"], info["minor"]) == ("1", "23")
     assert set(info) == {
-        "major", "minor", "gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform"
+        "major",
+        "minor",
+        "gitVersion",
+        "gitCommit",
+        "gitTreeState",
+        "buildDate",
+        "goVersion",
+        "compiler",
+        "platform",
     }

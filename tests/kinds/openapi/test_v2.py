@@ -41,9 +41,9 @@ def _recorded_form(path: str, item: Any, lists: Any) -> Any:
         if method == "parameters":
             continue
         entry: dict[str, Any] = {"id": operation["operationId"]}
-        if "x-orch-action" in operation:
-            entry["action"] = operation["x-orch-action"]
-        gvk = operation.get("x-orch-group-version-kind")
+        if ORCH("x-{long}-action") in operation:
+            entry["action"] = operation[ORCH("x-{long}-action")]
+        gvk = operation.get(ORCH("x-{long}-group-version-kind"))
         if gvk is not None:
             entry["gvk"] = "/".join(part for part in (gvk["group"], gvk["version"], gvk["kind"]) if part)
         entry["params"] = lists["params"].index(_names(operation.get("parameters", ())))
@@ -93,12 +93,12 @@ def test_every_recorded_definition(whole: Any, reference: Load) -> None:
         assert set(schema.get("required", ())) == {n for n, f in fields.items() if f.get("r")}, name
         for field_name, field in fields.items():
             got = properties[field_name]
-            assert got.get("x-orch-patch-merge-key") == field.get("pk"), (name, field_name)
-            assert _words(got.get("x-orch-patch-strategy")) == _words(field.get("ps")), (name, field_name)
-            assert got.get("x-orch-list-type") == field.get("lt"), (name, field_name)
-        assert schema.get("x-orch-map-type") == type_.get("mt"), name
+            assert got.get(ORCH("x-{long}-patch-merge-key")) == field.get("pk"), (name, field_name)
+            assert _words(got.get(ORCH("x-{long}-patch-strategy"))) == _words(field.get("ps")), (name, field_name)
+            assert got.get(ORCH("x-{long}-list-type")) == field.get("lt"), (name, field_name)
+        assert schema.get(ORCH("x-{long}-map-type")) == type_.get("mt"), name
         if type_.get("gvk"):
-            gvk = schema["x-orch-group-version-kind"][0]
+            gvk = schema[ORCH("x-{long}-group-version-kind")][0]
             assert "/".join(part for part in (gvk["group"], gvk["version"], gvk["kind"]) if part) == type_["gvk"]
 
 
@@ -131,7 +131,7 @@ def test_references_resolve(whole: Any) -> None:
     names = {ref.removeprefix("#/definitions/") for ref in _references(whole)}
     assert names <= set(whole["definitions"])
     for name in set(whole["definitions"]) - names:
-        assert "x-orch-group-version-kind" in whole["definitions"][name], name
+        assert ORCH("x-{long}-group-version-kind") in whole["definitions"][name], name
 
 
 def test_operation_ids_are_unique(whole: Any) -> None:
@@ -150,8 +150,16 @@ def test_other_dialect() -> None:
 
 def _custom(type_: Type, **more: Any) -> Resource:
     return Resource(
-        group="stable.example.com", version="v1", kind="Foo", plural="foos", singular="foo", type=type_,
-        namespaced=True, custom=True, storage_version="stable.example.com/v1", key="stable.example.com/foos",
+        group="stable.example.com",
+        version="v1",
+        kind="Foo",
+        plural="foos",
+        singular="foo",
+        type=type_,
+        namespaced=True,
+        custom=True,
+        storage_version="stable.example.com/v1",
+        key="stable.example.com/foos",
         list_kind="FooList",
         subresources={
             "status": Subresource(name="status", kind="Foo", verbs=("get", "patch", "update")),
@@ -174,7 +182,9 @@ SPEC = Type(
         Field(
             "items",
             Type(
-                "list", list_type="map", list_keys=("name",),
+                "list",
+                list_type="map",
+                list_keys=("name",),
                 element=Type("struct", members=(Field("name", Type("string"), required=True),)),
             ),
         ),
@@ -193,14 +203,16 @@ def test_custom_kind(catalog: Catalog) -> None:
     assert definition["description"] == "A Foo."
     assert definition["required"] == ["spec"]
     assert list(definition["properties"]) == ["apiVersion", "kind", "metadata", "spec"]
-    assert definition["x-orch-group-version-kind"] == [{"group": "stable.example.com", "kind": "Foo", "version": "v1"}]
+    assert definition[ORCH("x-{long}-group-version-kind")] == [
+        {"group": "stable.example.com", "kind": "Foo", "version": "v1"}
+    ]
     spec = definition["properties"]["spec"]["properties"]
     assert spec["replicas"] == {"type": "integer", "minimum": 0, "format": "int32", "default": 1}
-    assert spec["port"] == {"x-orch-int-or-string": True}
+    assert spec["port"] == {ORCH("x-{long}-int-or-string"): True}
     assert spec["maybe"] == {"description": "d"}
-    assert spec["open"] == {"x-orch-preserve-unknown-fields": True, "type": "object"}
+    assert spec["open"] == {ORCH("x-{long}-preserve-unknown-fields"): True, "type": "object"}
     assert spec["labels"] == {"type": "object", "additionalProperties": {"type": "string"}}
-    assert spec["items"]["x-orch-list-map-keys"] == ["name"]
+    assert spec["items"][ORCH("x-{long}-list-map-keys")] == ["name"]
     assert spec["choice"] == {"type": "string", "enum": ["a", "b"]}
     assert both["definitions"]["com.example.stable.v1.FooList"]["required"] == ["items"]
     base = "/apis/stable.example.com/v1/namespaces/{namespace}/foos"
@@ -220,7 +232,7 @@ def test_custom_kind_without_structure(catalog: Catalog) -> None:
     """A custom kind that keeps unknown fields at its root is any object to clients of v2."""
     more = catalog.adding([_custom(Type("struct", members=(), preserve_unknown=True))])
     definition = document(more)["definitions"]["com.example.stable.v1.Foo"]
-    assert set(definition) == {"type", "x-orch-group-version-kind"}
+    assert set(definition) == {"type", ORCH("x-{long}-group-version-kind")}
 
 
 def test_v3(catalog: Catalog) -> None:
@@ -245,10 +257,12 @@ def test_v3_defaults(catalog: Catalog) -> None:
     """In v3 a struct that is always there defaults to the empty one, and extensions stand around the reference."""
     found = v3.document(catalog, "apps", "v1")
     assert found is not None
-    spec = found["components"]["schemas"]["io.orch.api.apps.v1.DeploymentSpec"]["properties"]
+    spec = found["components"]["schemas"][ORCH("io.{abbr}.api.apps.v1.DeploymentSpec")]["properties"]
     assert spec["strategy"] == {
-        "allOf": [{"$ref": "#/components/schemas/io.orch.api.apps.v1.DeploymentStrategy"}],
+        "allOf": [{"$ref": ORCH("#/components/schemas/io.{abbr}.api.apps.v1.DeploymentStrategy")}],
         "default": {},
-        "x-orch-patch-strategy": "retainKeys",
+        ORCH("x-{long}-patch-strategy"): "retainKeys",
     }
-    assert spec["selector"] == {"$ref": "#/components/schemas/io.orch.apimachinery.pkg.apis.meta.v1.LabelSelector"}
+    assert spec["selector"] == {
+        "$ref": ORCH("#/components/schemas/io.{abbr}.apimachinery.pkg.apis.meta.v1.LabelSelector")
+    }

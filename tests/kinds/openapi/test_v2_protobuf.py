@@ -16,7 +16,12 @@ from orchd.kinds.openapi.v2 import document
 from orchd.kinds.openapi.v2_protobuf import CHOICES, MAPS, MESSAGES, encode
 
 _FIELD = descriptor_pb2.FieldDescriptorProto
-_SCALARS = {"string": _FIELD.TYPE_STRING, "bool": _FIELD.TYPE_BOOL, "int64": _FIELD.TYPE_INT64, "double": _FIELD.TYPE_DOUBLE}
+_SCALARS = {
+    "string": _FIELD.TYPE_STRING,
+    "bool": _FIELD.TYPE_BOOL,
+    "int64": _FIELD.TYPE_INT64,
+    "double": _FIELD.TYPE_DOUBLE,
+}
 
 
 def _snake(name: str) -> str:
@@ -39,7 +44,12 @@ def _messages() -> dict[str, list[tuple[str, int, str, bool]]]:
             member, _, number = head.partition(":")
             extension = member == "x"
             fields.append(
-                (member, int(number.rstrip("*")), "NamedAny" if extension else type_ or "string", extension or number.endswith("*"))
+                (
+                    member,
+                    int(number.rstrip("*")),
+                    "NamedAny" if extension else type_ or "string",
+                    extension or number.endswith("*"),
+                )
             )
         out[name] = fields
     for name, (number, type_) in MAPS.items():
@@ -147,7 +157,7 @@ def test_round_trip(decoded: Any) -> None:
         ({"default": 1}, b"\x2a\x04\x12\x021\n"),
         ({"minimum": 1.0}, b"\x49\x00\x00\x00\x00\x00\x00\xf0\x3f"),
         ({"maxLength": 300}, b"\x58\xac\x02"),
-        ({"x-a": "b"}, b"\xfa\x01\x0d\x0a\x03x-a\x12\x06\x12\x04\"b\"\n"),
+        ({"x-a": "b"}, b'\xfa\x01\x0d\x0a\x03x-a\x12\x06\x12\x04"b"\n'),
         ({"unknown": 1}, b""),
     ],
 )
@@ -163,9 +173,14 @@ def test_operation_bytes() -> None:
     """Field numbers of operations, parameters and answers, written out by hand."""
     item = {
         "get": {
-            "tags": ["t"], "description": "d", "operationId": "i", "produces": ["p"], "consumes": ["c"],
+            "tags": ["t"],
+            "description": "d",
+            "operationId": "i",
+            "produces": ["p"],
+            "consumes": ["c"],
             "parameters": [{"name": "q", "in": "query", "type": "string", "uniqueItems": True}],
-            "responses": {"200": {"description": "OK"}}, "schemes": ["https"],
+            "responses": {"200": {"description": "OK"}},
+            "schemes": ["https"],
         },
         "parameters": [{"name": "n", "in": "path", "required": True, "type": "string", "uniqueItems": True}],
     }
@@ -180,7 +195,10 @@ def test_operation_bytes() -> None:
 
     answer = within(b"\x4a", within(b"\x0a", b"\x0a\x03200" + within(b"\x12", within(b"\x0a", b"\x0a\x02OK"))))
     operation = (
-        b"\x0a\x01t\x1a\x01d\x2a\x01i\x32\x01p\x3a\x01c" + parameter(b"\x42", b"\x1a", query) + answer + b"\x52\x05https"
+        b"\x0a\x01t\x1a\x01d\x2a\x01i\x32\x01p\x3a\x01c"
+        + parameter(b"\x42", b"\x1a", query)
+        + answer
+        + b"\x52\x05https"
     )
     contents = within(b"\x12", operation) + parameter(b"\x4a", b"\x22", path)
     assert encode({"paths": {"/": item}}) == within(b"\x42", within(b"\x12", b"\x0a\x01/" + within(b"\x12", contents)))

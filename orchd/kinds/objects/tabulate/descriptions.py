@@ -50,8 +50,8 @@ DESCRIPTIONS: Final[dict[tuple[str, str], dict[str, str]]] = {
             "If referring to a piece of an object instead of an entire object, this string should contain a valid "
             "JSON/Go field access statement, such as desiredState.manifest.containers[2]. For example, if the "
             "object reference is to a container within a pod, this would take on a value like: "
-            "\"spec.containers{name}\" (where \"name\" refers to the name of the container that triggered the event) "
-            "or if no container name is specified \"spec.containers[2]\" (container with index 2 in this pod). This "
+            '"spec.containers{name}" (where "name" refers to the name of the container that triggered the event) '
+            'or if no container name is specified "spec.containers[2]" (container with index 2 in this pod). This '
             "syntax is chosen only to have some well-defined way of referencing a part of an object."
         ),
         "Source": "The component reporting this event. Should be a short machine understandable string.",
@@ -130,7 +130,7 @@ DESCRIPTIONS: Final[dict[tuple[str, str], dict[str, str]]] = {
         ),
         "Readiness Gates": (
             "If specified, all readiness gates will be evaluated for pod readiness. A pod is ready when all its "
-            "containers are ready AND all conditions specified in the readiness gates have status equal to \"True\" "
+            'containers are ready AND all conditions specified in the readiness gates have status equal to "True" '
             "More info: https://git.{abbr}.io/enhancements/keps/sig-network/580-pod-readiness-gates"
         ),
     },
@@ -167,7 +167,10 @@ DESCRIPTIONS: Final[dict[tuple[str, str], dict[str, str]]] = {
     },
     ("apps", "deployments"): {
         "Ready": "Number of the pod with ready state",
-        "Up-to-date": "Total number of non-terminated pods targeted by this deployment that have the desired template spec.",
+        "Up-to-date": (
+            "Total number of non-terminated pods targeted by this deployment that have the desired "
+            "template spec."
+        ),
         "Available": "Total number of available pods (ready for at least minReadySeconds) targeted by this deployment.",
         "Containers": "Names of each container in the template.",
         "Images": "Images referenced by each container in the template.",
@@ -214,9 +217,9 @@ DESCRIPTIONS: Final[dict[tuple[str, str], dict[str, str]]] = {
     ("flowcontrol.apiserver.{abbr}.io", "prioritylevelconfigurations"): {
         "Type": (
             "`type` indicates whether this priority level is subject to limitation on request execution.  A value "
-            "of `\"Exempt\"` means that requests of this priority level are not subject to a limit (and thus are "
+            'of `"Exempt"` means that requests of this priority level are not subject to a limit (and thus are '
             "never queued) and do not detract from the capacity made available to other priority levels.  A value "
-            "of `\"Limited\"` means that (a) requests of this priority level _are_ subject to limits and (b) some of "
+            'of `"Limited"` means that (a) requests of this priority level _are_ subject to limits and (b) some of '
             "the server's limited capacity is made available exclusively to this priority level. Required."
         ),
         "AssuredConcurrencyShares": (

@@ -62,14 +62,16 @@ def test_paths(path: str, found: list[Any]) -> None:
     assert compile_path(path).find(OBJECT) == found
 
 
-@pytest.mark.parametrize("path", ["a", ".a[", ".a[x]", ".a['b]", ".l[::0]", ".a.c[?(@.n==q)]", ".a b", "."  + "."])
+@pytest.mark.parametrize("path", ["a", ".a[", ".a[x]", ".a['b]", ".l[::0]", ".a.c[?(@.n==q)]", ".a b", "." + "."])
 def test_bad_paths(path: str) -> None:
     """Text that is no path is refused."""
     with pytest.raises(JsonPathError):
         compile_path(path)
 
 
-@given(st.text(max_size=20), st.recursive(st.integers() | st.text(), lambda s: st.lists(s) | st.dictionaries(st.text(), s)))
+@given(
+    st.text(max_size=20), st.recursive(st.integers() | st.text(), lambda s: st.lists(s) | st.dictionaries(st.text(), s))
+)
 def test_any_text_is_a_path_or_refused(path: str, value: Any) -> None:
     """No text makes anything else than a path or its own error, and no value makes a path fail."""
     try:

@@ -54,7 +54,10 @@ def _same(cell: Any, want: Any) -> bool:
         return type(cell) is type(want) and bool(cell == want)
     pattern = re.escape(want)
     for placeholder, meaning in (
-        ("<age>", r"\d+[smhdy0-9]*"), ("<time>", re.escape(CREATED)), ("<uid>", ".*"), ("<allocated>", ".*")
+        ("<age>", r"\d+[smhdy0-9]*"),
+        ("<time>", re.escape(CREATED)),
+        ("<uid>", ".*"),
+        ("<allocated>", ".*"),
     ):
         pattern = pattern.replace(re.escape(placeholder), meaning)
     return isinstance(cell, str) and re.fullmatch(pattern, cell) is not None
@@ -64,8 +67,14 @@ def _same(cell: Any, want: Any) -> bool:
 _DEFAULTED = {
     "Pod": {"status": {"phase": "Pending"}},
     "Namespace": {"status": {"phase": "Active"}},
-    "PersistentVolume": {"status": {"phase": "Pending"}, "spec": {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"}},
-    "PersistentVolumeClaim": {"status": {"phase": "Pending"}, "spec": {"volumeMode": "Filesystem", "storageClassName": "sc2"}},
+    "PersistentVolume": {
+        "status": {"phase": "Pending"},
+        "spec": {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"},
+    },
+    "PersistentVolumeClaim": {
+        "status": {"phase": "Pending"},
+        "spec": {"volumeMode": "Filesystem", "storageClassName": "sc2"},
+    },
     "Job": {"spec": {"completions": 1, "parallelism": 1, "selector": {"matchLabels": {"controller-uid": "u"}}}},
     "HorizontalPodAutoscaler": {"spec": {"minReplicas": 1}},
     "CertificateSigningRequest": {"spec": {"username": "admin"}},
@@ -75,8 +84,12 @@ _DEFAULTED = {
 
 #: What controllers inside the server had written by the time a sample was printed.
 _WRITTEN = {
-    "flowcontrol.apiserver.orch.io/v1beta1/FlowSchema/minimal": {"conditions": [{"type": "Dangling", "status": "False"}]},
-    "flowcontrol.apiserver.orch.io/v1beta2/FlowSchema/rules": {"conditions": [{"type": "Dangling", "status": "True"}]},
+    ORCH("flowcontrol.apiserver.{abbr}.io/v1beta1/FlowSchema/minimal"): {
+        "conditions": [{"type": "Dangling", "status": "False"}]
+    },
+    ORCH("flowcontrol.apiserver.{abbr}.io/v1beta2/FlowSchema/rules"): {
+        "conditions": [{"type": "Dangling", "status": "True"}]
+    },
     "terminating": {"phase": "Terminating"},
 }
 
@@ -109,8 +122,12 @@ def test_recorded_rows(reference: Load) -> None:
             count += 1
             cells = row_cells(o, resource, NOW, ORCH)
             if len(cells) != len(row["cells"]) or not all(map(_same, cells, row["cells"])):
-                wrong.append((entry["gv"], entry["resource"], row.get("sample", row.get("variant")), cells, row["cells"]))
-            conditions = tabulator(resource, ORCH).row(o, Printing(age=Ages(NOW), dialect=ORCH), None).get("conditions", [])
+                wrong.append(
+                    (entry["gv"], entry["resource"], row.get("sample", row.get("variant")), cells, row["cells"])
+                )
+            conditions = (
+                tabulator(resource, ORCH).row(o, Printing(age=Ages(NOW), dialect=ORCH), None).get("conditions", [])
+            )
             without = [{k: v for k, v in c.items() if k != "message"} for c in conditions]
             assert without == row.get("row_conditions", []), row
     assert not wrong
@@ -144,8 +161,14 @@ def test_human_durations(reference: Load) -> None:
 
 def _custom(printer_columns: Any) -> Resource:
     return Resource(
-        group="example.com", version="v1", kind="Foo", plural="foos", type=Type("struct", members=()), namespaced=True,
-        custom=True, definition={"name": "v1", "additionalPrinterColumns": printer_columns},
+        group="example.com",
+        version="v1",
+        kind="Foo",
+        plural="foos",
+        type=Type("struct", members=()),
+        namespaced=True,
+        custom=True,
+        definition={"name": "v1", "additionalPrinterColumns": printer_columns},
     )
 
 
@@ -187,14 +210,23 @@ def test_table_forms() -> None:
     """A row carries metadata, nothing or the object; later events of a watch carry no columns."""
     resource = CATALOG.resource("", "v1", "configmaps")
     assert resource is not None
-    o = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "creationTimestamp": CREATED}, "data": {"x": "y"}}
+    o = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "a", "creationTimestamp": CREATED},
+        "data": {"x": "y"},
+    }
     whole = table([o], resource, {"resourceVersion": "5"}, NOW, ORCH)
     assert list(whole) == ["kind", "apiVersion", "metadata", "columnDefinitions", "rows"]
-    assert whole["apiVersion"] == "meta.orch.io/v1"
+    assert whole["apiVersion"] == ORCH("meta.{abbr}.io/v1")
     assert whole["rows"] == [
         {
             "cells": ["a", 1, "120m"],
-            "object": {"kind": "PartialObjectMetadata", "apiVersion": "meta.orch.io/v1", "metadata": o["metadata"]},
+            "object": {
+                "kind": "PartialObjectMetadata",
+                "apiVersion": ORCH("meta.{abbr}.io/v1"),
+                "metadata": o["metadata"],
+            },
         }
     ]
     assert table([o], resource, {}, NOW, ORCH, include_object="None")["rows"][0]["object"] is None
@@ -235,7 +267,9 @@ def _pod(status: Any, **spec: Any) -> dict[str, Any]:
                 "phase": "Running",
                 "containerStatuses": [
                     {
-                        "ready": True, "restartCount": 2, "state": {"running": {}},
+                        "ready": True,
+                        "restartCount": 2,
+                        "state": {"running": {}},
                         "lastState": {"terminated": {"finishedAt": "2026-01-01T11:55:00Z"}},
                     }
                 ],
@@ -253,7 +287,7 @@ def _pod(status: Any, **spec: Any) -> dict[str, Any]:
     ],
 )
 def test_pods(status: Any, cells: list[str]) -> None:
-    """A pod's reason goes before its phase; restarts say when the last one was; those of init containers do not stay."""
+    """A pod's reason goes before its phase; restarts say when the last one was; init containers' do not stay."""
     resource = CATALOG.resource("", "v1", "pods")
     assert resource is not None
     assert row_cells(_pod(status), resource, NOW, ORCH)[1:4] == cells
@@ -274,7 +308,11 @@ def test_autoscaler_of_v1_keeps_metrics_in_annotations() -> None:
                 ORCH("autoscaling.alpha.{long}.io/current-metrics"): seen,
             },
         },
-        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 3, "targetCPUUtilizationPercentage": 80},
+        "spec": {
+            "scaleTargetRef": {"kind": "Deployment", "name": "d"},
+            "maxReplicas": 3,
+            "targetCPUUtilizationPercentage": 80,
+        },
         "status": {"currentReplicas": 1},
     }
     assert row_cells(o, resource, NOW, ORCH)[2:4] == ["3/10, <unknown>/80%", "<unset>"]
