@@ -1,0 +1,207 @@
+"""Label and field selectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchd.dialect import ORCH
+from orchd.errors import ApiError
+from orchd.kinds.catalog import Resource, builtin_catalog
+from orchd.kinds.objects.select import EVERYTHING, FieldSelector, LabelSelector, fields_of, index_for
+
+CATALOG = builtin_catalog(ORCH)
+
+OBJECTS = {
+    "a": {"env": "prod", "tier": "web"},
+    "b": {"env": "dev", "tier": "web"},
+    "c": {"env": "qa"},
+    "d": {"example.com/x": "1"},
+    "e": {"env": ""},
+    "f": {"n": "5"},
+    "g": {"n": "15"},
+}
+
+SELECTED = [
+    ("env=prod", "a"), ("env==prod", "a"), ("env!=prod", "bcdefg"), ("env in (prod,dev)", "ab"),
+    ("env  in ( prod , dev )", "ab"), ("env notin (prod,dev)", "cdefg"), ("tier", "ab"), ("!tier", "cdefg"),
+    ("tier=web,env!=dev", "a"), ("env=", "e"), ("env in ()", "e"), ("env in (,prod)", "ae"), ("n>6", "g"), ("n<6", "f"),
+    ("example.com/x=1", "d"), ("", "abcdefg"), (" ", "abcdefg"), ("in in (in)", ""), ("! tier , env", "ce"),
+    ("env in (a,,qa)", "ce"), ("env in (qa,)", "ce"), ("env=prod,env=dev", ""),
+]  # fmt: skip
+
+
+def resource(api_version: str, kind: str) -> Resource:
+    found = CATALOG.kind(api_version, kind)
+    assert found is not None
+    return found
+
+
+def refusal(parse: Callable[[], Any]) -> str:
+    with pytest.raises(ApiError) as caught:
+        parse()
+    assert (caught.value.code, caught.value.reason) == (400, "BadRequest")
+    return caught.value.message
+
+
+@pytest.mark.parametrize(("text", "names"), SELECTED)
+def test_label_selectors(text: str, names: str) -> None:
+    """A selector selects the objects that meet all its requirements."""
+    selector = LabelSelector.parse(text)
+    assert "".join(name for name, labels in OBJECTS.items() if selector.matches(labels)) == names
+
+
+NAME = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+OPERATORS = "expected: in, notin, =, ==, !=, gt, lt"
+WRONG = [
+    ("n>x", """unable to parse requirement: values[0]: Invalid value: "x": for 'Gt', 'Lt' operators, the value must be an integer"""),
+    (",", "found ',', expected: !, identifier, or 'end of string'"),
+    ("env=prod,", "found '', expected: identifier after ','"),
+    ("a=b=c", "found '=', expected: ',' or 'end of string'"),
+    ("!a=b", "found '=', expected: ',' or 'end of string'"),
+    ("!", "unable to parse requirement: found '', expected: identifier"),
+    ("bad key=x", f"unable to parse requirement: found 'key', {OPERATORS}"),
+    ("-x=1", f'unable to parse requirement: <nil>: Invalid value: "-x": name part {NAME}'),
+    ("env=" + "a" * 64, f'unable to parse requirement: values[0][env]: Invalid value: "{"a" * 64}": must be no more than 63 characters'),
+    ("env in (a", "unable to parse requirement: found '', expected: ',' or ')'"),
+    ("env in (a,", "unable to parse requirement: found '', expected: ',', or identifier"),
+    ("env in (=", "unable to parse requirement: found '=', expected: ',', ')' or identifier"),
+    ("env in", "unable to parse requirement: found '' expected: '('"),
+    ("env not in (a)", f"unable to parse requirement: found 'not', {OPERATORS}"),
+    ("env=(a)", "unable to parse requirement: found '(', expected: identifier"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG)
+def test_label_selectors_that_cannot_be_read(text: str, message: str) -> None:
+    """The error says what was found and what was expected there."""
+    assert refusal(lambda: LabelSelector.parse(text)) == message
+
+
+def test_recorded_selector_errors(reference: Callable[[str], Any]) -> None:
+    """Every recorded refusal of a selector has the recorded text."""
+    checked = 0
+    for case in reference("validation")["cases"]:
+        url = urlsplit(case["req"]["p"])
+        query = parse_qs(url.query)
+        message = case["ans"].get("message") or ""
+        if case["ans"]["code"] != 400 or "watch" in url.path or "wx.com" in url.path:
+            continue
+        kind = {"configmaps": "ConfigMap", "pods": "Pod", "events": "Event"}.get(url.path.rpartition("/")[2])
+        if "labelSelector" in query:
+            assert refusal(lambda q=query: LabelSelector.parse(q["labelSelector"][0])) == message
+            checked += 1
+        elif "fieldSelector" in query and kind:
+            of = resource("v1", kind)
+            assert refusal(lambda q=query, r=of: FieldSelector.parse(q["fieldSelector"][0], r)) == message
+            checked += 1
+    assert checked >= 10
+
+
+def test_exact_requirements() -> None:
+    """What an index can serve: one value for one label or field."""
+    selector = LabelSelector.parse("a=b,c in (d),e in (f,g),h,i!=j")
+    assert selector.exact == {"a": "b", "c": "d"}
+    fields = FieldSelector.parse("spec.nodeName=n1,status.phase!=Succeeded", resource("v1", "Pod"))
+    assert fields.exact == {"spec.nodeName": "n1"}
+
+
+def test_selector_objects() -> None:
+    """A LabelSelector object: none selects nothing, an empty one everything."""
+    assert not LabelSelector.from_object(None).matches({"a": "b"})
+    assert LabelSelector.from_object({}) == EVERYTHING
+    expressions = [
+        {"key": "b", "operator": "In", "values": ["x", "y"]},
+        {"key": "c", "operator": "NotIn", "values": ["z"]},
+        {"key": "d", "operator": "Exists"},
+        {"key": "e", "operator": "DoesNotExist"},
+    ]
+    selector = LabelSelector.from_object({"matchLabels": {"a": "1"}, "matchExpressions": expressions})
+    assert str(selector) == "a=1,b in (x,y),c notin (z),d,!e"
+    assert selector.matches({"a": "1", "b": "x", "d": ""})
+    assert not selector.matches({"a": "1", "b": "x", "d": "", "e": ""})
+    assert LabelSelector.from_map({"a": "1"}).matches({"a": "1", "b": "2"})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("abc", "invalid selector: 'abc'; can't understand 'abc'"),
+        ("metadata.name in (a)", "invalid selector: 'metadata.name in (a)'; can't understand 'metadata.name in (a)'"),
+        ("spec.foo=bar", "field label not supported: spec.foo"),
+        ("metadata.name=a\\x", "invalid field selector: invalid escape sequence: \\x"),
+        ("metadata.name=a=b", "invalid field selector: unescaped character in value: 61"),
+    ],
+)
+def test_field_selectors_that_cannot_be_read(text: str, message: str) -> None:
+    """The error names the term or the field."""
+    assert refusal(lambda: FieldSelector.parse(text, resource("v1", "Pod"))) == message
+
+
+def test_field_selectors() -> None:
+    """Terms compare with what the kind indexes; backslashes escape; other names lead to the same field."""
+    pods = resource("v1", "Pod")
+    pod = {
+        "metadata": {"name": "a", "namespace": "n"}, "spec": {"nodeName": "n1"},
+        "status": {"phase": "Running", "podIPs": [{"ip": "1.2.3.4"}]},
+    }  # fmt: skip
+    fields = fields_of(pod, pods)
+    for text, met in [
+        ("metadata.name=a", True), ("spec.nodeName=n1,status.phase!=Running", False), ("spec.host=n1", True),
+        ("status.podIP==1.2.3.4", True), ("status.nominatedNodeName=", True), ("", True), (",metadata.namespace=n,", True),
+        ("metadata.name=a\\,b", False),
+    ]:  # fmt: skip
+        assert FieldSelector.parse(text, pods).matches(fields) is met, text
+    assert FieldSelector.parse("metadata.name=a\\,b", pods).exact == {"metadata.name": "a,b"}
+
+
+def test_fields_of_kinds() -> None:
+    """Some kinds index more than their name; events do so under the names of either group."""
+    cases: list[tuple[str, str, dict[str, Any], str]] = [
+        ("v1", "Node", {}, "spec.unschedulable=false"),
+        ("v1", "Secret", {"type": "Opaque"}, "type=Opaque"),
+        ("v1", "Namespace", {"status": {"phase": "Active"}}, "status.phase=Active"),
+        ("v1", "ReplicationController", {"status": {"replicas": 2}}, "status.replicas=2"),
+        ("batch/v1", "Job", {"status": {"succeeded": 1}}, "status.successful=1"),
+        ("v1", "Event", {"involvedObject": {"kind": "Pod"}, "reportingComponent": "c"}, "involvedObject.kind=Pod,source=c"),
+        ("events.orch.io/v1", "Event", {"involvedObject": {"name": "p"}}, "regarding.name=p"),
+        ("certificates.orch.io/v1", "CertificateSigningRequest", {"spec": {"signerName": "s/x"}}, "spec.signerName=s/x"),
+    ]
+    for api_version, kind, obj, text in cases:
+        of = resource(api_version, kind)
+        assert FieldSelector.parse(text, of).matches(fields_of(obj, of)), text
+    names = refusal(lambda: FieldSelector.parse("data.a=b", resource("v1", "ConfigMap")))
+    assert names == '"data.a" is not a known field selector: only "metadata.name", "metadata.namespace"'
+
+
+def test_index_of_stored_bytes() -> None:
+    """The cache's index gives labels and fields of stored JSON."""
+    stored = orjson.dumps({"metadata": {"name": "a", "namespace": "n", "labels": {"x": "y"}}, "type": "Opaque"})
+    labels, fields = index_for(resource("v1", "Secret"), ORCH)(stored)
+    assert labels == {"x": "y"}
+    assert fields == {"metadata.name": "a", "metadata.namespace": "n", "type": "Opaque"}
+
+
+keys = st.sampled_from(["a", "b", "example.com/c"])
+values = st.sampled_from(["", "x", "y", "5"])
+requirements = st.one_of(
+    keys,
+    keys.map("!{}".format),
+    st.builds("{}{}{}".format, keys, st.sampled_from(["=", "!="]), values),
+    st.builds(lambda k, o, v: f"{k} {o} ({','.join(sorted(v))})", keys, st.sampled_from(["in", "notin"]), st.sets(values, min_size=1)),
+)
+
+
+@given(st.lists(requirements), st.dictionaries(keys, values))
+def test_text_form_round_trips(terms: list[str], labels: dict[str, str]) -> None:
+    """A selector's text means what the selector means; exact requirements follow from it."""
+    selector = LabelSelector.parse(",".join(terms))
+    assert LabelSelector.parse(str(selector)).matches(labels) == selector.matches(labels)
+    if selector.matches(labels):
+        assert selector.exact.items() <= labels.items()
