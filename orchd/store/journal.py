@@ -91,7 +91,10 @@ def compact_step(connection: sqlite3.Connection, low: int, high: int) -> None:
             (low, high),
         )
         connection.execute("DELETE FROM log WHERE revision > ? AND revision <= ? AND deleted = 1", (low, high))
-        connection.execute("UPDATE meta SET value = ? WHERE name = 'compacted'", (str(high),))
+        # Two compactions may take turns; the one that is behind must not take back what the other has said.
+        connection.execute(
+            "UPDATE meta SET value = ? WHERE name = 'compacted' AND CAST(value AS INTEGER) < ?", (str(high), high)
+        )
         connection.execute("COMMIT")
     except BaseException:
         roll_back(connection)

@@ -230,6 +230,28 @@ async def test_history_is_bounded_by_number(tmp_path: Path) -> None:
 
 
 @pytest_twisted.ensureDeferred
+async def test_compactions_that_overlap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compactions that take turns with each other and with writes leave what each revision still needs."""
+    monkeypatch.setattr("orchd.store.journal.COMPACTION_STEP", 7)
+    async with opened(tmp_path / "s", compaction_interval=0) as store:
+        revision = await store.create("/a", b"1")
+        for i in range(300):
+            revision = await store.update("/a", b"%d" % i, expected=revision)
+        compactions = [ensureDeferred(store.compact(upto)) for upto in (100, 130, 120, 250)]
+        for i in range(300, 400):
+            revision = await store.update("/a", b"%d" % i, expected=revision)
+        for compaction in compactions:
+            await compaction
+    async with opened(tmp_path / "s", compaction_interval=0) as store:
+        assert store.compacted == 250
+        for old in range(250, 402):
+            item = await store.get("/a", revision=old)
+            assert item is not None
+            assert item.value == b"%d" % (old - 3)
+        assert (await in_writer(store, "SELECT count(*) FROM log"))[0][0] == 402 - 250 + 1
+
+
+@pytest_twisted.ensureDeferred
 async def test_history_is_bounded_by_age(tmp_path: Path) -> None:
     """What is older than the history's length is forgotten at the next interval."""
     async with opened(tmp_path / "s", compaction_interval=0.02, history_seconds=0.05) as store:
