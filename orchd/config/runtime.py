@@ -20,6 +20,9 @@ _SWEEPING: Final = (
     ("api/alpha", re.compile(r"v\d+alpha\d+$")),
 )
 
+#: The group of the storage version API, whose tables and feature gate are not built yet.
+_INTERNAL: Final = "internal."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeConfig:
@@ -46,6 +49,8 @@ class RuntimeConfig:
         if own is not None:
             return own
         decided = default
+        if group.startswith(_INTERNAL):
+            return decided
         for key, pattern in _SWEEPING:
             if key in self.sweeping and pattern.match(version):
                 decided = self.sweeping[key]
@@ -62,6 +67,8 @@ def parse_runtime_config(dialect: Dialect, given: Mapping[str, str]) -> RuntimeC
         if text not in ("true", "false", ""):
             raise ValueError(f'"{key}={text}": the value must be true or false')
         on = text != "false"
+        if on and key.startswith(_INTERNAL):
+            raise ValueError(f'API version "{key}": not built yet')
         parts = ["", *key.split("/")[1:]] if key.startswith("api/v") else key.split("/")
         if key in dict(_SWEEPING):
             sweeping[key] = on

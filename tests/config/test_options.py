@@ -14,6 +14,7 @@ from orchd.config.settings import Capabilities, from_options
 from orchd.config.table import table
 from orchd.config.values import show
 from orchd.dialect import KUBERNETES, ORCH
+from orchd.kinds.catalog import builtin_catalog
 
 
 def parsed(*argv: str, files: dict[str, str] | None = None, **keywords: Any) -> Options:
@@ -165,6 +166,8 @@ def test_runtime_config() -> None:
     assert not runtime.enabled("batch", "v1beta1", True)
     assert runtime.enabled("batch", "v1", True)
     assert runtime.enabled(ORCH("storage.{abbr}.io"), "v1alpha1", False)
+    catalog = builtin_catalog(ORCH, enabled=from_options(parsed("--runtime-config=api/all=true")).api.runtime.enabled)
+    assert catalog.resource(ORCH("storage.{abbr}.io"), "v1alpha1", "csistoragecapacities") is not None
 
 
 def test_always_allow_turns_anonymous_off() -> None:

@@ -1,0 +1,156 @@
+"""Request bodies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchd.dialect import ORCH, PROTOBUF_MAGIC
+from orchd.errors import ApiError
+from orchd.kinds.catalog import Catalog, builtin_catalog
+from orchd.kinds.codec import protobuf
+from orchd.kinds.codec.decode import decode_object, not_a_list
+from orchd.kinds.codec.mediatype import Form
+
+CATALOG: Catalog = builtin_catalog(ORCH)
+GO = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+SCHEME = ORCH("{abbr}.io/{long}/pkg/api/legacyscheme/scheme.go:30")
+
+
+def decode(data: bytes, form: Form = Form.JSON, api_version: str = "v1", kind: str = "ConfigMap", **more: Any) -> Any:
+    resource = CATALOG.kind(api_version, kind)
+    type_ = resource.type if resource else CATALOG.type(f"meta/v1.{kind}")
+    return decode_object(data, form, catalog=CATALOG, api_version=api_version, kind=kind, type_=type_, **more)
+
+
+def refused(data: bytes, form: Form = Form.JSON, **more: Any) -> str:
+    with pytest.raises(ApiError) as caught:
+        decode(data, form, **more)
+    assert (caught.value.code, caught.value.reason) == (400, "BadRequest")
+    return caught.value.message
+
+
+def unrecognized(why: str, shown: str) -> str:
+    return f"the object provided is unrecognized (must be of type ConfigMap): {why} ({shown})"
+
+
+@pytest.mark.parametrize(("data", "why", "shown"), [
+    (b"", "couldn't get version/kind; json parse error: unexpected end of JSON input", "<empty>"),
+    (b"{", "couldn't get version/kind; json parse error: unexpected end of JSON input", "{"),
+    (b"[]", f"couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type {GO}", "5b5d"),
+    (b"5", f"couldn't get version/kind; json parse error: json: cannot unmarshal number into Go value of type {GO}", "35"),
+    (b"true", f"couldn't get version/kind; json parse error: json: cannot unmarshal bool into Go value of type {GO}", "74727565"),
+    (b'{"apiVersion":"v1","kind":5}',
+     "couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string",
+     '{"apiVersion":"v1","kind":5}'),
+    (b'{"apiVersion":"a/b/c","kind":"ConfigMap"}', "unexpected GroupVersion string: a/b/c", '{"apiVersion":"a/b/c","kind":" ...'),
+    (b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c",}}',
+     "couldn't get version/kind; json parse error: invalid character '}' looking for beginning of object key string",
+     '{"apiVersion":"v1","kind":"Con ...'),
+])
+def test_unrecognized(data: bytes, why: str, shown: str) -> None:
+    """A body without readable apiVersion and kind is 400 and shows its first 30 bytes."""
+    assert refused(data) == unrecognized(why, shown)
+
+
+def test_unrecognized_yaml() -> None:
+    """YAML that cannot be read is shown in hexadecimal."""
+    assert refused(b"a: b: c\n  - x", Form.YAML) == unrecognized(
+        "yaml: mapping values are not allowed in this context", "613a20623a20630a20202d2078"
+    )
+
+
+@pytest.mark.parametrize(("data", "message"), [
+    (b'{"apiVersion":"v1","kind":"Secret"}',
+     'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion'),
+    (b'{"apiVersion":"v1","kind":"List"}',
+     'List in version "v1" cannot be handled as a ConfigMap: converting (v1.List) to (core.ConfigMap): unknown conversion'),
+    (b'{"apiVersion":"v1","kind":"ConfigMapList"}',
+     'ConfigMapList in version "v1" cannot be handled as a ConfigMap: converting (v1.ConfigMapList) to (core.ConfigMap): unknown conversion'),
+    (b'{"apiVersion":"v1","kind":"Nope"}',
+     f'Nope in version "v1" cannot be handled as a ConfigMap: no kind "Nope" is registered for version "v1" in scheme "{SCHEME}"'),
+    (b'{"apiVersion":"apps/v1","kind":"ConfigMap"}',
+     f'ConfigMap in version "v1" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "apps/v1" in scheme "{SCHEME}"'),
+    (b'{"apiVersion":"v7"}',
+     f'ConfigMap in version "v7" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "v7" in scheme "{SCHEME}"'),
+])
+def test_other_kind(data: bytes, message: str) -> None:
+    """An object of another kind is 400 and says whether the API knows that kind."""
+    assert refused(data) == message
+
+
+def test_other_version() -> None:
+    """An object of the right kind in another version of its group does not fit the endpoint."""
+    assert refused(
+        b'{"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler"}', api_version="autoscaling/v2", kind="HorizontalPodAutoscaler"
+    ) == "the API version in the data (autoscaling/v1) does not match the expected API version (autoscaling/v2)"
+
+
+@pytest.mark.parametrize("data", [b"null", b"{}", b'{"kind":"ConfigMap"}', b'{"apiVersion":"v1"}', b'{"kind":null,"apiVersion":""}'])
+def test_defaults(data: bytes) -> None:
+    """A built-in endpoint fills in apiVersion and kind."""
+    assert decode(data) == {"kind": "ConfigMap", "apiVersion": "v1"}
+
+
+def test_custom() -> None:
+    """An endpoint of a custom kind wants both to be there and right, but for the kind, which is checked later."""
+    more = {"api_version": "v1", "kind": "ConfigMap", "custom": True}
+    data = b'{"metadata": {"name": "a"}}'
+    assert refused(data, **more) == f"""ConfigMap in version "v1" cannot be handled as a ConfigMap: Object 'Kind' is missing in '{data.decode()}'"""
+    assert refused(b'{"kind":"W","apiVersion":"wx.com/v2"}', **more) == (
+        "the API version in the data (wx.com/v2) does not match the expected API version (v1)"
+    )
+    assert decode(b'{"kind":"W","apiVersion":"v1"}', **more) == {"kind": "W", "apiVersion": "v1"}
+
+
+def test_options_in_any_version() -> None:
+    """Options are taken under any apiVersion."""
+    found = decode(b'{"kind":"DeleteOptions","apiVersion":"apps/v1"}', kind="DeleteOptions", any_version=True)
+    assert found["kind"] == "DeleteOptions"
+
+
+@pytest.mark.parametrize(("data", "why", "shown"), [
+    (b"", "empty data", "<empty>"), (PROTOBUF_MAGIC, "empty body", "6b387300"),
+    (b"hello", "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]", "68656c6c6f"),
+    (PROTOBUF_MAGIC + b"\x0a\x7f", "unexpected EOF", "6b3873000a7f"),
+])
+def test_protobuf_unrecognized(data: bytes, why: str, shown: str) -> None:
+    """Bytes without a proper envelope are 400."""
+    assert refused(data, Form.PROTOBUF) == unrecognized(why, shown)
+
+
+def test_protobuf() -> None:
+    """An enveloped object is taken, with its own or the expected apiVersion and kind."""
+    obj = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a"}, "data": {"k": "v"}}
+    type_ = CATALOG.type("core/v1.ConfigMap")
+    assert decode(protobuf.encode(obj, type_), Form.PROTOBUF) == obj
+    assert decode(protobuf.envelope("", "", protobuf.encode_message(obj, type_)), Form.PROTOBUF) == obj
+    assert "unknown conversion" in refused(protobuf.encode(obj, type_, kind="Secret"), Form.PROTOBUF)
+    assert refused(protobuf.envelope("v1", "ConfigMap", b"\x0a\x05\x00"), Form.PROTOBUF) == (
+        'ConfigMap in version "v1" cannot be handled as a ConfigMap: unexpected EOF'
+    )
+
+
+def test_list_or_object() -> None:
+    """Asking an object for a list representation is 406, and the other way round."""
+    type_ = CATALOG.type("core/v1.Secret")
+    assert not_a_list("PartialObjectMetadataList", type_, "Secret", is_list=False).message == (
+        "you requested PartialObjectMetadataList, but the requested object is not a list (*core.Secret)"
+    )
+    assert not_a_list("PartialObjectMetadata", type_, "Secret", is_list=True).message == (
+        "you requested PartialObjectMetadata, but the requested object is a list (*core.SecretList)"
+    )
+
+
+@given(st.binary(max_size=100), st.sampled_from(Form), st.booleans(), st.booleans())
+def test_any_bytes(data: bytes, form: Form, custom: bool, magic: bool) -> None:
+    """Any bytes are an object or an ApiError, whatever the form."""
+    if magic:
+        data = PROTOBUF_MAGIC + data
+    try:
+        assert isinstance(decode(data, form, kind="Pod", custom=custom), dict)
+    except ApiError as error:
+        assert error.code == 400

@@ -1,0 +1,46 @@
+"""Lists and events from bytes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from orchd.kinds.codec import frames, partial
+
+POD = b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","labels":{"x":"<"}},"spec":{}}'
+
+
+def test_frame() -> None:
+    """An event is one line of JSON around the object's bytes."""
+    assert frames.watch_frame("ADDED", POD) == b'{"type":"ADDED","object":' + POD + b"}\n"
+    with pytest.raises(KeyError):
+        frames.watch_frame("OTHER", POD)
+
+
+def test_bookmark() -> None:
+    """A bookmark carries kind and revision only."""
+    assert json.loads(frames.bookmark("v1", "Pod", 7)) == {
+        "kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": "7", "creationTimestamp": None}
+    }
+
+
+def test_list() -> None:
+    """A list is its items' bytes between a head and a tail."""
+    data = b"".join(frames.list_pieces("v1", "PodList", {"resourceVersion": "3"}, [POD, POD]))
+    assert data.endswith(b"\n")
+    assert json.loads(data) == {
+        "kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "3"}, "items": [json.loads(POD)] * 2
+    }
+    assert b"".join(frames.list_pieces("v1", "PodList", {}, [])).endswith(b'"items":[]}\n')
+
+
+def test_partial() -> None:
+    """Partial metadata keeps the metadata and nothing else; an empty list of it has null items."""
+    data = partial.partial_json(POD, "m/v1")
+    assert json.loads(data) == {
+        "kind": "PartialObjectMetadata", "apiVersion": "m/v1", "metadata": {"name": "a", "labels": {"x": "<"}}
+    }
+    whole = json.loads(b"".join(partial.partial_list("m/v1", {"resourceVersion": "1"}, [data])))
+    assert whole["kind"] == "PartialObjectMetadataList" and len(whole["items"]) == 1
+    assert json.loads(b"".join(partial.partial_list("m/v1", {}, [])))["items"] is None

@@ -1,0 +1,101 @@
+"""JSON in and out."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchd.kinds.codec import json_
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text() | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    (b"", "unexpected end of JSON input"), (b"{", "unexpected end of JSON input"),
+    (b'{"a":{"b":"c"', "unexpected end of JSON input"),
+    (b'{"a":1} garbage', "invalid character 'g' after top-level value"),
+    (b"{}{}", "invalid character '{' after top-level value"),
+    (b"{'a':1}", "invalid character '\\'' looking for beginning of object key string"),
+    (b'{"a":1,}', "invalid character '}' looking for beginning of object key string"),
+    (b'{/*x*/"a":1}', "invalid character '/' looking for beginning of object key string"),
+    (b'{"a":NaN}', "invalid character 'N' looking for beginning of value"),
+    (b'"a\\x"', "invalid character 'x' in string escape code"),
+    (b'"a\tb"', "invalid character '\\t' in string literal"),
+    (b'\xef\xbb\xbf{"a":1}', "invalid character '\u00ef' looking for beginning of value"),
+    (b"\x00\x00", "invalid character '\\x00' looking for beginning of value"),
+    (b"a: b", "invalid character 'a' looking for beginning of value"),
+    (b"[1 2]", "invalid character '2' after array element"),
+    (b'{"a" 1}', "invalid character '1' after object key"),
+    (b'{"a":1 "b"}', "invalid character '\"' after object key:value pair"),
+    (b"nul", "unexpected end of JSON input"), (b"nulx", "invalid character 'x' in literal null (expecting 'l')"),
+    (b"-x", "invalid character 'x' in numeric literal"), (b"1.x", "invalid character 'x' after decimal point in numeric literal"),
+    (b"1ex", "invalid character 'x' in exponent of numeric literal"), (b"01", "invalid character '1' after top-level value"),
+    (b'"\\u12g4"', "invalid character 'g' in \\u hexadecimal character escape"),
+    (b"[" * 20000, "invalid character '[' exceeded max depth"),
+    (b"[" * 400 + b"]" * 400, "invalid character '[' exceeded max depth"),
+])
+def test_errors(text: bytes, message: str) -> None:
+    """Malformed JSON is refused in the reference's words."""
+    with pytest.raises(json_.JSONError) as caught:
+        json_.decode(text)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    (b'{"a":1,"a":2}', {"a": 2}), (b' {"\\u006bind":1} ', {"kind": 1}), (b'"\xff\xfe\xc3"', "\ufffd" * 3),
+    (b'"\\ud800x"', "\ufffdx"), (b"99999999999999999999", 1e20), (b"null", None),
+])
+def test_accepts(text: bytes, value: object) -> None:
+    """The last of equal keys counts; what is not Unicode becomes replacement characters."""
+    assert json_.decode(text) == value
+
+
+def test_exact_numbers() -> None:
+    """A number that a message has to quote keeps its spelling."""
+    value = json_.decode_exact(b'{"a":[1.0,1e2,5]}')
+    assert [str(v) for v in value["a"]] == ["1.0", "1e2", "5"] and value["a"][1] == 100
+
+
+def test_duplicates() -> None:
+    """Repeated keys are found with their paths."""
+    assert json_.duplicates(b'{"a":1,"s":{"p":1,"p":2,"p":3},"l":[{"x":1,"x":1}],"a":0}') == ["s.p", "l[0].x", "a"]
+
+
+def test_forms() -> None:
+    """Compact bodies end with a newline, indented ones do not; what could be markup is escaped."""
+    value = {"a": "<&>\u2028", "b": {}, "c": [1]}
+    assert json_.body(value) == b'{"a":"\\u003c\\u0026\\u003e\\u2028","b":{},"c":[1]}\n'
+    assert json_.body({"a": [1]}, pretty=True) == b'{\n  "a": [\n    1\n  ]\n}'
+    assert json_.decode(json_.encode(value)) == value
+
+
+@given(VALUES)
+def test_round_trip(value: object) -> None:
+    """Whatever is written can be read, and is valid for the scanner too."""
+    data = json_.encode(value)
+    assert json_.decode(data) == value
+    assert json_.syntax_error(data) == ""
+    assert json_.decode_exact(data) == value
+
+
+@given(st.binary(max_size=60) | st.text(alphabet='{}[]",:\\u0123eE+-.tfn ', max_size=40).map(str.encode))
+def test_scanner_agrees(data: bytes) -> None:
+    """The scanner finds a fault exactly where the standard library does."""
+    text = data.decode("utf-8", "replace")
+    try:
+        json.loads(text, parse_constant=lambda name: [][0])
+        valid = True
+    except (ValueError, IndexError):
+        valid = False
+    assert (json_.syntax_error(text.encode()) == "") is valid
+    try:
+        json_.decode(data)
+    except json_.JSONError as error:
+        assert str(error)

@@ -1,0 +1,150 @@
+"""Negotiation of forms."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchd.dialect import DIALECTS, KUBERNETES, ORCH
+from orchd.errors import ApiError
+from orchd.kinds.codec.mediatype import (
+    Form,
+    body_form,
+    check_route,
+    media_types,
+    negotiate,
+    negotiate_error,
+    patch_type,
+    wants_pretty,
+)
+
+PROTO = ORCH.protobuf
+META = ORCH.meta_group
+ALL = "only the following media types are accepted: application/json, application/yaml, " + PROTO
+EARLY = "406: Not Acceptable"
+
+
+@pytest.mark.parametrize(("accept", "form", "content_type"), [
+    ("", Form.JSON, "application/json"),
+    ("*/*", Form.JSON, "application/json"),
+    ("application/json; charset=utf-8", Form.JSON, "application/json"),
+    ("application/yaml", Form.YAML, "application/yaml"),
+    (PROTO, Form.PROTOBUF, PROTO),
+    ("text/html, application/json", Form.JSON, "application/json"),
+    ("text/html, */*", Form.JSON, "application/json"),
+    ("application/json;q=0.2, application/yaml;q=0.9", Form.YAML, "application/yaml"),
+    ("application/yaml;q=0", Form.YAML, "application/yaml"),
+    (PROTO + ", application/json", Form.PROTOBUF, PROTO),
+    ("*/*, application/yaml", Form.YAML, "application/yaml"),
+    ("application/unknown, application/json", Form.JSON, "application/json"),
+    ("application/json;stream=watch", Form.JSON, "application/json"),
+    (PROTO + ";stream=watch", Form.PROTOBUF, PROTO),
+    ("application/json;as=Nonsense;g=" + META + ";v=v1, application/json", Form.JSON, "application/json"),
+])
+def test_object(accept: str, form: Form, content_type: str) -> None:
+    """The best clause that can be served decides; order counts among equals; more exact names go first."""
+    found = negotiate(accept, dialect=ORCH)
+    assert (found.form, found.content_type, found.as_) == (form, content_type, "")
+
+
+@pytest.mark.parametrize(("accept", "message"), [
+    ("application/*", EARLY), ("text/html", EARLY), ("///", EARLY), ("APPLICATION/JSON", EARLY),
+    (f"application/json;as=Nonsense;g={META};v=v1", ALL), (f"application/json;as=Table;g={META};v=v9", ALL),
+    ("application/json;as=Table;g=other.io;v=v1", ALL), (f"{PROTO};as=Table;g={META};v=v1", ALL),
+    ("application/json;stream=other", ALL), ("application/yaml;stream=watch", ALL),
+])
+def test_not_acceptable(accept: str, message: str) -> None:
+    """What cannot be served is 406 with the reference's two messages."""
+    with pytest.raises(ApiError) as caught:
+        negotiate(accept, dialect=ORCH)
+    assert (caught.value.code, caught.value.reason, caught.value.message) == (406, "NotAcceptable", message)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values())
+def test_representations(dialect: object) -> None:
+    """Table comes as JSON and YAML, partial metadata in every form; an endpoint may offer neither."""
+    assert dialect in (ORCH, KUBERNETES)
+    d = ORCH if dialect is ORCH else KUBERNETES
+    table = f"application/json;as=Table;v=v1;g={d.meta_group}"
+    found = negotiate(table + ",application/json", dialect=d)
+    assert (found.as_, found.api_version) == ("Table", d.meta_group + "/v1")
+    assert negotiate(table + ",application/json", dialect=d, table=False).as_ == ""
+    partial = f"{d.protobuf};as=PartialObjectMetadata;v=v1beta1;g={d.meta_group}"
+    assert negotiate(partial, dialect=d).version == "v1beta1"
+    with pytest.raises(ApiError):
+        negotiate(partial, dialect=d, protobuf=False)
+
+
+def test_watch() -> None:
+    """Events come as JSON or protobuf only."""
+    assert negotiate("", dialect=ORCH, watch=True).content_type == "application/json"
+    assert negotiate(PROTO, dialect=ORCH, watch=True).content_type == PROTO + ";stream=watch"
+    with pytest.raises(ApiError) as caught:
+        negotiate("application/yaml", dialect=ORCH, watch=True)
+    assert caught.value.message == (
+        f"only the following media types are accepted: application/json;stream=watch, {PROTO};stream=watch"
+    )
+
+
+def test_errors_are_never_hidden() -> None:
+    """A Status is served in the form asked for when that can be, else as indented JSON."""
+    assert negotiate_error("application/yaml", dialect=ORCH).form is Form.YAML
+    assert negotiate_error(PROTO, dialect=ORCH).form is Form.PROTOBUF
+    for accept in ("text/html", f"application/json;as=Table;g={META};v=v1"):
+        found = negotiate_error(accept, dialect=ORCH)
+        assert found.form is Form.JSON and found.pretty
+
+
+@pytest.mark.parametrize(("header", "form"), [
+    ("", Form.JSON), ("application/json; charset=utf-8", Form.JSON), ("Application/JSON", Form.JSON),
+    ("application/yaml", Form.YAML), (PROTO, Form.PROTOBUF), ("application/json;", Form.JSON),
+])
+def test_body_form(header: str, form: Form) -> None:
+    """Content-Type names the form of a body; without one it is JSON."""
+    assert body_form(header, dialect=ORCH) is form
+
+
+@pytest.mark.parametrize("header", ["application/xml", "text/plain", ";;;", "application/merge-patch+json", "application/json; x"])
+def test_unsupported(header: str) -> None:
+    """Any other type is 415 and lists what is taken."""
+    with pytest.raises(ApiError) as caught:
+        body_form(header, dialect=ORCH)
+    assert caught.value.code == 415
+    assert caught.value.message == (
+        "the body of the request was in an unknown format - accepted media types include: " + ", ".join(media_types(ORCH))
+    )
+
+
+def test_patch_types() -> None:
+    """A patch needs one of four types; strategic merge is not for custom kinds."""
+    assert patch_type("application/merge-patch+json; charset=utf-8") == "application/merge-patch+json"
+    for header, custom, message in (
+        ("application/json", False, "415: Unsupported Media Type"), ("", False, "415: Unsupported Media Type"),
+        ("application/strategic-merge-patch+json", True,
+         "the body of the request was in an unknown format - accepted media types include: "
+         "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"),
+    ):
+        with pytest.raises(ApiError) as caught:
+            patch_type(header, custom=custom)
+        assert caught.value.message == message
+
+
+def test_pretty() -> None:
+    """The parameter decides; without one, browsers and command-line clients get indented answers."""
+    assert wants_pretty("1", "") and wants_pretty("true", "x")
+    assert not wants_pretty("0", "curl/7") and not wants_pretty("nonsense", "curl/7")
+    assert wants_pretty("", "curl/7.80") and wants_pretty("", "Mozilla/5.0 (X11)") and not wants_pretty("", "x/1")
+
+
+@given(st.text(alphabet="application/json*;,=q0.1 asgv \"\\", max_size=60) | st.text(max_size=30))
+def test_any_header(text: str) -> None:
+    """Any header is either served or an ApiError."""
+    for call in (
+        lambda: negotiate(text, dialect=ORCH), lambda: negotiate_error(text, dialect=ORCH),
+        lambda: body_form(text, dialect=ORCH), lambda: patch_type(text), lambda: check_route(text, ("a/b",)),
+    ):
+        try:
+            call()
+        except ApiError as error:
+            assert error.code in (406, 415)

@@ -1,0 +1,75 @@
+"""YAML in and out."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchd.kinds.codec import yaml_
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]) | st.just("\n")),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(codec="ascii", categories=["L", "N", "P"])), inner),
+    max_leaves=20,
+)
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    (b"", None), (b"a: yes\nb: No\nc: on\nd: y\ne: 'y'", {"a": True, "b": False, "c": True, "d": True, "e": "y"}),
+    (b"[0x1F, 010, 0o10, 0b11, 1_000, -5, 1e3, .5, 1.]", [31, 8, 8, 3, 1000, -5, 1000.0, 0.5, 1.0]),
+    (b"[2020-01-01, 2020-01-01T00:00:00Z, 1.2.3, 1:30, ~, null, '', !!str 5, !!int 5]",
+     ["2020-01-01", "2020-01-01T00:00:00Z", "1.2.3", "1:30", None, None, "", "5", 5]),
+    (b"a: 1\n---\nb: 2\n", {"a": 1}), (b"1: a\ntrue: b\n1.5: c", {"1": "a", "true": "b", "1.5": "c"}),
+    (b"a: &x {b: 1, c: 2}\nd: {<<: *x, b: 3}\ne: *x", {"a": {"b": 1, "c": 2}, "d": {"b": 3, "c": 2}, "e": {"b": 1, "c": 2}}),
+    (b"a: 1\na: 2", {"a": 2}), (b'{"a": [1, "b"]}', {"a": [1, "b"]}), (b"a: |\n  x\n  y\n", {"a": "x\ny\n"}),
+])
+def test_decode(text: bytes, value: object) -> None:
+    """YAML 1.1 scalars, dates as text, the first document, keys as text, merges, later keys win."""
+    assert yaml_.decode(text) == value
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    (b"a: b: c\n  - x", "yaml: mapping values are not allowed in this context"),
+    (b"apiVersion: v1\nkind: [", "yaml: line 2: did not find expected node content"),
+    (b"a: [", "yaml: line 1: did not find expected node content"),
+    (b"a: *n", "yaml: unknown anchor 'n' referenced"), (b"a: &a [*a]", "yaml: anchor 'a' value contains itself"),
+    (b"x: .nan", "json: unsupported value: NaN"), (b"- " * 30000, "yaml: exceeded max depth of 250"),
+    (b"[" * 30000, "yaml: exceeded max depth of 250"),
+])
+def test_errors(text: bytes, message: str) -> None:
+    """Malformed YAML is refused in the reference's words."""
+    with pytest.raises(yaml_.YAMLError) as caught:
+        yaml_.decode(text)
+    assert str(caught.value) == message
+
+
+def test_aliases_are_bounded() -> None:
+    """A small document cannot stand for a huge one."""
+    lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x]"]
+    lines += [f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 9)]
+    with pytest.raises(yaml_.YAMLError, match="excessive aliasing"):
+        yaml_.decode("\n".join(lines).encode())
+
+
+def test_style() -> None:
+    """Keys are sorted, lists not indented, text that would read as something else is quoted, lines kept as blocks."""
+    value = {"b": ["1", 1, True, None, "true", "y", "a\nb\n", ""], "a": {}, "t": "2020-01-01T00:00:00Z", "l": []}
+    assert yaml_.encode(value) == (
+        b'a: {}\nb:\n- "1"\n- 1\n- true\n- null\n- "true"\n- "y"\n- |\n  a\n  b\n- ""\nl: []\nt: "2020-01-01T00:00:00Z"\n'
+    )
+
+
+@given(VALUES)
+def test_round_trip(value: object) -> None:
+    """Whatever is written can be read."""
+    assert yaml_.decode(yaml_.encode(value)) == value
+
+
+@given(st.binary(max_size=80) | st.text(alphabet="ab:-[]{}&*!|>'\"\n ,#%@<0x1.", max_size=60).map(str.encode))
+def test_any_bytes(data: bytes) -> None:
+    """Any bytes are a value or a YAMLError."""
+    try:
+        yaml_.decode(data)
+    except yaml_.YAMLError as error:
+        assert str(error)
