@@ -44,3 +44,10 @@ def service_account(namespace: str, name: str, uid: str = "") -> User:
         uid=uid,
         groups=(SERVICE_ACCOUNTS_GROUP, f"{SERVICE_ACCOUNTS_GROUP}:{namespace}", AUTHENTICATED_GROUP),
     )
+
+
+def node_name(user: User) -> str | None:
+    """The node that `user` is; "" for a member of the nodes group without a node's name, None for anybody else."""
+    if not user.name.startswith(NODE_PREFIX) or NODES_GROUP not in user.groups:
+        return None
+    return user.name[len(NODE_PREFIX) :]

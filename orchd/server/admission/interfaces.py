@@ -10,7 +10,7 @@ from zope.interface import Attribute, Interface
 
 from orchd.client.interfaces import IClient, IInformers
 from orchd.dialect import Dialect
-from orchd.kinds.catalog import Resource
+from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.identity import User
 
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
@@ -81,6 +81,8 @@ class PluginContext:
     clock: Callable[[], float]
     #: An IReactorTime for bounded waits (informers that are not synced yet); None refuses at once instead.
     reactor: Any = None
+    #: The catalog in force, for plugins that must find the resource of a kind.
+    catalog: Callable[[], Catalog] | None = None
     #: Random characters that are fit for the end of a name.
     random_suffix: Callable[[int], str] = field(default=lambda length: "x" * length)
 

@@ -22,7 +22,6 @@ from orchd.errors import ApiError
 from orchd.kinds.identity import SERVICE_ACCOUNT_PREFIX, SERVICE_ACCOUNTS_GROUP, User
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
 from orchd.server.authn.signedtokens import Signer, Verifier, unverified_claims
-from orchd.server.authz.messages import quote_list
 
 ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")
 SECRETS = ResourceRef("", "v1", "secrets")
@@ -33,6 +32,10 @@ LEEWAY = 60
 PROJECTED_SECONDS = 3607
 EXTENDED_SECONDS = 365 * 24 * 3600
 _DEAD = "service account token has been invalidated"
+
+
+def _shown(audiences: Sequence[str]) -> str:
+    return "[" + " ".join(f'"{a}"' for a in audiences) + "]"
 
 
 def _number(value: Any) -> float | None:
@@ -100,7 +103,7 @@ class ServiceAccountTokens:
         good = tuple(a for a in asked if a in held)
         if not good and self._audiences:
             raise AuthenticationError(
-                f"token audiences {quote_list(held)} is invalid for the target audiences {quote_list(list(asked))}"
+                f"token audiences {_shown(held)} is invalid for the target audiences {_shown(asked)}"
             )
         return good
 

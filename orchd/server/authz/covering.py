@@ -67,8 +67,9 @@ def compact(rules: Iterable[Rule]) -> list[Rule]:
     out: list[Rule] = []
     simple: dict[tuple[str, str, tuple[str, ...]], Rule] = {}
     for rule in rules:
-        groups, resources = rule.get("apiGroups") or (), rule.get("resources") or ()
-        names = rule.get("resourceNames") or ()
+        groups: Sequence[str] = rule.get("apiGroups") or ()
+        resources: Sequence[str] = rule.get("resources") or ()
+        names: Sequence[str] = rule.get("resourceNames") or ()
         if len(groups) != 1 or len(resources) != 1 or len(names) > 1 or rule.get("nonResourceURLs"):
             out.append(rule)
             continue

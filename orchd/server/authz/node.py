@@ -13,7 +13,8 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import IInformers, ResourceRef
 from orchd.dialect import Dialect
-from orchd.kinds.identity import NODE_PREFIX, NODES_GROUP, User
+from orchd.kinds.identity import User, node_name
+from orchd.kinds.references import get_path, pod_references
 from orchd.server.authz.bootstrap import policy_rule
 from orchd.server.authz.bootstrap_roles import CLUSTER_ROLES
 from orchd.server.authz.compiled import CompiledRules
@@ -23,20 +24,7 @@ Object = dict[str, Any]
 _INDEX = "node-authorizer"
 _ALLOWED = Verdict(Decision.ALLOW)
 _PASS = Verdict(Decision.NO_OPINION)
-#: Volume sources of a pod with a secret: source -> path to the secret's name.
-_SECRET_VOLUMES = {
-    "secret": ("secretName",),
-    "azureFile": ("secretName",),
-    "cephfs": ("secretRef", "name"),
-    "cinder": ("secretRef", "name"),
-    "flexVolume": ("secretRef", "name"),
-    "iscsi": ("secretRef", "name"),
-    "rbd": ("secretRef", "name"),
-    "scaleIO": ("secretRef", "name"),
-    "storageos": ("secretRef", "name"),
-    "csi": ("nodePublishSecretRef", "name"),
-}
-#: The same for persistent volumes: sources whose secret references the node reads; each may name a namespace.
+#: Sources of persistent volumes with secrets that the node reads; each reference may name a namespace.
 _PV_SECRETS = {
     "cephfs": ("secretRef",),
     "cinder": ("secretRef",),
@@ -49,76 +37,19 @@ _PV_SECRETS = {
 }
 
 
-def node_name(user: User) -> str | None:
-    """The node that `user` is; "" for a member of the nodes group without a node's name, None for anybody else."""
-    if not user.name.startswith(NODE_PREFIX) or NODES_GROUP not in user.groups:
-        return None
-    return user.name[len(NODE_PREFIX):]
-
-
 def _no(reason: str) -> Verdict:
     return Verdict(Decision.NO_OPINION, reason)
-
-
-def _get(obj: Any, *path: str) -> Any:
-    for key in path:
-        if not isinstance(obj, dict):
-            return None
-        obj = obj.get(key)
-    return obj
-
-
-def _container_references(container: Object) -> Iterator[tuple[str, str]]:
-    for source in container.get("envFrom") or ():
-        for kind, key in (("secret", "secretRef"), ("configmap", "configMapRef")):
-            if name := _get(source, key, "name"):
-                yield kind, name
-    for variable in container.get("env") or ():
-        for kind, key in (("secret", "secretKeyRef"), ("configmap", "configMapKeyRef")):
-            if name := _get(variable, "valueFrom", key, "name"):
-                yield kind, name
-
-
-def _volume_references(volume: Object, pod_name: str) -> Iterator[tuple[str, str]]:
-    for source, path in _SECRET_VOLUMES.items():
-        if source in volume and (name := _get(volume[source], *path)):
-            yield "secret", name
-    if name := _get(volume, "configMap", "name"):
-        yield "configmap", name
-    if name := _get(volume, "persistentVolumeClaim", "claimName"):
-        yield "claim", name
-    if "ephemeral" in volume:
-        yield "claim", f"{pod_name}-{volume['name']}"
-    for source in _get(volume, "projected", "sources") or ():
-        for kind, key in (("secret", "secret"), ("configmap", "configMap")):
-            if name := _get(source, key, "name"):
-                yield kind, name
-
-
-def pod_references(pod: Object) -> Iterator[tuple[str, str]]:
-    """(kind, name) of everything in its namespace that a pod needs: secret, configmap, claim, serviceaccount."""
-    spec = pod.get("spec") or {}
-    if name := spec.get("serviceAccountName"):
-        yield "serviceaccount", name
-    for reference in spec.get("imagePullSecrets") or ():
-        if name := reference.get("name"):
-            yield "secret", name
-    for containers in ("initContainers", "containers", "ephemeralContainers"):
-        for container in spec.get(containers) or ():
-            yield from _container_references(container)
-    for volume in spec.get("volumes") or ():
-        yield from _volume_references(volume, pod["metadata"]["name"])
 
 
 def _volume_secrets(volume: Object) -> Iterator[str]:
     """``namespace/name`` of the secrets with which a node mounts a persistent volume."""
     spec = volume.get("spec") or {}
-    home = _get(spec, "claimRef", "namespace")
+    home = get_path(spec, "claimRef", "namespace")
     if not home:
         return
     for source, keys in _PV_SECRETS.items():
         for key in keys:
-            reference = _get(spec, source, key)
+            reference = get_path(spec, source, key)
             if reference and reference.get("name"):
                 yield f"{reference.get('namespace') or home}/{reference['name']}"
     azure = spec.get("azureFile")
@@ -143,7 +74,7 @@ class NodeAuthorizer:
         self._volumes.add_index(_INDEX, _volume_secrets)
 
     def _index_pod(self, pod: Object) -> Iterable[str]:
-        node = _get(pod, "spec", "nodeName")
+        node = get_path(pod, "spec", "nodeName")
         if not node or self._mirror in (pod["metadata"].get("annotations") or {}):
             # What a mirror pod refers to, its node has chosen by itself.
             return ()
@@ -245,7 +176,7 @@ class NodeAuthorizer:
 
     def _has_relation(self, node: str, kind: str, namespace: str, name: str) -> bool:
         if kind == "attachment":
-            return bool(_get(self._attachments.get("", name), "spec", "nodeName") == node)
+            return bool(get_path(self._attachments.get("", name), "spec", "nodeName") == node)
         if kind == "volume":
             return self._mounts(node, self._volumes.get("", name))
         if self._used(node, kind, namespace, name):
@@ -258,5 +189,5 @@ class NodeAuthorizer:
         return any(True for _ in self._pods.by_index(_INDEX, f"{node}|{kind}|{namespace}/{name}"))
 
     def _mounts(self, node: str, volume: Object | None) -> bool:
-        claim = _get(volume, "spec", "claimRef")
+        claim = get_path(volume, "spec", "claimRef")
         return bool(claim) and self._used(node, "claim", claim.get("namespace", ""), claim.get("name", ""))

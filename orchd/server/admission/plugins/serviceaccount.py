@@ -10,6 +10,7 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.references import pod_references
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.admission.plugin import (
     Plugin,
@@ -20,7 +21,6 @@ from orchd.server.admission.plugin import (
     spec,
     with_spec,
 )
-from orchd.server.authz.node import pod_references
 
 ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")
 #: The default account is made by a controller after its namespace: how often, and after how many seconds, to look again.

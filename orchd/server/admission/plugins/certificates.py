@@ -1,0 +1,85 @@
+"""CertificateApproval, CertificateSigning, CertificateSubjectRestriction: who may approve, sign and ask for certificates."""
+
+from __future__ import annotations
+
+import base64
+
+from cryptography import x509
+from cryptography.x509.oid import NameOID
+from zope.interface import implementer
+
+from orchd.kinds.identity import MASTERS_GROUP
+from orchd.server.admission.interfaces import CREATE, UPDATE, IValidatingPlugin, Review
+from orchd.server.admission.plugin import Plugin, refuse, spec
+from orchd.server.authz.interfaces import Action, Decision
+
+
+class _ForSigner(Plugin):
+    """`verb` on a signer is asked of the authorizer: by its name, then by its domain with ``/*``."""
+
+    operations = (UPDATE,)
+    verb = ""
+
+    async def _may(self, review: Review, signer: str) -> bool:
+        for name in (signer, signer.split("/")[0] + "/*"):
+            action = Action(
+                user=review.user,
+                verb=self.verb,
+                group=self.dialect("certificates.{abbr}.io"),
+                version="*",
+                resource="signers",
+                name=name,
+            )
+            if (await self.context.authorize(action)).decision is Decision.ALLOW:
+                return True
+        return False
+
+    async def _check(self, review: Review) -> None:
+        signer = spec(review.old_object).get("signerName", "")
+        if not await self._may(review, signer):
+            raise refuse(review, f'user not permitted to {self.verb} requests with signerName "{signer}"')
+
+
+@implementer(IValidatingPlugin)
+class CertificateApproval(_ForSigner):
+    name = "CertificateApproval"
+    help = "Asks whether the user may approve requests for the signer."
+    resources = ("certificatesigningrequests/approval.certificates.{abbr}.io",)
+    verb = "approve"
+
+    async def validate(self, review: Review) -> None:
+        await self._check(review)
+
+
+@implementer(IValidatingPlugin)
+class CertificateSigning(_ForSigner):
+    name = "CertificateSigning"
+    help = "Asks whether the user may sign requests for the signer."
+    resources = ("certificatesigningrequests/status.certificates.{abbr}.io",)
+    verb = "sign"
+
+    async def validate(self, review: Review) -> None:
+        new, old = ((o or {}).get("status") or {} for o in (review.object, review.old_object))
+        if any((new.get(k) or None) != (old.get(k) or None) for k in ("certificate", "conditions")):
+            await self._check(review)
+
+
+@implementer(IValidatingPlugin)
+class CertificateSubjectRestriction(Plugin):
+    name = "CertificateSubjectRestriction"
+    help = "Refuses requests for client certificates in the group of masters."
+    operations = (CREATE,)
+    resources = ("certificatesigningrequests.certificates.{abbr}.io",)
+
+    async def validate(self, review: Review) -> None:
+        signer = self.dialect("{long}.io/{short}-apiserver-client")
+        body = spec(review.object)
+        if body.get("signerName") != signer:
+            return
+        try:
+            request = x509.load_pem_x509_csr(base64.b64decode(body.get("request") or ""))
+        except ValueError as error:
+            raise refuse(review, f"unable to parse csr: {error}") from error
+        groups = [a.value for a in request.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
+        if MASTERS_GROUP in groups:
+            raise refuse(review, f"use of {signer} signer with {MASTERS_GROUP} group is not allowed")

@@ -1,0 +1,242 @@
+"""NodeRestriction: a node writes its own objects and those of its pods, and does not steer work to itself.
+
+What the Node authorizer cannot see is in the body: names on create, labels, taints, owner references.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from zope.interface import implementer
+
+from orchd import errors
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.errors import ApiError
+from orchd.kinds.identity import node_name
+from orchd.kinds.references import pod_references
+from orchd.server.admission.interfaces import CREATE, DELETE, UPDATE, IMutatingPlugin, Review
+from orchd.server.admission.plugin import Plugin, annotations_of, labels_of, metadata, refuse, spec
+
+PODS = ResourceRef("", "v1", "pods")
+NODES = ResourceRef("", "v1", "nodes")
+#: Labels of the product's domains that a node may set on itself.
+_OWN_LABELS = (
+    "{long}.io/hostname",
+    "topology.{long}.io/zone",
+    "topology.{long}.io/region",
+    "failure-domain.beta.{long}.io/zone",
+    "failure-domain.beta.{long}.io/region",
+    "node.{long}.io/instance-type",
+    "beta.{long}.io/instance-type",
+    "beta.{long}.io/os",
+    "beta.{long}.io/arch",
+    "{long}.io/os",
+    "{long}.io/arch",
+)
+_OWN_DOMAINS = ("{short}let.{long}.io", "node.{long}.io")
+
+
+def _in_domain(domain: str, parent: str) -> bool:
+    return domain == parent or domain.endswith("." + parent)
+
+
+@implementer(IMutatingPlugin)
+class NodeRestriction(Plugin):
+    name = "NodeRestriction"
+    help = "Keeps nodes to their own Node object, lease and pods."
+    operations = (CREATE, UPDATE, DELETE)
+    resources = (
+        "pods", "pods/status", "pods/eviction", "pods/binding", "pods/ephemeralcontainers", "nodes", "nodes/status",
+        "persistentvolumeclaims", "persistentvolumeclaims/status", "serviceaccounts/token",
+        "leases.coordination.{abbr}.io", "csinodes.storage.{abbr}.io",
+    )
+    informers = (("", "v1", "pods"),)
+
+    def setup(self) -> None:
+        self._mirror = self.dialect("{long}.io/config.mirror")
+        self._own_labels = frozenset(self.dialect(label) for label in _OWN_LABELS)
+        self._own_domains = tuple(self.dialect(d) for d in _OWN_DOMAINS)
+        self._product = tuple(self.dialect(d) for d in ("{long}.io", "{abbr}.io"))
+        self._restricted = self.dialect("node-restriction.{long}.io")
+        self._lease_namespace = self.dialect("{short}-node-lease")
+
+    async def admit(self, review: Review) -> None:
+        node = node_name(review.user)
+        if node is None:
+            return
+        if not node:
+            raise refuse(review, f'could not determine node from user "{review.user.name}"')
+        match review.resource.plural:
+            case "pods":
+                await self._pods(review, node)
+            case "nodes":
+                self._node(review, node)
+            case "persistentvolumeclaims":
+                _claim(review, node)
+            case "serviceaccounts":
+                await self._token(review, node)
+            case "leases":
+                if review.namespace != self._lease_namespace:
+                    raise refuse(review, f'can only access leases in the "{self._lease_namespace}" system namespace')
+                _own_name(review, node, "node lease")
+            case "csinodes":
+                _own_name(review, node, "CSINode")
+
+    # --- pods
+
+    async def _pods(self, review: Review, node: str) -> None:
+        itself = "pods with spec.nodeName set to itself"
+        match (review.subresource, review.operation):
+            case ("", operation) if operation == CREATE:
+                await self._create_pod(review, node)
+            case ("", operation) if operation == DELETE:
+                await self._bound_here(review, node, f'node "{node}" can only delete {itself}')
+            case ("", operation):
+                raise refuse(
+                    review, f'unexpected operation "{operation}", node "{node}" can only create and delete mirror pods'
+                )
+            case ("status", operation) if operation == UPDATE:
+                if spec(review.old_object).get("nodeName") != node:
+                    raise refuse(review, f'node "{node}" can only update pod status for {itself}')
+                if labels_of(review.object) != labels_of(review.old_object):
+                    raise refuse(review, f'node "{node}" can not update labels through pod status')
+            case ("eviction", operation) if operation == CREATE:
+                await self._bound_here(review, node, f"node {node} can only evict {itself}")
+            case ("status" | "eviction", operation):
+                raise refuse(review, f'unexpected operation "{operation}"')
+            case (other, _):
+                raise refuse(review, f'unexpected pod subresource "{other}", only \'status\' and \'eviction\' are allowed')
+
+    async def _bound_here(self, review: Review, node: str, why: str) -> None:
+        name = review.name or str(metadata(review.object).get("name", ""))
+        pod = await self._pod(review.namespace, name)
+        if spec(pod).get("nodeName") != node:
+            raise refuse(review, why)
+
+    async def _pod(self, namespace: str, name: str) -> Object:
+        """A pod. Raises ApiError 404."""
+        found: Object = self.informer(0).get(namespace, name) or await self.context.client.get(PODS, namespace, name)
+        return found
+
+    async def _create_pod(self, review: Review, node: str) -> None:
+        pod = review.object or {}
+        if self._mirror not in annotations_of(pod):
+            raise refuse(
+                review, f'pod does not have "{self._mirror}" annotation, node "{node}" can only create mirror pods'
+            )
+        if spec(pod).get("nodeName") != node:
+            raise refuse(review, f'node "{node}" can only create pods with spec.nodeName set to itself')
+        await self._check_owner(review, node, metadata(pod).get("ownerReferences") or [])
+        kinds = {kind for kind, _ in pod_references(pod)}
+        for kind, words in (
+            ("serviceaccount", "a service account"),
+            ("secret", "secrets"),
+            ("configmap", "configmaps"),
+            ("claim", "persistentvolumeclaims"),
+        ):
+            if kind in kinds:
+                raise refuse(review, f'node "{node}" can not create pods that reference {words}')
+
+    async def _check_owner(self, review: Review, node: str, owners: list[dict[str, Any]]) -> None:
+        may = f'node "{node}" can only create pods with'
+        if len(owners) > 1:
+            raise refuse(review, f"{may} a single owner reference set to itself")
+        owner = owners[0] if owners else {}
+        if (owner.get("apiVersion"), owner.get("kind"), owner.get("name")) != ("v1", "Node", node):
+            raise refuse(review, f"{may} an owner reference set to itself")
+        if not owner.get("controller"):
+            raise refuse(review, f"{may} a controller owner reference set to itself")
+        if owner.get("blockOwnerDeletion"):
+            raise refuse(review, f'node "{node}" must not set blockOwnerDeletion on an owner reference')
+        live = await self.context.client.get(NODES, "", node)
+        uid = metadata(live).get("uid", "")
+        if owner.get("uid", "") != uid:
+            raise refuse(review, f"node {node} UID mismatch: expected {uid} got {owner.get('uid', '')}")
+
+    # --- nodes
+
+    def _node(self, review: Review, node: str) -> None:
+        new, old = review.object or {}, review.old_object or {}
+        if review.operation == CREATE:
+            if spec(new).get("configSource") is not None:
+                raise refuse(review, f'node "{node}" is not allowed to create pods with a non-nil configSource')
+            wrong = self._forbidden_labels(labels_of(new), {})
+            if wrong:
+                raise refuse(review, f'node "{node}" is not allowed to set the following labels: {wrong}')
+        if review.name != node:
+            raise refuse(review, f'node "{node}" is not allowed to modify node "{review.name}"')
+        if review.operation != UPDATE:
+            return
+        source = spec(new).get("configSource")
+        if source is not None and source != spec(old).get("configSource"):
+            raise refuse(review, f'node "{node}" is not allowed to update configSource to a new non-nil configSource')
+        if (spec(new).get("taints") or []) != (spec(old).get("taints") or []):
+            raise refuse(review, f'node "{node}" is not allowed to modify taints')
+        wrong = self._forbidden_labels(labels_of(new), labels_of(old))
+        if wrong:
+            raise refuse(review, f"is not allowed to modify labels: {wrong}")
+
+    def _forbidden_labels(self, new: Mapping[str, str], old: Mapping[str, str]) -> str:
+        """Labels that differ and that a node may not touch, with commas between them."""
+        changed = sorted(k for k in new.keys() | old.keys() if new.get(k) != old.get(k))
+        return ", ".join(k for k in changed if not self._may_label(k))
+
+    def _may_label(self, label: str) -> bool:
+        domain, slash, _ = label.partition("/")
+        if not slash:
+            return True
+        if _in_domain(domain, self._restricted):
+            return False
+        if not any(_in_domain(domain, p) for p in self._product):
+            return True
+        return label in self._own_labels or any(_in_domain(domain, d) for d in self._own_domains)
+
+    # --- the rest
+
+    async def _token(self, review: Review, node: str) -> None:
+        if review.operation != CREATE:
+            return
+        ref = spec(review.object).get("boundObjectRef") or {}
+        if ref.get("apiVersion") != "v1" or ref.get("kind") != "Pod" or not ref.get("name"):
+            raise refuse(review, "node requested token not bound to a pod")
+        if not ref.get("uid"):
+            raise refuse(review, "node requested token with a pod binding without a uid")
+        try:
+            pod = await self._pod(review.namespace, ref["name"])
+        except ApiError as error:
+            if error.code == 404:
+                raise errors.not_found("", "pods", ref["name"]) from error
+            raise refuse(review, error.message) from error
+        if metadata(pod).get("uid") != ref["uid"]:
+            raise refuse(
+                review,
+                f"the UID in the bound object reference ({ref['uid']}) does not match the UID in record. "
+                "The object might have been deleted and then recreated",
+            )
+        if spec(pod).get("nodeName") != node:
+            raise refuse(review, "node requested token bound to a pod scheduled on a different node")
+
+
+def _own_name(review: Review, node: str, what: str) -> None:
+    name = metadata(review.object).get("name", "") if review.operation == CREATE else review.name
+    if name != node:
+        raise refuse(review, f"can only access {what} with the same name as the requesting node")
+
+
+def _claim(review: Review, node: str) -> None:
+    if review.subresource != "status":
+        raise refuse(review, "may only update PVC status")
+    if review.operation != UPDATE:
+        raise refuse(review, f'unexpected operation "{review.operation}"')
+
+    def rest(obj: Object | None) -> Any:
+        held = dict(metadata(obj))
+        held.pop("managedFields", None)
+        status = {k: v for k, v in ((obj or {}).get("status") or {}).items() if k not in ("capacity", "conditions")}
+        return held, spec(obj), status
+
+    if rest(review.object) != rest(review.old_object):
+        raise refuse(
+            review, f'node "{node}" is not allowed to update fields other than status.capacity and status.conditions'
+        )

@@ -1,0 +1,158 @@
+"""PodNodeSelector and PodTolerationRestriction: where the pods of a namespace may run, by its annotations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from zope.interface import implementer
+
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.errors import ApiError
+from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review
+from orchd.server.admission.plugin import Plugin, annotations_of, refuse, spec, with_spec
+from orchd.server.admission.plugins.quotausage import quality
+from orchd.server.admission.plugins.tolerations import Toleration, all_covered, merge
+
+NAMESPACES = ResourceRef("", "v1", "namespaces")
+
+
+def _broken(message: str) -> ApiError:
+    """What cannot be understood in an annotation is answered as the server's failure, without a reason."""
+    return ApiError(500, "", message)
+
+
+class _ByNamespace(Plugin):
+    informers = (("", "v1", "namespaces"),)
+
+    async def _annotations(self, review: Review) -> Mapping[str, str]:
+        await self.wait_ready(review)
+        namespace = self.informer(0).get("", review.namespace)
+        if namespace is None:
+            namespace = await self.context.client.get(NAMESPACES, "", review.namespace)
+        return annotations_of(namespace)
+
+
+def parse_selector(text: str) -> dict[str, str]:
+    """``a=b,c=d`` as labels. Raises ApiError 500."""
+    found: dict[str, str] = {}
+    for part in text.split(",") if text else ():
+        pair = part.split("=")
+        if len(pair) != 2:
+            raise _broken(f"invalid selector: [{' '.join(pair)}]")
+        found[pair[0].strip()] = pair[1].strip()
+    return found
+
+
+@implementer(IMutatingPlugin, IValidatingPlugin)
+class PodNodeSelector(_ByNamespace):
+    name = "PodNodeSelector"
+    help = "Adds the node selector of a namespace to its pods and holds them to those that are allowed."
+    operations = (CREATE,)
+    resources = ("pods",)
+
+    def setup(self) -> None:
+        section = (self.context.configuration or {}).get("podNodeSelectorPluginConfig") or {}
+        if not isinstance(section, Mapping) or not all(isinstance(v, str) for v in section.values()):
+            raise ValueError("PodNodeSelector: podNodeSelectorPluginConfig must map names to selectors")
+        self._config: Mapping[str, str] = section
+        self._keys = tuple(self.dialect(k) for k in ("scheduler.alpha.{long}.io/node-selector",))
+
+    async def _selector(self, review: Review) -> dict[str, str]:
+        found = await self._annotations(review)
+        for key in self._keys:
+            if key in found:
+                return parse_selector(found[key])
+        return parse_selector(self._config.get("clusterDefaultNodeSelector", ""))
+
+    async def admit(self, review: Review) -> None:
+        pod = review.object
+        if pod is None:
+            return
+        selector = await self._selector(review)
+        held = spec(pod).get("nodeSelector") or {}
+        if any(held.get(k, v) != v for k, v in selector.items()):
+            raise refuse(review, "pod node label selector conflicts with its namespace node label selector")
+        if selector:
+            review.object = with_spec(pod, nodeSelector={**selector, **held})
+
+    async def validate(self, review: Review) -> None:
+        selector = await self._selector(review)
+        held = spec(review.object).get("nodeSelector") or {}
+        if any(held.get(k, v) != v for k, v in selector.items()):
+            raise refuse(review, "pod node label selector conflicts with its namespace node label selector")
+        allowed = parse_selector(self._config.get(review.namespace, ""))
+        if allowed and any(allowed.get(k) != v for k, v in held.items()):
+            raise refuse(review, "pod node label selector labels conflict with its namespace whitelist")
+
+
+@implementer(IMutatingPlugin, IValidatingPlugin)
+class PodTolerationRestriction(_ByNamespace):
+    name = "PodTolerationRestriction"
+    help = "Adds the default tolerations of a namespace to its pods and holds them to those that are allowed."
+    operations = (CREATE, UPDATE)
+    resources = ("pods",)
+
+    def setup(self) -> None:
+        section = self.context.configuration or {}
+        for key in section:
+            if key not in ("apiVersion", "kind", "default", "whitelist"):
+                raise ValueError(f"PodTolerationRestriction: unknown key {key}")
+        self._default: list[Toleration] = list(section.get("default") or ())
+        self._whitelist: list[Toleration] = list(section.get("whitelist") or ())
+        self._default_key = self.dialect("scheduler.alpha.{long}.io/defaultTolerations")
+        self._whitelist_key = self.dialect("scheduler.alpha.{long}.io/tolerationsWhitelist")
+        self._pressure: Toleration = {
+            "key": self.dialect("node.{long}.io/memory-pressure"),
+            "operator": "Exists",
+            "effect": "NoSchedule",
+        }
+
+    async def admit(self, review: Review) -> None:
+        pod = review.object
+        if pod is None:
+            return
+        held = spec(pod).get("tolerations") or []
+        found: list[Toleration] = list(held)
+        if review.operation == CREATE:
+            defaults = _listed(await self._annotations(review), self._default_key)
+            defaults = self._default if defaults is None else defaults
+            if defaults:
+                found = merge(defaults, found)
+        if quality(pod) != "BestEffort":
+            found = merge(found, [self._pressure])
+        if found:
+            review.object = pod = with_spec(pod, tolerations=merge(found, ()))
+        await self._check(review, pod)
+
+    async def validate(self, review: Review) -> None:
+        if review.object is not None:
+            await self._check(review, review.object)
+
+    async def _check(self, review: Review, pod: Object) -> None:
+        held = spec(pod).get("tolerations")
+        if not held:
+            return
+        allowed = _listed(await self._annotations(review), self._whitelist_key)
+        if not all_covered(self._whitelist if allowed is None else allowed, held):
+            raise _broken(
+                "pod tolerations (possibly merged with namespace default tolerations) "
+                "conflict with its namespace whitelist"
+            )
+
+
+def _listed(found: Mapping[str, str], key: str) -> list[Toleration] | None:
+    """The tolerations in an annotation, None without it or with an empty one. Raises ApiError 500."""
+    text = found.get(key)
+    if text is None:
+        return None
+    if not text:
+        return []
+    try:
+        value: Any = json.loads(text)
+    except ValueError as error:
+        raise _broken(f"{key}: {error}") from error
+    if not isinstance(value, list) or not all(isinstance(v, dict) for v in value):
+        raise _broken(f"{key}: a list of tolerations is needed")
+    return value

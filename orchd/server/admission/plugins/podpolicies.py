@@ -1,0 +1,121 @@
+"""Small policies about pods, all off unless enabled: image pulls, security contexts, affinity, extended resources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from zope.interface import implementer
+
+from orchd.client.interfaces import Object
+from orchd.server.admission.interfaces import UPDATE, IMutatingPlugin, IValidatingPlugin, Review
+from orchd.server.admission.plugin import CONTAINER_LISTS, Plugin, map_containers, refuse, spec, with_spec
+from orchd.server.admission.plugins.quotausage import is_extended
+
+
+def _all_containers(pod: Object | None) -> Iterator[tuple[str, int, Object]]:
+    """(list, position, container)"""
+    for key in CONTAINER_LISTS:
+        for i, container in enumerate(spec(pod).get(key) or ()):
+            yield key, i, container
+
+
+@implementer(IMutatingPlugin, IValidatingPlugin)
+class AlwaysPullImages(Plugin):
+    name = "AlwaysPullImages"
+    help = "Makes every container pull its image, so that no pod runs a private image without its credentials."
+    resources = ("pods", "pods/ephemeralcontainers")
+
+    def _unchanged(self, review: Review) -> bool:
+        """Does an update bring no image that was not there?"""
+        if review.operation != UPDATE:
+            return False
+        old = {c.get("image") for _, _, c in _all_containers(review.old_object)}
+        return all(c.get("image") in old for _, _, c in _all_containers(review.object))
+
+    async def admit(self, review: Review) -> None:
+        if review.object is None or self._unchanged(review):
+            return
+        review.object = map_containers(
+            review.object,
+            lambda c: c if c.get("imagePullPolicy") == "Always" else {**c, "imagePullPolicy": "Always"},
+            CONTAINER_LISTS,
+        )
+
+    async def validate(self, review: Review) -> None:
+        if self._unchanged(review):
+            return
+        for key, i, container in _all_containers(review.object):
+            policy = container.get("imagePullPolicy", "")
+            if policy != "Always":
+                raise refuse(
+                    review,
+                    f'spec.{key}[{i}].imagePullPolicy: Unsupported value: "{policy}": supported values: "Always"',
+                )
+
+
+@implementer(IValidatingPlugin)
+class SecurityContextDeny(Plugin):
+    name = "SecurityContextDeny"
+    help = "Refuses pods that choose users, groups or SELinux options."
+    resources = ("pods",)
+
+    async def validate(self, review: Review) -> None:
+        context = spec(review.object).get("securityContext") or {}
+        for key, title in (
+            ("supplementalGroups", "SupplementalGroups"),
+            ("seLinuxOptions", "SELinuxOptions"),
+            ("runAsUser", "RunAsUser"),
+            ("fsGroup", "FSGroup"),
+        ):
+            if context.get(key) is not None:
+                raise refuse(review, f"pod.Spec.SecurityContext.{title} is forbidden")
+        for _, _, container in _all_containers(review.object):
+            held = container.get("securityContext") or {}
+            for key, title in (("seLinuxOptions", "SELinuxOptions"), ("runAsUser", "RunAsUser")):
+                if held.get(key) is not None:
+                    raise refuse(review, f"SecurityContext.{title} is forbidden")
+
+
+@implementer(IValidatingPlugin)
+class LimitPodHardAntiAffinityTopology(Plugin):
+    name = "LimitPodHardAntiAffinityTopology"
+    help = "Allows required anti-affinity between pods by host name only."
+    resources = ("pods",)
+
+    async def validate(self, review: Review) -> None:
+        allowed = self.dialect("{long}.io/hostname")
+        anti = (spec(review.object).get("affinity") or {}).get("podAntiAffinity") or {}
+        for term in anti.get("requiredDuringSchedulingIgnoredDuringExecution") or ():
+            key = term.get("topologyKey", "")
+            if key != allowed:
+                raise refuse(
+                    review,
+                    f"affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey {key} "
+                    f"but only key {allowed} is allowed",
+                )
+
+
+@implementer(IMutatingPlugin)
+class ExtendedResourceToleration(Plugin):
+    name = "ExtendedResourceToleration"
+    help = "Lets pods that ask for an extended resource onto nodes that are tainted with its name."
+    resources = ("pods",)
+
+    async def admit(self, review: Review) -> None:
+        pod = review.object
+        if pod is None:
+            return
+        wanted: set[str] = set()
+        for key in ("initContainers", "containers"):
+            for container in spec(pod).get(key) or ():
+                requests = (container.get("resources") or {}).get("requests") or {}
+                wanted.update(name for name in requests if is_extended(name, self.dialect))
+        if not wanted:
+            return
+        tolerations: list[dict[str, Any]] = list(spec(pod).get("tolerations") or ())
+        for name in sorted(wanted):
+            toleration = {"key": name, "operator": "Exists", "effect": "NoSchedule"}
+            if toleration not in tolerations:
+                tolerations.append(toleration)
+        review.object = with_spec(pod, tolerations=tolerations)

@@ -1,0 +1,40 @@
+"""PersistentVolumeClaimResize: a claim grows only where its storage class allows it."""
+
+from __future__ import annotations
+
+from zope.interface import implementer
+
+from orchd.server.admission.interfaces import UPDATE, IValidatingPlugin, Review
+from orchd.server.admission.plugin import Plugin, refuse, spec
+from orchd.server.admission.plugins.limitranger import amounts
+from orchd.server.admission.plugins.quotausage import claim_class
+
+_NO = (
+    "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"
+)
+
+
+@implementer(IValidatingPlugin)
+class PersistentVolumeClaimResize(Plugin):
+    name = "PersistentVolumeClaimResize"
+    help = "Refuses to grow persistent volume claims whose storage class does not allow it."
+    operations = (UPDATE,)
+    resources = ("persistentvolumeclaims",)
+    informers = (("storage.{abbr}.io", "v1", "storageclasses"),)
+
+    async def validate(self, review: Review) -> None:
+        new, old = review.object, review.old_object
+        if new is None or old is None:
+            return
+        sizes = [amounts((spec(o).get("resources") or {}).get("requests")).get("storage") for o in (new, old)]
+        if sizes[0] is None or (sizes[1] is not None and sizes[0] <= sizes[1]):
+            return
+        if (old.get("status") or {}).get("phase") != "Bound":
+            raise refuse(review, "Only bound persistent volume claims can be expanded")
+        name = claim_class(new, self.dialect)
+        if not name or name != claim_class(old, self.dialect):
+            raise refuse(review, _NO)
+        await self.wait_ready(review)
+        found = self.informer(0).get("", name)
+        if found is None or not found.get("allowVolumeExpansion"):
+            raise refuse(review, _NO)
