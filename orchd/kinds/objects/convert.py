@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from orchd.kinds.catalog import Catalog, Resource, split_group_version
+from orchd.kinds.catalog import Catalog, split_group_version
 from orchd.kinds.ir import Type
 from orchd.kinds.objects.conversions import autoscalers, renames
 from orchd.kinds.objects.shape import canonical
@@ -68,16 +68,3 @@ def convert(obj: Object, to: str, catalog: Catalog) -> Object:
 
 def _type(kind: str, api_version: str, catalog: Catalog) -> Type:
     return catalog.type(f"{package(api_version)}.{kind}")
-
-
-def storage_version(resource: Resource, catalog: Catalog) -> str:
-    """The apiVersion in which objects of `resource` are really kept: the nominal storage version where its types are
-    known, else the resource's own. (Definitions of custom kinds are announced with a version nobody speaks any more.)"""
-    nominal = resource.storage_version
-    if resource.custom or nominal in ("", resource.api_version):
-        return resource.api_version
-    try:
-        catalog.type(f"{package(nominal)}.{resource.kind}")
-    except KeyError:
-        return resource.api_version
-    return nominal

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
-from orchd.kinds.objects.convert import convert, same_form, storage_version
+from orchd.kinds.objects.convert import convert, same_form
 from orchd.kinds.objects.default import apply
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.shape import canonical
@@ -37,11 +37,11 @@ def test_recorded_objects_survive_their_storage_version(reference: Callable[[str
     for example in reference("defaults")["objects"]:
         stored = example["stored"]
         resource = CATALOG.kind(stored["apiVersion"], stored["kind"])
-        if resource is None or storage_version(resource, CATALOG) == resource.api_version:
+        if resource is None or resource.storage_version == resource.api_version:
             continue
         stored = json.loads(json.dumps(stored))
         stored["metadata"]["creationTimestamp"] = "2020-01-01T00:00:00Z"
-        assert there_and_back(stored, storage_version(resource, CATALOG)) == stored, example["id"]
+        assert there_and_back(stored, resource.storage_version) == stored, example["id"]
         checked += 1
     assert checked >= 15
 
@@ -169,15 +169,6 @@ def test_versions_that_differ_in_name_only() -> None:
     assert same_form("CronJob", "batch/v1", "batch/v1beta1")
     assert not same_form("Event", "v1", "events.orch.io/v1")
     assert same_form("Event", "events.orch.io/v1", "events.orch.io/v1")
-
-
-def test_storage_version_without_types() -> None:
-    """A kind is kept in its own version when nobody knows the announced storage version's types."""
-    definitions = CATALOG.resource("apiextensions.orch.io", "v1", "customresourcedefinitions")
-    scalers = CATALOG.resource("autoscaling", "v2", "horizontalpodautoscalers")
-    assert definitions is not None and scalers is not None
-    assert storage_version(definitions, CATALOG) == "apiextensions.orch.io/v1"
-    assert storage_version(scalers, CATALOG) == "autoscaling/v1"
 
 
 # --- properties ---------------------------------------------------------------------------------
