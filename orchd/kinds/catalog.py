@@ -82,6 +82,8 @@ class Resource:
     categories: tuple[str, ...] = ()
     subresources: Mapping[str, Subresource] = field(default_factory=dict)
     storage_version: str = ""
+    #: The apiVersion that the storage version hash is made from, where it is not the one in which objects are kept.
+    announced_version: str = ""
     key: str = ""
     deprecation: Deprecation | None = None
     custom: bool = False
@@ -101,7 +103,7 @@ class Resource:
         """First 8 bytes of the SHA-256 of ``group/version/kind`` of the storage version, in base64."""
         if not self.stored:
             return ""
-        group, version = split_group_version(self.storage_version)
+        group, version = split_group_version(self.announced_version or self.storage_version)
         digest = hashlib.sha256(f"{group}/{version}/{self.kind}".encode()).digest()
         return base64.b64encode(digest[:8]).decode()
 
@@ -164,7 +166,11 @@ class Catalog:
         for other in self.resources:
             if other.key == resource.key and other.api_version == resource.storage_version:
                 return other.type
-        return resource.type
+        group, version = split_group_version(resource.storage_version)
+        try:
+            return self.types.get(f"{_package(group, version)}.{resource.kind}")
+        except KeyError:
+            return resource.type
 
     def adding(self, resources: Iterable[Resource], *, without: Callable[[Resource], bool] = lambda r: False) -> Catalog:
         """A new catalog with `resources` added and those dropped for which `without` is true.
@@ -250,6 +256,8 @@ def _resources(dialect: Dialect, types: TypeTable, package: str) -> list[Resourc
     out = []
     for row in module.RESOURCES:
         stored = row.get("stored", True)
+        nominal = dialect(row.get("storage_version", ""))
+        kept = nominal if nominal and _known(types, nominal, row["kind"]) else api_version
         deprecated = row.get("deprecated")
         out.append(
             Resource(
@@ -264,7 +272,8 @@ def _resources(dialect: Dialect, types: TypeTable, package: str) -> list[Resourc
                 short_names=tuple(row.get("short_names", "").split()),
                 categories=tuple(row.get("categories", "").split()),
                 subresources={s.name: s for s in (_subresource(dialect, line) for line in row.get("subresources", ()))},
-                storage_version=dialect(row.get("storage_version", "")) or (api_version if stored else ""),
+                storage_version=kept if stored else "",
+                announced_version=nominal if nominal != kept else "",
                 key=dialect(row.get("key", "")) if stored else "",
                 deprecation=None
                 if deprecated is None
@@ -272,6 +281,16 @@ def _resources(dialect: Dialect, types: TypeTable, package: str) -> list[Resourc
             )
         )
     return out
+
+
+def _known(types: TypeTable, api_version: str, kind: str) -> bool:
+    """Is there a table of `kind` in a version? One storage version of the reference is spoken by nobody any more."""
+    group, version = split_group_version(api_version)
+    try:
+        types.get(f"{group.partition('.')[0] or 'core'}/{version}.{kind}")
+    except KeyError:
+        return False
+    return True
 
 
 def _subresource(dialect: Dialect, line: tuple[str, str, str, str]) -> Subresource:

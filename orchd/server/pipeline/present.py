@@ -6,9 +6,9 @@ entry, once per form, so that a second reader pays nothing.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -16,70 +16,89 @@ import orjson
 from orchd import errors
 from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError
-from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.catalog import Catalog, Resource, split_group_version
 from orchd.kinds.codec import frames, json_, mediatype, partial, protobuf, yaml_
-from orchd.kinds.codec.mediatype import Negotiated
+from orchd.kinds.codec.mediatype import Form, Negotiated
+from orchd.kinds.ir import Type
 from orchd.kinds.objects import convert, shape
 from orchd.kinds.objects.tabulate import table
 from orchd.server.pipeline.interfaces import Request, Response
 
 NO_STORE = ("Cache-Control", "no-cache, private")
 
+#: Kinds of meta/v1 that appear under the apiVersion v1.
+_META_KINDS = frozenset(("Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList"))
+
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How a request wants to see objects of one resource. `key` tells derived forms apart."""
+    """How a request wants to see objects of one resource. `key` tells derived forms apart; `plain` says that stored
+    bytes are the answer as they are."""
 
     chosen: Negotiated
     resource: Resource
     include_object: str
     pretty: bool
+    plain: bool
+    key: tuple[Form, str, str, str, str, bool]
 
-    @property
-    def plain(self) -> bool:
-        """Are stored bytes the answer as they are?"""
-        chosen = self.chosen
-        return (
-            chosen.form == "json"
-            and not chosen.as_
-            and not self.pretty
-            and self.resource.api_version == self.resource.storage_version
-        )
 
-    @property
-    def key(self) -> tuple[str, str, str, str, bool]:
-        chosen = self.chosen
-        return (chosen.form, chosen.as_ + chosen.version, self.resource.api_version, self.include_object, self.pretty)
+def type_of(catalog: Catalog, api_version: str, kind: str) -> Type | None:
+    """The type of a built-in kind, served as a resource of its own or not (Scale, Status, Eviction)."""
+    if kind in _META_KINDS and api_version == "v1":
+        return catalog.type(f"meta/v1.{kind}")
+    served = catalog.kind(api_version, kind)
+    if served is not None:
+        return None if served.custom else served.type
+    group, version = split_group_version(api_version)
+    if group == catalog.dialect.meta_group:
+        return catalog.type(f"meta/{version}.{kind}")
+    for resource in catalog.in_version(group, version):
+        if not resource.custom:
+            try:
+                return catalog.type(f"{resource.type.name.rpartition('.')[0]}.{kind}")
+            except KeyError:
+                return None
+    return None
 
 
 class Presenter:
     """Makes response bodies. `clock` gives seconds since the epoch (ages in tables)."""
 
-    def __init__(self, catalog: Callable[[], Catalog], clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, catalog: Callable[[], Catalog], clock: Callable[[], float]) -> None:
         self._catalog = catalog
         self._clock = clock
         self._dialect = catalog().dialect
+        self._list_meta = catalog().type("meta/v1.ListMeta")
 
     # -- what the client asked for
 
-    def view(self, request: Request, resource: Resource, *, watch: bool = False, table_allowed: bool = True) -> View:
+    def view(self, request: Request, resource: Resource, *, watch: bool = False, table: bool = True) -> View:
         """Negotiate. Raises ApiError 406."""
         chosen = mediatype.negotiate(
             ",".join(request.headers.get("accept", ())),
             dialect=self._dialect,
             watch=watch,
             protobuf=not resource.custom,
-            transforms=table_allowed,
+            table=table,
+            partial=table,
         )
-        include = request.param("includeObject")
-        if include not in ("", "None", "Metadata", "Object"):
-            raise errors.bad_request(f'unrecognized includeObject value: "{include}"')
-        return View(chosen, resource, include if chosen.as_ == "Table" else "", self._pretty(request, chosen))
-
-    def _pretty(self, request: Request, chosen: Negotiated) -> bool:
-        return chosen.form == "json" and mediatype.pretty(
-            request.query.get("pretty"), request.header("user-agent"), chosen
+        include = ""
+        if chosen.as_ == "Table":
+            include = request.param("includeObject")
+            if include not in ("", "None", "Metadata", "Object"):
+                raise errors.bad_request(f'unrecognized includeObject value: "{include}"')
+        pretty = chosen.form is Form.JSON and (
+            chosen.pretty or mediatype.wants_pretty(request.param("pretty"), request.header("user-agent"))
         )
+        plain = (
+            chosen.form is Form.JSON
+            and not chosen.as_
+            and not pretty
+            and resource.api_version == resource.storage_version
+        )
+        key = (chosen.form, chosen.as_, chosen.version, resource.api_version, include, pretty)
+        return View(chosen, resource, include, pretty, plain, key)
 
     # -- objects
 
@@ -94,53 +113,56 @@ class Presenter:
         """The body that shows one entry."""
         if view.plain:
             return [entry.json, b"\n"]
-        key = view.key
         # Ages make tables differ from one second to the next: they are not kept.
         if view.chosen.as_ == "Table":
-            return self._encoded(view, self._table(view, [entry], {"resourceVersion": str(entry.revision)}))
-        body: bytes | None = entry.forms.get(key)
+            return self.encoded(view, self._table(view, [entry], {"resourceVersion": str(entry.revision)}))
+        body: bytes | None = entry.forms.get(view.key)
         if body is None:
-            body = entry.forms[key] = self._one(view, entry)
+            body = entry.forms[view.key] = self.encoded(view, self._shown(view, entry))
         return body
 
-    def _one(self, view: View, entry: Entry) -> bytes:
-        obj = self.in_version(view.resource, entry)
-        if view.chosen.as_ == "PartialObjectMetadata":
-            obj = partial.of_object(obj, view.chosen.version, self._dialect)
-        return self._encoded(view, obj)
+    def _shown(self, view: View, entry: Entry) -> dict[str, Any]:
+        if view.chosen.as_:
+            return partial.partial(orjson.loads(entry.json), view.chosen.api_version)
+        return self.in_version(view.resource, entry)
 
-    def _table(self, view: View, entries: Sequence[Entry], meta: dict[str, Any]) -> dict[str, Any]:
-        resource = view.resource
-        shown = (self.in_version(resource, e) for e in entries) if view.include_object == "Object" else None
-        return table.table(
-            [orjson.loads(e.json) for e in entries],
-            resource,
+    def _table(
+        self, view: View, entries: Sequence[Entry], meta: Mapping[str, Any], *, with_columns: bool = True
+    ) -> dict[str, Any]:
+        shown = table.table(
+            [self.in_version(view.resource, e) for e in entries],
+            view.resource,
             meta,
-            now=self._clock(),
-            include_object=view.include_object or "Metadata",
-            dialect=self._dialect,
-            version=view.chosen.version,
-            shown=None if shown is None else list(shown),
+            datetime.fromtimestamp(self._clock(), UTC),
+            self._dialect,
+            include_object=view.include_object or table.METADATA,
+            with_columns=with_columns,
         )
+        if view.chosen.version != "v1":
+            shown["apiVersion"] = view.chosen.api_version
+        return shown
+
+    def other(self, view: View, obj: dict[str, Any]) -> bytes:
+        """An object of another kind (Status, Scale, reviews) in the form of a view; such kinds have no tables."""
+        if view.chosen.as_ == "Table":
+            raise errors.not_acceptable(mediatype.media_types(self._dialect))
+        if view.chosen.as_:
+            obj = partial.partial(obj, view.chosen.api_version)
+        return self.encoded(view, obj)
 
     def encoded(self, view: View, obj: dict[str, Any]) -> bytes:
-        """Any object in the form of a view: subresources of another kind, reviews, statuses."""
-        if view.chosen.as_ == "Table":
-            raise errors.not_acceptable(mediatype.acceptable(self._dialect, protobuf=not view.resource.custom))
-        if view.chosen.as_ == "PartialObjectMetadata":
-            obj = partial.of_object(obj, view.chosen.version, self._dialect)
-        return self._encoded(view, obj)
-
-    def _encoded(self, view: View, obj: dict[str, Any]) -> bytes:
         return self.bytes_of(view.chosen.form, obj, pretty=view.pretty)
 
-    def bytes_of(self, form: str, obj: dict[str, Any], *, pretty: bool = False) -> bytes:
-        """An object, with its kind and apiVersion in it, as JSON, YAML or protobuf."""
-        if form == "yaml":
+    def bytes_of(self, form: Form, obj: dict[str, Any], *, pretty: bool = False) -> bytes:
+        """An object, with its kind and apiVersion in it, as a body. Raises ApiError 406 where protobuf has no form."""
+        if form is Form.YAML:
             return yaml_.encode(obj)
-        if form == "protobuf":
-            return protobuf.encode(obj, self._catalog())
-        return json_.pretty(obj) if pretty else json_.encode(obj)
+        if form is Form.PROTOBUF:
+            type_ = type_of(self._catalog(), obj.get("apiVersion", "v1"), obj.get("kind", ""))
+            if type_ is None:
+                raise protobuf.no_form()
+            return protobuf.encode(obj, type_)
+        return json_.body(obj, pretty=pretty)
 
     # -- lists
 
@@ -155,74 +177,91 @@ class Presenter:
                 meta["remainingItemCount"] = remaining
         chosen, resource = view.chosen, view.resource
         if chosen.as_ == "Table":
-            return self._encoded(view, self._table(view, entries, meta))
-        if chosen.as_.startswith("PartialObjectMetadata"):
-            items = [partial.of_object(orjson.loads(e.json), chosen.version, self._dialect) for e in entries]
-            return self._encoded(view, partial.list_of(items, meta, chosen.version, self._dialect))
+            return self.encoded(view, self._table(view, entries, meta))
+        if chosen.as_:
+            return self._partials(view, entries, meta)
         if view.plain:
             return self._joined(resource, meta, entries)
-        items = [self.in_version(resource, e) for e in entries]
-        if not resource.custom and chosen.form != "protobuf":
-            items = [{k: v for k, v in item.items() if k not in ("kind", "apiVersion")} for item in items]
-        out = {"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta, "items": items}
-        return self._encoded(view, out)
+        if chosen.form is Form.PROTOBUF:
+            items = [self._message(view, e) for e in entries]
+            return protobuf.encode_list(resource.api_version, resource.list_kind, meta, items, self._list_meta)
+        shown = [self.in_version(resource, e) for e in entries]
+        if not resource.custom:
+            shown = [{k: v for k, v in item.items() if k not in ("kind", "apiVersion")} for item in shown]
+        out = {"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta, "items": shown}
+        return self.encoded(view, out)
 
-    def _joined(self, resource: Resource, meta: dict[str, Any], entries: Sequence[Entry]) -> list[bytes]:
+    def _message(self, view: View, entry: Entry) -> bytes:
+        key = ("message", view.resource.api_version)
+        found: bytes | None = entry.forms.get(key)
+        if found is None:
+            obj = self.in_version(view.resource, entry)
+            found = entry.forms[key] = protobuf.encode_message(obj, view.resource.type)
+        return found
+
+    def _partials(self, view: View, entries: Sequence[Entry], meta: Mapping[str, Any]) -> bytes | list[bytes]:
+        api_version = view.chosen.api_version
+        if view.chosen.form is Form.PROTOBUF:
+            type_ = self._catalog().type("meta/v1.PartialObjectMetadata")
+            items = [partial.partial_message(e.json, type_) for e in entries]
+            return protobuf.encode_list(api_version, partial.LIST_KIND, meta, items, self._list_meta)
+        if view.chosen.form is Form.JSON and not view.pretty:
+            return partial.partial_list(api_version, meta, [partial.partial_json(e.json, api_version) for e in entries])
+        shown = [partial.partial(orjson.loads(e.json), api_version) for e in entries]
+        out = {"kind": partial.LIST_KIND, "apiVersion": api_version, "metadata": meta, "items": shown or None}
+        return self.encoded(view, out)
+
+    def _joined(self, resource: Resource, meta: Mapping[str, Any], entries: Sequence[Entry]) -> list[bytes]:
         """A list as JSON from stored bytes; items of built-in kinds go without kind and apiVersion."""
-        head = orjson.dumps({"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta})
-        if not entries:
-            return [head[:-1], b',"items":[]}\n']
         if resource.custom:
-            return [head[:-1], b',"items":[', b",".join([e.json for e in entries]), b"]}\n"]
+            return frames.list_pieces(resource.api_version, resource.list_kind, meta, [e.json for e in entries])
         skip = len(f'{{"apiVersion":"{resource.storage_version}","kind":"{resource.kind}",')
-        return [head[:-1], b',"items":[{', b",{".join([e.json[skip:] for e in entries]), b"]}\n"]
+        head, *rest = frames.list_pieces(resource.api_version, resource.list_kind, meta, ())
+        if not entries:
+            return [head, *rest]
+        return [head.removesuffix(b"]}\n") + b"{", b",{".join([e.json[skip:] for e in entries]), b"]}\n"]
 
     # -- events
 
     def frame(self, view: View, kind: str, entry: Entry, *, first: bool = False) -> bytes:
         """One watch frame that shows an entry; `first` puts column definitions into a table."""
         if view.plain:
-            return frames.json_frame(kind, entry.json)
+            return frames.watch_frame(kind, entry.json)
         if view.chosen.as_ == "Table":
-            shown = self._table(view, [entry], {"resourceVersion": str(entry.revision)})
-            if not first:
-                shown["columnDefinitions"] = None
-            return frames.frame(view.chosen.form, kind, self._encoded_object(view, shown))
-        return frames.frame(view.chosen.form, kind, self._object_bytes(view, entry))
-
-    def _object_bytes(self, view: View, entry: Entry) -> bytes:
+            meta = {"resourceVersion": str(entry.revision)}
+            return self.object_frame(view, kind, self._table(view, [entry], meta, with_columns=first))
         key = ("frame", *view.key)
         body: bytes | None = entry.forms.get(key)
         if body is None:
-            obj = self.in_version(view.resource, entry)
-            if view.chosen.as_ == "PartialObjectMetadata":
-                obj = partial.of_object(obj, view.chosen.version, self._dialect)
-            body = entry.forms[key] = self._encoded_object(view, obj)
-        return body
+            body = entry.forms[key] = self._body(view, self._shown(view, entry))
+        return self._framed(view, kind, body)
 
-    def _encoded_object(self, view: View, obj: dict[str, Any]) -> bytes:
-        if view.chosen.form == "json":
-            return orjson.dumps(obj)
-        return self.bytes_of(view.chosen.form, obj)
+    def object_frame(self, view: View, kind: str, obj: dict[str, Any]) -> bytes:
+        """A watch frame around an object that is not an entry: a table, a bookmark, an error."""
+        return self._framed(view, kind, self._body(view, obj))
+
+    def _body(self, view: View, obj: dict[str, Any]) -> bytes:
+        if view.chosen.form is Form.PROTOBUF:
+            return self.bytes_of(Form.PROTOBUF, obj)
+        return json_.encode(obj)
+
+    def _framed(self, view: View, kind: str, body: bytes) -> bytes:
+        if view.chosen.form is Form.PROTOBUF:
+            return protobuf.watch_frame(kind, body)
+        return frames.watch_frame(kind, body)
 
     def bookmark(self, view: View, version: str) -> dict[str, Any]:
         """The object of a BOOKMARK: an otherwise empty one of the watched kind."""
-        chosen = view.chosen
+        chosen, resource = view.chosen, view.resource
         metadata = {"resourceVersion": version, "creationTimestamp": None}
-        if chosen.as_ == "PartialObjectMetadata":
-            return partial.of_object({"metadata": metadata}, chosen.version, self._dialect)
         if chosen.as_ == "Table":
-            shown = self._table(view, [], {"resourceVersion": version})
-            return {**shown, "columnDefinitions": None}
-        resource = view.resource
+            return self._table(view, [], {"resourceVersion": version}, with_columns=False)
+        if chosen.as_:
+            return partial.partial({"metadata": metadata}, chosen.api_version)
         if resource.custom:
             return {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
         obj = shape.canonical({"metadata": metadata}, resource.type)
         return {**obj, "kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
-
-    def object_frame(self, view: View, kind: str, obj: dict[str, Any]) -> bytes:
-        """A watch frame around an object that is not an entry: a bookmark, an error."""
-        return frames.frame(view.chosen.form, kind, self._encoded_object(view, obj))
 
     # -- responses
 
@@ -232,24 +271,17 @@ class Presenter:
 
     def failure(self, request: Request, error: ApiError) -> Response:
         """The Status of an error, in a form that the request accepts (JSON where it accepts none)."""
-        form, content_type = "json", "application/json"
+        form, content_type, pretty = Form.JSON, mediatype.JSON_TYPE, False
         if request.info is not None and request.info.is_resource:
-            try:
-                chosen = mediatype.negotiate(
-                    ",".join(request.headers.get("accept", ())),
-                    dialect=self._dialect, watch=False, protobuf=True, transforms=True,
-                )
-                form, content_type = chosen.form, chosen.content_type
-            except ApiError:
-                pass
+            chosen = mediatype.negotiate_error(",".join(request.headers.get("accept", ())), dialect=self._dialect)
+            form, content_type, pretty = chosen.form, chosen.content_type, chosen.pretty
         headers = [NO_STORE, *error.headers.items()]
         if request.method == "HEAD":
             return Response(code=error.code, content_type=content_type, headers=headers)
-        return Response(
-            code=error.code, content_type=content_type, headers=headers, body=self.bytes_of(form, error.status())
-        )
+        body = self.bytes_of(form, error.status(), pretty=pretty)
+        return Response(code=error.code, content_type=content_type, headers=headers, body=body)
 
 
-def texts(pieces: Iterable[bytes]) -> bytes:
-    """Pieces of a body joined; for callers that need one."""
-    return b"".join(pieces)
+def joined(pieces: bytes | Iterable[bytes]) -> bytes:
+    """A body in one piece; for callers that need it so."""
+    return pieces if isinstance(pieces, bytes) else b"".join(pieces)

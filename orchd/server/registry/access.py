@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from orchd import errors
 from orchd.cache import stored
 from orchd.cache.interfaces import Entry, ICache, ICaches
 from orchd.dialect import Dialect
@@ -20,6 +21,11 @@ from orchd.store.interfaces import IStore
 def path_of(resource: Resource, namespace: str, name: str) -> str:
     """The key of an object below its resource's prefix."""
     return f"{namespace}/{name}" if resource.namespaced else name
+
+
+def _without_revision(value: bytes) -> bytes:
+    """Stored bytes without a resourceVersion: the object of a dry run has none."""
+    return value.replace(b'"resourceVersion":"",', b"", 1) if b'"resourceVersion":"",' in value else value.replace(b'"resourceVersion":""', b"", 1)
 
 
 class Access:
@@ -69,7 +75,7 @@ class Access:
         value = stored.encode(obj)
         labels, fields = self._open(resource)[1](value)
         revision = int(version) if version.isdigit() else 0
-        body = stored.with_revision(value, revision) if revision else stored.without_revision(value)
+        body = stored.with_revision(value, revision) if revision else _without_revision(value)
         return Entry(path, revision, revision, body, labels, fields)
 
     def to_storage(self, resource: Resource, obj: Object) -> Object:
@@ -87,4 +93,9 @@ class Access:
     def settled(self, resource: Resource, obj: Object) -> Object:
         """Canonical shape and defaults of an object in the storage version: after admission changed it."""
         type_ = self.catalog().storage_type(resource)
-        return default.apply(shape.canonical(obj, type_), resource, self.settings)
+        try:
+            shaped = shape.canonical(obj, type_)
+        except shape.ShapeError as error:
+            # What admission made of the object is not the client's fault.
+            raise errors.internal(f"admission left an object that is no {resource.kind}: {error}") from None
+        return default.apply(shaped, resource, self.settings)

@@ -13,6 +13,7 @@ from orchd.errors import Cause
 from orchd.kinds.catalog import Resource
 from orchd.kinds.identity import User
 from orchd.kinds.objects.listing import ListOptions, Selection
+from orchd.kinds.patch.fieldset import FieldSet
 
 Object = dict[str, Any]
 
@@ -61,6 +62,9 @@ class IStrategy(Interface):
 
     def validate_create(context: Context, obj: Object) -> Sequence[Cause]:
         """Everything wrong with a new object."""
+
+    def reset_fields(subresource: str) -> FieldSet:
+        """What an endpoint takes back to its stored value: nobody comes to own it by writing there."""
 
     def prepare_update(context: Context, obj: Object, old: Object) -> Object:
         """Carry over what this endpoint may not change (status on the main one, all else on /status), raise generation."""

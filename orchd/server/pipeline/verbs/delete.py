@@ -7,6 +7,7 @@ from typing import Any
 
 from orchd.errors import ApiError
 from orchd.kinds.codec import decode, mediatype
+from orchd.kinds.objects import shape
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.options import WriteOptions, delete_options, list_options
 from orchd.server.pipeline.verbs.tools import Target, Tools
@@ -17,8 +18,15 @@ async def _options(tools: Tools, request: Request) -> dict[str, Any]:
     data = await tools.body(request)
     body: Mapping[str, Any] | None = None
     if data:
-        form = mediatype.body_form(request.header("content-type"), dialect=tools.dialect, protobuf=True)
-        body = decode.decode_options(data, form, catalog=tools.catalog(), kind="DeleteOptions")
+        form = mediatype.body_form(request.header("content-type"), dialect=tools.dialect)
+        type_ = tools.catalog().type("meta/v1.DeleteOptions")
+        sent = decode.decode_object(
+            data, form, catalog=tools.catalog(), api_version="v1", kind="DeleteOptions", type_=type_, any_version=True
+        )
+        try:
+            body = shape.canonical(sent, type_)
+        except shape.ShapeError as error:
+            raise shape.cannot_handle("DeleteOptions", "v1", "DeleteOptions", str(error)) from None
     return delete_options(tools.dialect, request, body)
 
 
@@ -45,7 +53,7 @@ def finished(
         if resource.group:
             details["group"] = resource.group
         status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
-        return tools.present.response(view, tools.present.encoded(view, status))
+        return tools.present.response(view, tools.present.other(view, status))
     entry = tools.registry.shown(resource, target.namespace, deleted.object)
     late = not deleted.gone and options.get("orphanDependents") is False
     return tools.present.response(view, tools.present.entry(view, entry), code=202 if late else 200)

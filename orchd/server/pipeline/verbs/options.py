@@ -10,7 +10,7 @@ from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import Cause
 from orchd.kinds.objects.listing import ListOptions
-from orchd.kinds.patch import managed
+from orchd.kinds.patch import managers
 from orchd.server.pipeline.interfaces import Request
 
 _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
@@ -85,7 +85,7 @@ def write_options(dialect: Dialect, request: Request, kind: str, *, apply: bool 
         elif not apply and force is not None:
             message = "Forbidden: may not be specified for non-apply patch"
             causes.append(Cause("FieldValueForbidden", message, "force"))
-    causes.extend(managed.validate_manager(manager))
+    causes.extend(managers.validate_manager(manager))
     dry_run = _dry_run(query.get("dryRun"), causes)
     if validation not in _VALIDATIONS:
         listed = ", ".join(f'"{v}"' for v in _VALIDATIONS)

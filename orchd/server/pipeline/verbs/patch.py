@@ -7,41 +7,23 @@ from functools import partial
 
 from orchd import errors
 from orchd.kinds.catalog import Resource
-from orchd.kinds.codec import json_, yaml_
-from orchd.kinds.objects import convert
-from orchd.kinds.patch import json_patch, managed, merge_patch, strategic
+from orchd.kinds.codec import decode, yaml_
+from orchd.kinds.codec.mediatype import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, patch_type
+from orchd.kinds.patch import json_patch, merge_patch, ownership, strategic
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.options import WriteOptions, write_options
 from orchd.server.pipeline.verbs.tools import Target, Tools, check_name
 from orchd.server.registry.interfaces import Context, Object, Transform
 
-JSON = "application/json-patch+json"
-MERGE = "application/merge-patch+json"
-STRATEGIC = "application/strategic-merge-patch+json"
-APPLY = "application/apply-patch+yaml"
-
-
-def accepted(resource: Resource) -> tuple[str, ...]:
-    """The patch media types of a resource; custom kinds have no merge keys."""
-    return (JSON, MERGE, APPLY) if resource.custom else (JSON, MERGE, STRATEGIC, APPLY)
-
-
-def media_type(request: Request, resource: Resource) -> str:
-    """The patch type of a request. Raises ApiError 415."""
-    sent = request.header("content-type").partition(";")[0].strip()
-    if sent not in accepted(resource):
-        raise errors.unsupported_media_type(accepted(resource))
-    return sent
-
 
 async def patch(tools: Tools, request: Request, target: Target) -> Response:
     """200 with the object as stored, 201 when apply made it."""
-    sent = media_type(request, target.resource)
+    sent = patch_type(request.header("content-type"), custom=target.resource.custom)
     view = tools.present.view(request, target.resource)
     data = await tools.body(request)
-    options = write_options(tools.dialect, request, "PatchOptions", apply=sent == APPLY)
+    options = write_options(tools.dialect, request, "PatchOptions", apply=sent == APPLY_PATCH)
     context = tools.context(request, target, options)
-    if sent == APPLY:
+    if sent == APPLY_PATCH:
         entry, created = await tools.registry.update(
             context,
             target.name,
@@ -56,13 +38,12 @@ async def patch(tools: Tools, request: Request, target: Target) -> Response:
 
 def changing(sent: str, data: bytes, resource: Resource) -> Callable[[Object], Object]:
     """The change that a patch describes. Raises ApiError 400 for a patch that cannot be read."""
-    if sent == JSON:
+    if sent == JSON_PATCH:
         operations = json_patch.parse(data)
         return lambda live: json_patch.apply(live, operations)
-    document = json_.decode_patch(data)
-    if sent == MERGE:
-        return lambda live: merge_patch.apply(live, document)
-    return lambda live: strategic.apply(live, document, resource.type)
+    if sent == MERGE_PATCH:
+        return lambda live: merge_patch.apply(live, data)
+    return lambda live: strategic.apply(live, data, resource.type)
 
 
 async def _patched(
@@ -74,34 +55,38 @@ async def _patched(
     return tools.owned(context, live, changed)
 
 
+def _config(data: bytes) -> Object:
+    """The applied configuration. Raises ApiError 400."""
+    try:
+        config = yaml_.decode(data)
+    except yaml_.YAMLError as error:
+        raise errors.bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
+    if not isinstance(config, dict):
+        raise errors.bad_request(f"error decoding YAML: json: cannot unmarshal {decode.json_kind(config)} into an object")
+    return config
+
+
 def applying(
     tools: Tools, request: Request, target: Target, context: Context, options: WriteOptions, data: bytes
 ) -> Transform:
     """The transform of a server-side apply."""
-    config = yaml_.decode_apply(data)
+    config = _config(data)
     resource = target.resource
-
-    def converted(obj: Object, api_version: str) -> Object:
-        return convert.convert(obj, api_version, tools.catalog())
 
     async def applied(live: Object | None) -> Object:
         if live is None:
             await tools.authorize(request, "create")
-        merged = managed.on_apply(
+        merged = ownership.on_apply(
+            tools.ownership(context),
             live,
             config,
-            type=resource.type,
             manager=options.manager,
             force=bool(options.force),
-            api_version=resource.api_version,
-            kind=resource.kind,
-            subresource=target.subresource,
             now=context.now,
-            convert=converted,
         )
+        if merged is live:
+            return merged
         check_name(target, merged)
         return tools.settled(merged, resource)
 
     return applied
-
-

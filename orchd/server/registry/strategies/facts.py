@@ -61,3 +61,14 @@ GENERATION: Final[dict[str, tuple[str, ...]]] = {
 
 #: Status is not cleared on create for these.
 KEEPS_STATUS: Final = frozenset(("nodes",))
+
+#: What the status endpoint takes back to its stored value, as field paths; "" for all other kinds.
+STATUS_KEEPS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
+    "": (("f:spec",),),
+    "deployments": (("f:spec",), ("f:metadata", "f:labels")),
+    "pods": (
+        ("f:spec",),
+        ("f:metadata", "f:deletionTimestamp"),
+        ("f:metadata", "f:ownerReferences"),
+    ),
+}
