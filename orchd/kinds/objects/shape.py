@@ -89,6 +89,11 @@ def canonical(obj: dict[str, Any], type: Type) -> dict[str, Any]:
         raise ShapeError(error.text()) from None
     except ScalarError as error:
         raise ShapeError(str(error)) from None
+    if _is_custom(type):
+        # Schemas of custom kinds need not mention what every object has.
+        lost = {name: obj[name] for name in _OBJECT_NAMES if name in obj and name not in result}
+        if lost:
+            return {**lost, **result}
     return result
 
 
@@ -561,7 +566,7 @@ def unknown_fields(obj: dict[str, Any], type: Type) -> list[str]:
 def _unknown(value: Any, type: Type, path: str, out: list[str]) -> None:
     if type.kind == "struct" and isinstance(value, dict):
         custom = _is_custom(type)
-        kind = _is_kind(type) if not custom else type.embedded_resource
+        kind = _is_kind(type) if not custom else type.embedded_resource or not path
         for key, item in value.items():
             here = f"{path}.{key}" if path else key
             field = type.fields.get(key)

@@ -80,8 +80,8 @@ def test_other_metrics_travel_in_annotations() -> None:
     }  # fmt: skip
     assert old["metadata"]["annotations"] == {
         "mine": "x",
-        "autoscaling.alpha.orch.io/metrics": '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"10"}}]',
-        "autoscaling.alpha.orch.io/behavior": (
+        ORCH("autoscaling.alpha.{long}.io/metrics"): '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"10"}}]',
+        ORCH("autoscaling.alpha.{long}.io/behavior"): (
             '{"ScaleUp":{"StabilizationWindowSeconds":0,"SelectPolicy":"Max",'
             '"Policies":[{"Type":"Pods","Value":2,"PeriodSeconds":30}]},'
             '"ScaleDown":{"StabilizationWindowSeconds":null,"SelectPolicy":"Max",'
@@ -94,7 +94,7 @@ def test_other_metrics_travel_in_annotations() -> None:
 def test_unreadable_annotations_are_ignored() -> None:
     """Annotations that somebody wrote by hand cannot break a read."""
     for text in ("{", "[5]", '[{"type":7}]', "{}"):
-        note = {"autoscaling.alpha.orch.io/metrics": text, "autoscaling.alpha.orch.io/behavior": text}
+        note = {ORCH("autoscaling.alpha.{long}.io/metrics"): text, ORCH("autoscaling.alpha.{long}.io/behavior"): text}
         old = shaped({
             "apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", "metadata": {"annotations": note},
             "spec": {"targetCPUUtilizationPercentage": 7},
@@ -109,7 +109,7 @@ def test_empty_selectors_keep_their_meaning() -> None:
     def budget(version: str, selector: Any) -> dict[str, Any]:
         return shaped({"apiVersion": f"policy/{version}", "kind": "PodDisruptionBudget", "metadata": {}, "spec": {"selector": selector}})
 
-    key = "pdb.orch.io/deprecated-v1beta1-empty-selector-match"
+    key = ORCH("pdb.{long}.io/deprecated-v1beta1-empty-selector-match")
     everything, nothing = budget("v1", {}), budget("v1beta1", {})
     old, new = convert(everything, "policy/v1beta1", CATALOG), convert(nothing, "policy/v1", CATALOG)
     assert old["spec"]["selector"] == {"matchExpressions": [{"key": key, "operator": "DoesNotExist"}]}
@@ -123,7 +123,7 @@ def test_empty_selectors_keep_their_meaning() -> None:
 def test_events_are_renamed() -> None:
     """The events group has the core group's events under other names."""
     event = shaped({
-        "apiVersion": "events.orch.io/v1", "kind": "Event", "metadata": {"name": "e"},
+        "apiVersion": ORCH("events.{abbr}.io/v1"), "kind": "Event", "metadata": {"name": "e"},
         "eventTime": "2020-01-01T00:00:00.000000Z", "note": "n", "regarding": {"name": "p"}, "reportingController": "c",
         "series": {"count": 2, "lastObservedTime": "2020-01-01T00:00:00.000000Z"},
     })  # fmt: skip
@@ -132,17 +132,17 @@ def test_events_are_renamed() -> None:
     assert core["involvedObject"] == {"name": "p"}
     assert core["reportingComponent"] == "c"
     assert core["source"] == {}
-    assert convert(core, "events.orch.io/v1beta1", CATALOG) == {**event, "apiVersion": "events.orch.io/v1beta1"}
+    assert convert(core, ORCH("events.{abbr}.io/v1beta1"), CATALOG) == {**event, "apiVersion": ORCH("events.{abbr}.io/v1beta1")}
 
 
 def test_topology_becomes_zone() -> None:
     """Zone and node leave the topology labels; what is left of those is deprecated."""
-    labels = {"topology.orch.io/zone": "z", "orch.io/hostname": "n", "x": "y"}
+    labels = {ORCH("topology.{long}.io/zone"): "z", ORCH("{long}.io/hostname"): "n", "x": "y"}
     old = shaped({
-        "apiVersion": "discovery.orch.io/v1beta1", "kind": "EndpointSlice", "metadata": {}, "addressType": "IPv4",
+        "apiVersion": ORCH("discovery.{abbr}.io/v1beta1"), "kind": "EndpointSlice", "metadata": {}, "addressType": "IPv4",
         "endpoints": [{"addresses": ["10.0.0.1"], "nodeName": "n", "topology": labels}], "ports": [],
     })  # fmt: skip
-    new = convert(old, "discovery.orch.io/v1", CATALOG)
+    new = convert(old, ORCH("discovery.{abbr}.io/v1"), CATALOG)
     assert new["endpoints"] == [
         {"addresses": ["10.0.0.1"], "nodeName": "n", "zone": "z", "deprecatedTopology": {"x": "y"}, "conditions": {}}
     ]
@@ -152,10 +152,10 @@ def test_topology_becomes_zone() -> None:
 def test_runtime_classes_lose_their_spec() -> None:
     """v1alpha1 nests what later versions have at the top."""
     old = shaped({
-        "apiVersion": "node.orch.io/v1alpha1", "kind": "RuntimeClass", "metadata": {},
+        "apiVersion": ORCH("node.{abbr}.io/v1alpha1"), "kind": "RuntimeClass", "metadata": {},
         "spec": {"runtimeHandler": "h", "overhead": {"podFixed": {"cpu": "1"}}},
     })  # fmt: skip
-    new = convert(old, "node.orch.io/v1", CATALOG)
+    new = convert(old, ORCH("node.{abbr}.io/v1"), CATALOG)
     assert (new["handler"], new["overhead"], "spec" in new) == ("h", {"podFixed": {"cpu": "1"}}, False)
     assert convert(new, old["apiVersion"], CATALOG) == old
 
@@ -167,8 +167,8 @@ def test_versions_that_differ_in_name_only() -> None:
     assert other == {**job, "apiVersion": "batch/v1"}
     assert other["spec"] is job["spec"]
     assert same_form("CronJob", "batch/v1", "batch/v1beta1")
-    assert not same_form("Event", "v1", "events.orch.io/v1")
-    assert same_form("Event", "events.orch.io/v1", "events.orch.io/v1")
+    assert not same_form("Event", "v1", ORCH("events.{abbr}.io/v1"))
+    assert same_form("Event", ORCH("events.{abbr}.io/v1"), ORCH("events.{abbr}.io/v1"))
 
 
 # --- properties ---------------------------------------------------------------------------------
@@ -222,5 +222,5 @@ endpoints = st.fixed_dictionaries(
 @given(st.lists(endpoints, min_size=1, max_size=3))
 def test_endpoint_slices_lose_nothing(found: list[dict[str, Any]]) -> None:
     """Zones, nodes and topology survive the old version."""
-    slice_ = shaped({"apiVersion": "discovery.orch.io/v1", "kind": "EndpointSlice", "metadata": {}, "addressType": "IPv4", "endpoints": found})
-    assert there_and_back(slice_, "discovery.orch.io/v1beta1") == slice_
+    slice_ = shaped({"apiVersion": ORCH("discovery.{abbr}.io/v1"), "kind": "EndpointSlice", "metadata": {}, "addressType": "IPv4", "endpoints": found})
+    assert there_and_back(slice_, ORCH("discovery.{abbr}.io/v1beta1")) == slice_

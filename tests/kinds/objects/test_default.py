@@ -72,7 +72,7 @@ def test_twin_members_agree() -> None:
 
 def test_subjects_get_their_group() -> None:
     """Users and groups are of the RBAC group, service accounts of the core group."""
-    group = "rbac.authorization.orch.io"
+    group = ORCH("rbac.authorization.{abbr}.io")
     sent = {
         "apiVersion": f"{group}/v1", "kind": "RoleBinding", "metadata": {}, "roleRef": {"kind": "Role", "name": "r"},
         "subjects": [{"kind": "User", "name": "u"}, {"kind": "ServiceAccount", "name": "s"}],

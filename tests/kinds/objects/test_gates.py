@@ -24,7 +24,7 @@ def test_members_of_features_that_are_off_go() -> None:
     expected = {"spec": {"containers": [{"name": "c", "livenessProbe": {"grpc": {"port": 1}}}]}}
     assert dropped("core/v1.Pod", pod) == expected
     assert dropped("core/v1.Pod", expected) is expected
-    schema = {"properties": {"a": {"x-orch-validations": [{"rule": "x"}], "type": "string"}}}
+    schema = {"properties": {"a": {ORCH("x-{long}-validations"): [{"rule": "x"}], "type": "string"}}}
     crd = {"spec": {"versions": [{"schema": {"openAPIV3Schema": schema}}]}}
     left = dropped("apiextensions/v1.CustomResourceDefinition", crd)
     assert left["spec"]["versions"][0]["schema"]["openAPIV3Schema"] == {"properties": {"a": {"type": "string"}}}
@@ -57,5 +57,5 @@ def test_a_feature_can_be_turned_off() -> None:
 
 def test_job_tracking_annotation() -> None:
     """Clients cannot ask for tracking with finalizers while it is off."""
-    job = {"metadata": {"name": "j", "annotations": {"batch.orch.io/job-tracking": ""}}}
+    job = {"metadata": {"name": "j", "annotations": {ORCH("batch.{long}.io/job-tracking"): ""}}}
     assert drop_job_tracking(job, SETTINGS) == {"metadata": {"name": "j"}}

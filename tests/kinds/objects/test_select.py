@@ -170,8 +170,8 @@ def test_fields_of_kinds() -> None:
         ("v1", "ReplicationController", {"status": {"replicas": 2}}, "status.replicas=2"),
         ("batch/v1", "Job", {"status": {"succeeded": 1}}, "status.successful=1"),
         ("v1", "Event", {"involvedObject": {"kind": "Pod"}, "reportingComponent": "c"}, "involvedObject.kind=Pod,source=c"),
-        ("events.orch.io/v1", "Event", {"involvedObject": {"name": "p"}}, "regarding.name=p"),
-        ("certificates.orch.io/v1", "CertificateSigningRequest", {"spec": {"signerName": "s/x"}}, "spec.signerName=s/x"),
+        (ORCH("events.{abbr}.io/v1"), "Event", {"involvedObject": {"name": "p"}}, "regarding.name=p"),
+        (ORCH("certificates.{abbr}.io/v1"), "CertificateSigningRequest", {"spec": {"signerName": "s/x"}}, "spec.signerName=s/x"),
     ]
     for api_version, kind, obj, text in cases:
         of = resource(api_version, kind)

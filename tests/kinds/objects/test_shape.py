@@ -102,7 +102,7 @@ def test_scalars_take_their_one_form(catalog: Catalog) -> None:
     assert shaped(catalog, sent)["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "1", "memory": "1024"}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {}, "data": {"a": "YWJj\nZA=="}}
     assert shaped(catalog, secret)["data"] == {"a": "YWJjZA=="}
-    role = {"apiVersion": "rbac.authorization.orch.io/v1", "kind": "Role", "metadata": {}, "rules": []}
+    role = {"apiVersion": ORCH("rbac.authorization.{abbr}.io/v1"), "kind": "Role", "metadata": {}, "rules": []}
     assert shaped(catalog, role)["rules"] is None
 
 
@@ -125,7 +125,7 @@ def test_schemas_in_schemas(catalog: Catalog) -> None:
         "required": [],
     }
     sent = {
-        "apiVersion": "apiextensions.orch.io/v1", "kind": "CustomResourceDefinition", "metadata": {},
+        "apiVersion": ORCH("apiextensions.{abbr}.io/v1"), "kind": "CustomResourceDefinition", "metadata": {},
         "spec": {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]},
     }  # fmt: skip
     schema.pop("required")
@@ -168,8 +168,11 @@ def test_custom_objects_are_pruned_only() -> None:
     spec = custom(a=Type("string", constraints={}), l=Type("list", element=custom(x=Type("any")), constraints={}))
     keep = Type("struct", members=[], preserve_unknown=True, constraints={})
     type = custom(spec=spec, free=keep)
-    obj = {"spec": {"a": "", "l": [{"x": None, "y": 1}], "q": 1}, "free": {"z": [{}]}, "zz": 2}
-    assert canonical(obj, type) == {"spec": {"a": "", "l": [{"x": None}]}, "free": {"z": [{}]}}
+    spec_sent = {"a": "", "l": [{"x": None, "y": 1}], "q": 1}
+    obj = {"kind": "X", "metadata": {"name": "n"}, "spec": spec_sent, "free": {"z": [{}]}, "zz": 2}
+    assert canonical(obj, type) == {
+        "kind": "X", "metadata": {"name": "n"}, "spec": {"a": "", "l": [{"x": None}]}, "free": {"z": [{}]},
+    }  # fmt: skip
     assert unknown_fields(obj, type) == ["spec.l[0].y", "spec.q", "zz"]
 
 
