@@ -1,0 +1,207 @@
+"""TLS as the flags describe it: versions, cipher suites, certificates by name, and their renewal without a restart.
+
+A client's certificate is asked for and never judged here: the handshake succeeds with any, and the x509 method of
+authentication decides, so that a bad certificate is a 401 that can be read instead of a broken connection.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from OpenSSL import SSL
+from twisted.internet.interfaces import IOpenSSLServerConnectionCreator
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from orchd.server.http.suites import MODERN, SUITES, VERSIONS
+
+_OPTIONS = (
+    SSL.OP_NO_COMPRESSION
+    | SSL.OP_CIPHER_SERVER_PREFERENCE
+    | SSL.OP_SINGLE_ECDH_USE
+    | SSL.OP_NO_RENEGOTIATION
+)  # fmt: skip
+#: What the reference offers below TLS 1.3 when no suites are named: forward secrecy and authenticated encryption first.
+_DEFAULT_CIPHERS = b"ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES128:ECDHE+AES256:!SHA256:!SHA384:!aNULL:!DSS:!PSK:AES128-GCM-SHA256:AES256-GCM-SHA384:AES128-SHA:AES256-SHA"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyPairFiles:
+    """A PEM chain, leaf first, and its key. `names` are host names that it serves, ``*.name`` among them."""
+
+    certificate: str
+    key: str
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsSettings:
+    """`serving` is the default pair, `by_name` those chosen by server name; without names of its own such a pair
+    serves those of its certificate. `cipher_suites` and `min_version` are in the specification's words."""
+
+    serving: KeyPairFiles
+    by_name: tuple[KeyPairFiles, ...] = ()
+    client_ca_file: str = ""
+    min_version: str = ""
+    cipher_suites: tuple[str, ...] = ()
+    http2: bool = False
+
+    def files(self) -> list[str]:
+        """Every file that matters, for noticing changes."""
+        pairs = [name for pair in (self.serving, *self.by_name) for name in (pair.certificate, pair.key)]
+        return [*pairs, self.client_ca_file] if self.client_ca_file else pairs
+
+
+def min_version(name: str) -> int:
+    """The OpenSSL number of ``VersionTLS12`` and the like; "" is TLS 1.2. ValueError names the known ones."""
+    try:
+        return VERSIONS[name or "VersionTLS12"]
+    except KeyError:
+        raise ValueError(f"unknown TLS version {name!r}, known are: {', '.join(VERSIONS)}") from None
+
+
+def cipher_list(names: Iterable[str]) -> tuple[bytes, bytes]:
+    """OpenSSL's lists for TLS up to 1.2 and for 1.3, from IANA names; b"" where nothing was named."""
+    old, new = [], []
+    for name in names:
+        if name in MODERN:
+            new.append(name)
+        elif name in SUITES:
+            old.append(SUITES[name])
+        else:
+            raise ValueError(f"unknown cipher suite {name!r}, known are: {', '.join([*MODERN, *SUITES])}")
+    return ":".join(old).encode("ascii"), ":".join(new).encode("ascii")
+
+
+@implementer(IOpenSSLServerConnectionCreator)
+class ServerContexts:
+    """Makes the TLS side of new connections from the files of the settings, read again by `reload`.
+
+    Raises OSError or ValueError (with the file's name) when they cannot be used; after that, `reload` keeps the old.
+    """
+
+    _log = Logger()
+
+    def __init__(self, settings: TlsSettings) -> None:
+        self.settings = settings
+        self._old, self._new = cipher_list(settings.cipher_suites)
+        self._version = min_version(settings.min_version)
+        self._seen = self._stamps()
+        self._default, self._named = self._load()
+
+    def serverConnectionForTLS(self, protocol: object) -> SSL.Connection:
+        """A connection with memory BIOs, in accept state."""
+        connection = SSL.Connection(self._default, None)
+        connection.set_accept_state()
+        return connection
+
+    def reload(self) -> bool:
+        """Read the files again if one has changed. True when new connections get something new."""
+        stamps = self._stamps()
+        if stamps == self._seen:
+            return False
+        try:
+            self._default, self._named = self._load()
+        except (OSError, ValueError) as error:
+            # Half-written pairs are normal while files are replaced one by one: try again at the next call.
+            self._log.warn("certificates were not reloaded: {error}", error=str(error))
+            return False
+        self._seen = stamps
+        self._log.info("certificates reloaded")
+        return True
+
+    def _stamps(self) -> tuple[tuple[int, int, int], ...]:
+        out = []
+        for name in self.settings.files():
+            try:
+                status = os.stat(name)
+                out.append((status.st_mtime_ns, status.st_ino, status.st_size))
+            except OSError:
+                out.append((0, 0, 0))
+        return tuple(out)
+
+    def _load(self) -> tuple[SSL.Context, dict[str, SSL.Context]]:
+        named: dict[str, SSL.Context] = {}
+        for pair in self.settings.by_name:
+            context = self._context(pair)
+            for name in pair.names or _certificate_names(context):
+                # The first pair that claims a name keeps it.
+                named.setdefault(name.lower(), context)
+        default = self._context(self.settings.serving)
+        if named:
+            default.set_tlsext_servername_callback(self._choose)
+        return default, named
+
+    def _choose(self, connection: SSL.Connection) -> None:
+        name = (connection.get_servername() or b"").decode("ascii", "replace").lower().rstrip(".")
+        context = self._named.get(name) or self._named.get("*." + name.partition(".")[2])
+        if context is not None:
+            connection.set_context(context)
+
+    def _context(self, pair: KeyPairFiles) -> SSL.Context:
+        context = SSL.Context(SSL.TLS_SERVER_METHOD)
+        context.set_options(_OPTIONS)
+        # Idle connections then cost some 30 KiB less each.
+        context.set_mode(SSL.MODE_RELEASE_BUFFERS)
+        context.set_min_proto_version(self._version)
+        try:
+            context.set_cipher_list(self._old or _DEFAULT_CIPHERS)
+            if self._new:
+                context.set_tls13_ciphersuites(self._new)
+        except SSL.Error as error:
+            raise ValueError(f"cipher suites that this OpenSSL does not have: {_text(error)}") from error
+        for name in (pair.certificate, pair.key):
+            with open(name, "rb"):
+                """OSError for a missing file, which OpenSSL would report without its name."""
+        try:
+            context.use_certificate_chain_file(pair.certificate)
+            context.use_privatekey_file(pair.key)
+            context.check_privatekey()
+        except SSL.Error as error:
+            raise ValueError(f"{pair.certificate}, {pair.key}: {_text(error)}") from error
+        context.set_verify(SSL.VERIFY_PEER, _any_certificate)
+        context.set_session_id(b"orchd")
+        if self.settings.client_ca_file:
+            with open(self.settings.client_ca_file, "rb") as file:
+                bundle = file.read()
+            try:
+                context.load_client_ca(self.settings.client_ca_file.encode())
+            except SSL.Error as error:
+                raise ValueError(f"{self.settings.client_ca_file}: {_text(error)}") from error
+            if b"BEGIN CERTIFICATE" not in bundle:
+                raise ValueError(f"{self.settings.client_ca_file}: no certificate in PEM form")
+        context.set_alpn_select_callback(self._select)
+        return context
+
+    def _select(self, connection: SSL.Connection, offered: list[bytes]) -> Any:
+        for name in (b"h2", b"http/1.1") if self.settings.http2 else (b"http/1.1",):
+            if name in offered:
+                return name
+        return SSL.NO_OVERLAPPING_PROTOCOLS
+
+
+def _any_certificate(*_: object) -> bool:
+    return True
+
+
+def _text(error: SSL.Error) -> str:
+    reasons = error.args[0] if error.args and isinstance(error.args[0], list) else []
+    return "; ".join(str(reason[-1]) for reason in reasons) or str(error)
+
+
+def _certificate_names(context: SSL.Context) -> list[str]:
+    """The DNS names of a context's certificate, or its CN without any."""
+    from cryptography import x509
+    from cryptography.x509.oid import NameOID
+
+    certificate = SSL.Connection(context, None).get_certificate(as_cryptography=True)
+    if certificate is None:
+        return []
+    try:
+        listed = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        return [str(name) for name in listed.get_values_for_type(x509.DNSName)]
+    except x509.ExtensionNotFound:
+        return [str(part.value) for part in certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]

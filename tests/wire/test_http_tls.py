@@ -1,0 +1,413 @@
+"""Real sockets: both TLS layers under the HTTP channel behave the same, and faults stay with who makes them."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+import pytest_twisted
+from twisted.internet import reactor
+from twisted.internet.task import deferLater
+from twisted.internet.threads import deferToThread
+
+from orchd.dialect import ORCH
+from orchd.pki.bootstrap import Files, ensure, write_private
+from orchd.pki.certificates import (
+    SERVER,
+    Signed,
+    chain_pem,
+    issue_pair,
+    load_chain,
+    self_signed,
+    subject,
+)
+from orchd.pki.keys import load_private, private_pem
+from orchd.server.http.factory import ApiServerFactory
+from orchd.server.http.limits import Limits
+from orchd.server.http.listening import Binding, Listener
+from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "server" / "http"))
+from http_doubles import Answer, Paths, read_answers
+
+T = TypeVar("T")
+NOW = datetime.now(UTC)
+
+
+@dataclass
+class Running:
+    """A server on a free port of the loopback address."""
+
+    paths: Paths
+    factory: ApiServerFactory
+    listener: Listener
+    files: Files
+    contexts: ServerContexts
+    settings: TlsSettings
+
+    def context(self, **pair: str) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=str(self.files.ca_certificate))
+        if pair:
+            context.load_cert_chain(pair["certificate"], pair["key"])
+        return context
+
+    def connect(self, context: ssl.SSLContext | None = None, name: str = "localhost") -> ssl.SSLSocket:
+        """A blocking client connection; for use in a thread."""
+        raw = socket.create_connection(self.listener.address, timeout=10)
+        return (context or self.context()).wrap_socket(raw, server_hostname=name)
+
+    def ask(self, *paths: str, context: ssl.SSLContext | None = None, name: str = "localhost") -> list[Answer]:
+        """GETs on one connection, the last of which closes it."""
+        with self.connect(context, name) as client:
+            for path in paths:
+                last = "Connection: close\r\n" if path is paths[-1] else ""
+                client.sendall(f"GET {path} HTTP/1.1\r\nHost: h\r\n{last}\r\n".encode())
+            return read_answers(_read_all(client))
+
+
+def _read_all(client: socket.socket) -> bytes:
+    out = b""
+    while data := client.recv(65536):
+        out += data
+    return out
+
+
+async def thread(work: Callable[..., T], *arguments: Any, **named: Any) -> T:
+    return await deferToThread(work, *arguments, **named)  # type: ignore[no-any-return]  # Twisted leaves it open
+
+
+async def until(true: Callable[[], object]) -> None:
+    """Wait for something that a real socket brings, ten seconds at most."""
+    ends = time.monotonic() + 10
+    while not true():
+        assert time.monotonic() < ends, "it did not happen"
+        await deferLater(reactor, 0.01)  # type: ignore[arg-type]  # the reactor module stands for the reactor
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return ensure(tmp_path_factory.mktemp("pki"), dialect=ORCH, server_url="https://localhost", now=NOW)
+
+
+@pytest_twisted.async_yield_fixture(params=["records", "plain"])
+async def server(request: pytest.FixtureRequest, files: Files) -> AsyncIterator[Running]:
+    paths = Paths()
+    factory = ApiServerFactory(paths, reactor, Limits(linger=0.5))  # type: ignore[arg-type]  # as above
+    settings = TlsSettings(
+        serving=KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key)),
+        client_ca_file=str(files.ca_certificate),
+    )
+    contexts = ServerContexts(settings)
+    at = Binding(address="127.0.0.1", port=0)
+    listener = Listener(reactor, factory, at, contexts=contexts, plain=request.param == "plain", grace=1)
+    await listener.start(lambda _: None)
+    yield Running(paths, factory, listener, files, contexts, settings)
+    await listener.stop()
+
+
+@pytest_twisted.ensureDeferred
+async def test_many_requests(server: Running) -> None:
+    """Keep-alive and pipelining work over TLS."""
+    answers = await thread(server.ask, "/a", "/big", "/b")
+    assert [len(answer.body) for answer in answers] == [6, 300000, 6]
+
+
+@pytest_twisted.ensureDeferred
+async def test_upload(server: Running) -> None:
+    """A large body that is refused does not hide the answer behind a reset connection."""
+
+    def upload() -> list[Answer]:
+        with server.connect() as client:
+            client.sendall(b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 4000000\r\n\r\n" + b"x" * 4000000)
+            return read_answers(_read_all(client))
+
+    (answer,) = await thread(upload)
+    assert answer.code == 413
+
+
+@pytest_twisted.ensureDeferred
+async def test_client_certificates(server: Running, tmp_path: Path) -> None:
+    """Whatever certificate a client shows is handed on unverified, leaf first; without one there is none."""
+    stranger = self_signed("stranger", names=[], now=NOW)
+    write_private(tmp_path / "crt", chain_pem(stranger.certificate))
+    write_private(tmp_path / "key", private_pem(stranger.key))
+    known = server.context(certificate=str(server.files.admin_certificate), key=str(server.files.admin_key))
+    unknown = server.context(certificate=str(tmp_path / "crt"), key=str(tmp_path / "key"))
+    for context in (None, known, unknown):
+        assert (await thread(server.ask, "/a", context=context))[0].code == 200
+    shown = [request.credentials.certificates for request in server.paths.requests]
+    admin = ssl.PEM_cert_to_DER_cert(server.files.admin_certificate.read_text())
+    assert shown[0] == ()
+    assert shown[1][0] == admin
+    assert shown[2] == (ssl.PEM_cert_to_DER_cert((tmp_path / "crt").read_text()),)
+    assert server.paths.requests[0].credentials.remote == "127.0.0.1"
+
+
+@pytest_twisted.ensureDeferred
+async def test_disconnect_cancels(server: Running) -> None:
+    """Closing the connection, politely or not, cancels what runs and stops what streams."""
+    polite = await thread(server.connect)
+    rude = await thread(server.connect)
+    await thread(polite.sendall, b"GET /wait HTTP/1.1\r\nHost: h\r\n\r\n")
+    await thread(rude.sendall, b"GET /stream HTTP/1.1\r\nHost: h\r\n\r\n")
+    await until(lambda: server.paths.feeds and server.paths.waiting)
+    rude.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+    rude.close()
+    polite.close()
+    await until(lambda: server.paths.feeds[0].stopped and server.paths.cancelled)
+    await until(lambda: len(server.factory) == 0)
+
+
+@pytest_twisted.ensureDeferred
+async def test_garbage_stays_where_it_is(server: Running) -> None:
+    """Bytes that are no TLS, half a handshake, plain HTTP and silence leave the others alone."""
+    address = server.listener.address
+    raw = [socket.create_connection(address, timeout=10) for _ in range(4)]
+    raw[0].sendall(b"\x00" * 3000)
+    raw[1].sendall(b"\x16\x03\x01\x02\x00\x01\x00")
+    raw[2].sendall(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    assert (await thread(server.ask, "/a"))[0].body == b"GET /a"
+    await thread(_until_closed, raw[0])
+    await thread(_until_closed, raw[2])
+    for one in raw:
+        one.close()
+
+
+def _until_closed(client: socket.socket) -> None:
+    try:
+        _read_all(client)
+    except ConnectionError:
+        """Reset: closed as well."""
+
+
+@pytest_twisted.ensureDeferred
+async def test_damaged_record(server: Running) -> None:
+    """A connection whose records do not verify is cut; a request that it has running is cancelled."""
+    client = await thread(server.connect)
+    await thread(client.sendall, b"GET /wait HTTP/1.1\r\nHost: h\r\n\r\n")
+    await until(lambda: server.paths.waiting)
+    raw = socket.socket(fileno=client.detach())
+    raw.sendall(b"\x17\x03\x03\x00\x20" + b"x" * 32)
+    await until(lambda: server.paths.cancelled)
+    raw.close()
+
+
+@pytest_twisted.ensureDeferred
+async def test_stream_to_a_slow_client(server: Running) -> None:
+    """A client that does not read is not waited for: `buffered` grows; when it reads again it gets every byte."""
+    client = await thread(server.connect)
+    await thread(client.sendall, b"GET /stream HTTP/1.1\r\nHost: h\r\n\r\n")
+    await until(lambda: server.paths.feeds)
+    sink = server.paths.feeds[0].sink
+    frame = bytes(range(256)) * 40
+    count = 0
+    while sink.buffered < 300_000:
+        sink.write(frame)
+        count += 1
+        if count % 50 == 0:
+            await deferLater(reactor, 0)  # type: ignore[arg-type]  # as above
+    for size in (1, 70_000, 200_000, 5):
+        sink.write(b"y" * size)
+    reading = deferToThread(_read_until, client, b"0\r\n\r\n")
+    await sink.writable()
+    assert sink.buffered == 0
+    sink.finish()
+    (answer,) = read_answers(await reading)
+    assert answer.body == frame * count + b"y" * 270_006
+    await thread(client.close)
+
+
+def _read_until(client: socket.socket, end: bytes) -> bytes:
+    out = b""
+    while not out.endswith(end):
+        data = client.recv(65536)
+        assert data, "the connection was closed"
+        out += data
+    return out
+
+
+@pytest_twisted.ensureDeferred
+async def test_small_and_joined_records(server: Running) -> None:
+    """Requests may be cut into any TLS records and any TCP packets."""
+
+    def dribble() -> list[Answer]:
+        context = server.context()
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls = context.wrap_bio(incoming, outgoing, server_hostname="localhost")
+        with socket.create_connection(server.listener.address, timeout=10) as raw:
+            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            while True:
+                try:
+                    tls.do_handshake()
+                    break
+                except ssl.SSLWantReadError:
+                    raw.sendall(outgoing.read())
+                    incoming.write(raw.recv(65536))
+            for byte in b"GET /a HTTP/1.1\r\nHost: h\r\n\r\nGET /b HTTP/1.1\r\nHost: h\r\n\r\nGET":
+                tls.write(bytes([byte]))
+            tls.write(b" /c HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+            wire = outgoing.read()
+            for at in range(0, len(wire), 37):
+                raw.sendall(wire[at : at + 37])
+            out = b""
+            while True:
+                try:
+                    out += tls.read(65536)
+                except ssl.SSLWantReadError:
+                    data = raw.recv(65536)
+                    if not data:
+                        return read_answers(out)
+                    incoming.write(data)
+                except ssl.SSLZeroReturnError:
+                    return read_answers(out)
+
+    assert [answer.body for answer in await thread(dribble)] == [b"GET /a", b"GET /b", b"GET /c"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_stop(server: Running) -> None:
+    """Stopping ends idle connections, handshakes that hang and streams, and frees the port."""
+    idle = await thread(server.connect)
+    hanging = socket.create_connection(server.listener.address, timeout=10)
+    streaming = await thread(server.connect)
+    await thread(streaming.sendall, b"GET /stream HTTP/1.1\r\nHost: h\r\n\r\n")
+    await until(lambda: server.paths.feeds)
+    address = server.listener.address
+    await server.listener.stop()
+    assert await thread(idle.recv, 1) == b""
+    assert (await thread(_read_all, streaming)).endswith(b"0\r\n\r\n")
+    if server.listener._tls is not None:
+        await thread(_until_closed, hanging)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(address, timeout=10)
+    for one in (idle, hanging, streaming):
+        one.close()
+
+
+@pytest_twisted.ensureDeferred
+async def test_new_certificate(server: Running, tmp_path: Path) -> None:
+    """New connections get a certificate that replaces the old one; half a pair is not taken."""
+    old = (tmp_path / "crt", tmp_path / "key")
+    for path, source in zip(old, (server.files.serving_certificate, server.files.serving_key), strict=True):
+        path.write_bytes(source.read_bytes())
+    contexts = ServerContexts(replace(server.settings, serving=KeyPairFiles(certificate=str(old[0]), key=str(old[1]))))
+    assert not contexts.reload()
+    (authority,) = load_chain(server.files.ca_certificate.read_bytes())
+    signer = Signed(certificate=authority, key=load_private(server.files.ca_key.read_bytes()))
+    fresh = issue_pair(signer, subject("x"), usages=[SERVER], names=["localhost"], now=NOW)
+    write_private(old[0], chain_pem(fresh.certificate))
+    assert not contexts.reload()
+    write_private(old[1], private_pem(fresh.key))
+    assert contexts.reload()
+
+
+@pytest_twisted.ensureDeferred
+async def test_server_names(files: Files, tmp_path: Path) -> None:
+    """A pair that claims the server's name is used for it; wildcards stand for one label."""
+    (authority,) = load_chain(files.ca_certificate.read_bytes())
+    signer = Signed(certificate=authority, key=load_private(files.ca_key.read_bytes()))
+    pairs = []
+    for number, names in enumerate((["one.example"], ["*.two.example"])):
+        pair = issue_pair(signer, subject(f"p{number}"), usages=[SERVER], names=names, now=NOW, lifetime=timedelta(1))
+        write_private(tmp_path / f"{number}.crt", chain_pem(pair.certificate))
+        write_private(tmp_path / f"{number}.key", private_pem(pair.key))
+        pairs.append(KeyPairFiles(certificate=str(tmp_path / f"{number}.crt"), key=str(tmp_path / f"{number}.key")))
+    serving = KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key))
+    settings = TlsSettings(serving=serving, by_name=tuple(pairs))
+    factory = ApiServerFactory(Paths(), reactor)  # type: ignore[arg-type]  # as above
+    listener = Listener(reactor, factory, Binding(address="127.0.0.1", port=0), contexts=ServerContexts(settings))
+    await listener.start(lambda _: None)
+
+    def common_name(name: str) -> str:
+        context = ssl.create_default_context(cafile=str(files.ca_certificate))
+        with (
+            socket.create_connection(listener.address, timeout=10) as raw,
+            context.wrap_socket(raw, server_hostname=name) as client,
+        ):
+            certificate: Any = client.getpeercert()
+            return str(dict(part[0] for part in certificate["subject"])["commonName"])
+
+    assert [await thread(common_name, name) for name in ("one.example", "a.two.example", "localhost")] == [
+        "p0", "p1", ORCH("{short}-apiserver"),
+    ]  # fmt: skip
+    await listener.stop()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"min_version": "VersionTLS9"}, "unknown TLS version"),
+        ({"cipher_suites": ("TLS_NOTHING",)}, "unknown cipher suite"),
+    ],
+)
+def test_settings_that_mean_nothing(files: Files, change: dict[str, Any], message: str) -> None:
+    """Words that the specification does not know are an error at start that lists those it does."""
+    serving = KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key))
+    with pytest.raises(ValueError, match=message):
+        ServerContexts(TlsSettings(serving=serving, **change))
+
+
+@pytest_twisted.ensureDeferred
+async def test_versions_and_suites(files: Files) -> None:
+    """Old versions and suites that are not named are refused in the handshake."""
+    serving = KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key))
+    suite = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
+    contexts = ServerContexts(TlsSettings(serving=serving, cipher_suites=(suite,)))
+    factory = ApiServerFactory(Paths(), reactor)  # type: ignore[arg-type]  # as above
+    listener = Listener(reactor, factory, Binding(address="127.0.0.1", port=0), contexts=contexts)
+    await listener.start(lambda _: None)
+
+    def cipher(version: ssl.TLSVersion, ciphers: str = "") -> Any:
+        context = ssl.create_default_context(cafile=str(files.ca_certificate))
+        context.minimum_version = context.maximum_version = version
+        if ciphers:
+            context.set_ciphers(ciphers)
+        with (
+            socket.create_connection(listener.address, timeout=10) as raw,
+            context.wrap_socket(raw, server_hostname="localhost") as client,
+        ):
+            cipher: Any = client.cipher()
+            return cipher[0]
+
+    assert await thread(cipher, ssl.TLSVersion.TLSv1_2) == "ECDHE-ECDSA-AES256-GCM-SHA384"
+    assert (await thread(cipher, ssl.TLSVersion.TLSv1_3)).startswith("TLS_")
+    with pytest.raises(ssl.SSLError):
+        await thread(cipher, ssl.TLSVersion.TLSv1_2, "ECDHE-ECDSA-AES128-GCM-SHA256")
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        await thread(cipher, ssl.TLSVersion.TLSv1_1)
+    await listener.stop()
+
+
+@pytest_twisted.ensureDeferred
+async def test_shared_port() -> None:
+    """Two listeners may share a port when both ask for it; without asking the second fails at start."""
+    first = Listener(
+        reactor,
+        ApiServerFactory(Paths(), reactor),
+        Binding(address="127.0.0.1", port=0, share_port=True),
+        contexts=None,
+    )  # type: ignore[arg-type]  # as above
+    await first.start(lambda _: None)
+    port = first.address[1]
+    shared = Listener(
+        reactor,
+        ApiServerFactory(Paths(), reactor),
+        Binding(address="127.0.0.1", port=port, share_port=True),
+        contexts=None,
+    )  # type: ignore[arg-type]  # as above
+    await shared.start(lambda _: None)
+    greedy = Listener(
+        reactor, ApiServerFactory(Paths(), reactor), Binding(address="127.0.0.1", port=port), contexts=None
+    )  # type: ignore[arg-type]  # as above
+    with pytest.raises(OSError, match="in use"):
+        await greedy.start(lambda _: None)
+    await shared.stop()
+    await first.stop()
