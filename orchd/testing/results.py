@@ -1,0 +1,22 @@
+"""Results of coroutines that finish without waiting for the outside: most of what tests await."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+T = TypeVar("T")
+
+
+def result_of(coroutine: Coroutine[Deferred[Any], Any, T]) -> T:
+    """What `coroutine` returns; raises what it raises, or AssertionError when it has to wait."""
+    outcome: list[Any] = []
+    Deferred.fromCoroutine(coroutine).addBoth(outcome.append)
+    assert outcome, "the coroutine is still waiting"
+    if isinstance(outcome[0], Failure):
+        outcome[0].raiseException()
+    found: T = outcome[0]
+    return found

@@ -1,0 +1,82 @@
+"""The default roles and bindings, and how a cluster is brought back to them."""
+
+from __future__ import annotations
+
+from orchd.dialect import KUBERNETES, ORCH
+from orchd.server.authz.bootstrap import bootstrap_objects, reconcile
+
+
+def by_kind(objects, kind):
+    return {(o["metadata"].get("namespace", ""), o["metadata"]["name"]): o for o in objects if o["kind"] == kind}
+
+
+def test_default_objects_are_the_recorded_ones(reference):
+    """Every role and binding has the recorded labels, annotations, rules, subjects and role."""
+    facts = reference("rbac")
+    objects = bootstrap_objects(ORCH)
+    for key, kind in (
+        ("clusterRoles", "ClusterRole"),
+        ("clusterRoleBindings", "ClusterRoleBinding"),
+        ("roles", "Role"),
+        ("roleBindings", "RoleBinding"),
+    ):
+        made = by_kind(objects, kind)
+        recorded = {(o.get("namespace", ""), o["name"]): o for o in facts[key]}
+        assert made.keys() == recorded.keys()
+        for name, fact in recorded.items():
+            obj = made[name]
+            assert obj["metadata"]["labels"] == fact["labels"], name
+            assert obj["metadata"]["annotations"] == fact["annotations"], name
+            for member in ("rules", "aggregationRule", "roleRef"):
+                assert obj.get(member) == fact.get(member), (name, member)
+            assert (obj.get("subjects") or []) == (fact.get("subjects") or []), name
+
+
+def test_names_follow_the_dialect():
+    """The same tables give the names of the other dialect."""
+    names = {o["metadata"]["name"] for o in bootstrap_objects(KUBERNETES)}
+    assert KUBERNETES("system:{short}-scheduler") in names and not any(ORCH.long in n for n in names)
+
+
+def expected(name="cluster-admin"):
+    return by_kind(bootstrap_objects(ORCH), "ClusterRole")[("", name)]
+
+
+def test_reconciling_adds_and_never_removes():
+    """Missing rules are added, extra rules and labels stay, and a role with enough rights is left alone."""
+    want = expected("system:public-info-viewer")
+    assert reconcile(None, want).action == "create"
+    assert reconcile(want, want).action == ""
+    extra = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
+    have = {**want, "metadata": {**want["metadata"], "labels": {"a": "b"}}, "rules": [extra]}
+    change = reconcile(have, want)
+    assert change.action == "update"
+    assert change.object["rules"][0] == extra and len(change.object["rules"]) > 1
+    assert change.object["metadata"]["labels"] == {**want["metadata"]["labels"], "a": "b"}
+    assert reconcile(change.object, want).action == ""
+
+
+def test_an_object_may_opt_out():
+    """With the autoupdate annotation set to false nothing is changed."""
+    want = expected()
+    have = {**want, "metadata": {**want["metadata"], "annotations": {ORCH.autoupdate: "false"}}, "rules": []}
+    assert reconcile(have, want).action == ""
+
+
+def test_aggregated_roles_keep_what_was_gathered():
+    """Rules of an aggregated role are the controller's; only a missing selector is added."""
+    want = expected("admin")
+    have = {**want, "rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]}
+    assert reconcile(have, want).action == ""
+    change = reconcile({**have, "aggregationRule": None}, want)
+    assert change.action == "update" and change.object["aggregationRule"] == want["aggregationRule"]
+    assert change.object["rules"] == have["rules"]
+
+
+def test_a_binding_to_another_role_is_made_anew():
+    """roleRef cannot change, so the binding is deleted and created; missing subjects alone are an update."""
+    want = by_kind(bootstrap_objects(ORCH), "ClusterRoleBinding")[("", "cluster-admin")]
+    other = {**want, "roleRef": {**want["roleRef"], "name": "x"}}
+    assert reconcile(other, want).action == "recreate"
+    change = reconcile({**want, "subjects": [{"kind": "User", "name": "u"}]}, want)
+    assert change.action == "update" and len(change.object["subjects"]) == 2

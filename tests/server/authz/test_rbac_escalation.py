@@ -1,0 +1,116 @@
+"""Nobody grants what they do not hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchd.client.interfaces import ResourceRef
+from orchd.dialect import ORCH
+from orchd.errors import ApiError
+from orchd.kinds.identity import User
+from orchd.server.authz.covering import uncovered
+from orchd.server.authz.escalation import EscalationCheck
+from orchd.server.authz.rbac import RoleBasedAuthorizer
+from orchd.testing.informers import MemoryInformers
+from orchd.testing.results import result_of
+
+GROUP = ORCH("rbac.authorization.{abbr}.io")
+ALICE = User(name="alice", groups=("system:authenticated",))
+CONFIGMAPS = {"verbs": ["get"], "apiGroups": [""], "resources": ["configmaps"]}
+SECRETS = {"verbs": ["get", "list"], "apiGroups": [""], "resources": ["secrets"]}
+
+
+def ref(plural):
+    return ResourceRef(GROUP, "v1", plural)
+
+
+def check(*held):
+    informers = MemoryInformers()
+    rbac = RoleBasedAuthorizer(ORCH, informers)
+    informers.put(ref("clusterroles"), {"metadata": {"name": "held"}, "rules": list(held)})
+    informers.put(ref("roles"), {"metadata": {"name": "strong", "namespace": "ns"}, "rules": [SECRETS]})
+    informers.put(
+        ref("clusterrolebindings"),
+        {
+            "metadata": {"name": "b"},
+            "roleRef": {"kind": "ClusterRole", "name": "held"},
+            "subjects": [{"kind": "User", "name": "alice"}],
+        },
+    )
+    return EscalationCheck(ORCH, rbac, rbac.authorize)
+
+
+def role(*rules, **more):
+    return {"metadata": {"name": "r", "namespace": "ns"}, "rules": list(rules), **more}
+
+
+def binding(kind, name):
+    return {"metadata": {"name": "s", "namespace": "ns"}, "roleRef": {"kind": kind, "name": name}}
+
+
+def refused(coroutine):
+    with pytest.raises(ApiError) as caught:
+        result_of(coroutine)
+    return caught.value
+
+
+def test_a_role_must_be_covered():
+    """The refusal lists what is missing, with the verbs of one resource together."""
+    error = refused(check(CONFIGMAPS).role(ALICE, "roles", role(CONFIGMAPS, SECRETS)))
+    assert error.code == 403
+    assert error.message == (
+        f'roles.{GROUP} "r" is forbidden: user "alice" (groups=["system:authenticated"]) is attempting to grant RBAC '
+        'permissions not currently held:\n{APIGroups:[""], Resources:["secrets"], Verbs:["get" "list"]}'
+    )
+    result_of(check(CONFIGMAPS, SECRETS).role(ALICE, "roles", role(CONFIGMAPS, SECRETS)))
+
+
+def test_escalate_and_masters_may():
+    """The verb escalate on the role, or the group of masters, makes the check void."""
+    escalate = {"verbs": ["escalate"], "apiGroups": [GROUP], "resources": ["roles"], "resourceNames": ["r"]}
+    result_of(check(escalate).role(ALICE, "roles", role(SECRETS)))
+    result_of(check().role(User(name="x", groups=("system:masters",)), "roles", role(SECRETS)))
+
+
+def test_removing_finalizers_grants_nothing():
+    """An update of owner references and finalizers alone is let through; any other is checked in full."""
+    old = role(SECRETS)
+    freed = {**old, "metadata": {**old["metadata"], "finalizers": ["x"]}}
+    result_of(check().role(ALICE, "roles", freed, old))
+    labelled = {**old, "metadata": {**old["metadata"], "labels": {"a": "b"}}}
+    assert refused(check().role(ALICE, "roles", labelled, old)).code == 403
+
+
+def test_bindings():
+    """A binding needs the rules of its role or the verb bind; a role that is not there is a 404."""
+    assert refused(check(CONFIGMAPS).binding(ALICE, "rolebindings", binding("Role", "strong"))).code == 403
+    missing = refused(check().binding(ALICE, "rolebindings", binding("Role", "absent")))
+    assert (missing.code, missing.message) == (404, f'roles.{GROUP} "absent" not found')
+    bind = {"verbs": ["bind"], "apiGroups": [GROUP], "resources": ["roles"], "resourceNames": ["strong"]}
+    result_of(check(bind).binding(ALICE, "rolebindings", binding("Role", "strong")))
+
+
+def test_aggregation_needs_everything():
+    """A selector can gather any rule, so only who holds all may set one."""
+    obj = {"metadata": {"name": "r"}, "rules": [], "aggregationRule": {"clusterRoleSelectors": [{}]}}
+    error = refused(check(CONFIGMAPS).role(ALICE, "clusterroles", obj))
+    assert error.message.endswith("must have cluster-admin privileges to use the aggregationRule")
+
+
+@pytest.mark.parametrize(
+    ("owner", "wanted", "missing"),
+    [
+        ({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}, SECRETS, 0),
+        ({"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"]}, SECRETS, 1),
+        ({"verbs": ["*"], "apiGroups": [""], "resources": ["*/log"]},
+         {"verbs": ["get"], "apiGroups": [""], "resources": ["pods/log"]}, 0),
+        ({"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a"]},
+         {"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"]}, 1),
+        ({"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"]},
+         {"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a"]}, 0),
+        ({"verbs": ["get"], "nonResourceURLs": ["/a/*"]}, {"verbs": ["get"], "nonResourceURLs": ["/a/b", "/c"]}, 1),
+    ],
+)
+def test_covering(owner, wanted, missing):
+    """Stars, subresources, names and path prefixes cover as they allow."""
+    assert len(uncovered([owner], [wanted])) == missing
