@@ -1,0 +1,65 @@
+"""Client certificates."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from orchd.pki.certificates import CLIENT, chain_pem, issue_pair, new_authority, subject
+from orchd.pki.verify import ClientVerifier
+from orchd.server.authn.interfaces import AuthenticationError, Credentials
+from orchd.server.authn.x509 import ClientCertificates
+from orchd.testing.results import result_of
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+def made(method_capacity=4096):
+    authority = new_authority("ca", now=NOW)
+    clock = [NOW.timestamp() + 60]
+    verifier = ClientVerifier(chain_pem(authority.certificate))
+    method = ClientCertificates(verifier, clock=lambda: clock[0], capacity=method_capacity)
+    return authority, method, clock
+
+
+def shown(pair):
+    return Credentials(headers={}, certificates=(pair.certificate.public_bytes(Encoding.DER),))
+
+
+def client(authority, name="alice", groups=("dev",), hours=1):
+    return issue_pair(
+        authority, subject(name, groups), usages=(CLIENT,), now=NOW, lifetime=timedelta(hours=hours)
+    )
+
+
+def test_the_subject_is_the_user():
+    """The common name is the user, organizations are groups; no certificate is no opinion."""
+    authority, method, _ = made()
+    user = result_of(method.authenticate(shown(client(authority)))).user
+    assert (user.name, user.groups) == ("alice", ("dev",))
+    assert result_of(method.authenticate(Credentials(headers={}))) is None
+
+
+def test_a_known_chain_expires():
+    """What was found is kept no longer than the certificate is good."""
+    authority, method, clock = made()
+    credentials = shown(client(authority))
+    assert result_of(method.authenticate(credentials)) is result_of(method.authenticate(credentials))
+    clock[0] += 7200
+    with pytest.raises(AuthenticationError):
+        result_of(method.authenticate(credentials))
+
+
+def test_strangers_and_dropped_authorities_are_refused():
+    """Another authority's certificates are wrong, also after the authorities were replaced."""
+    authority, method, _ = made()
+    other = new_authority("other", now=NOW)
+    with pytest.raises(AuthenticationError):
+        result_of(method.authenticate(shown(client(other))))
+    known = shown(client(authority))
+    result_of(method.authenticate(known))
+    method.replace_authorities(ClientVerifier(chain_pem(other.certificate)))
+    with pytest.raises(AuthenticationError):
+        result_of(method.authenticate(known))

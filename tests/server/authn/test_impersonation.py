@@ -1,0 +1,88 @@
+"""Acting as somebody else."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchd.dialect import ORCH
+from orchd.kinds.identity import User
+from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
+
+ALICE = User(name="alice")
+GROUP = ORCH("authentication.{abbr}.io")
+
+
+def parse(**headers):
+    return parse_impersonation(ORCH, {k.replace("_", "-"): v for k, v in headers.items()}, ALICE)
+
+
+def test_no_headers_no_impersonation():
+    """Other headers, and an empty user, ask for nothing."""
+    assert parse(accept=("x",)) is None
+    assert parse(impersonate_user=("",)) is None
+
+
+def test_every_part_must_be_allowed():
+    """User, groups, extra values and uid each make an action of the real user, in this order."""
+    found = parse(
+        impersonate_user=("bob",),
+        impersonate_group=("a", "b"),
+        impersonate_uid=("u",),
+        **{"impersonate_extra_acme.com%2Fproject": ("p", "q")},
+    )
+    assert [(a.group, a.resource, a.subresource, a.name, a.verb, a.user) for a in found.actions] == [
+        ("", "users", "", "bob", "impersonate", ALICE),
+        ("", "groups", "", "a", "impersonate", ALICE),
+        ("", "groups", "", "b", "impersonate", ALICE),
+        (GROUP, "userextras", "acme.com/project", "p", "impersonate", ALICE),
+        (GROUP, "userextras", "acme.com/project", "q", "impersonate", ALICE),
+        (GROUP, "uids", "", "u", "impersonate", ALICE),
+    ]
+    assert found.user == User(
+        name="bob", uid="u", groups=("a", "b", "system:authenticated"), extra={"acme.com/project": ("p", "q")}
+    )
+
+
+@pytest.mark.parametrize(
+    ("user", "groups", "expected"),
+    [
+        ("bob", (), ("system:authenticated",)),
+        ("bob", ("system:unauthenticated",), ("system:unauthenticated",)),
+        ("bob", ("system:authenticated", "x"), ("system:authenticated", "x")),
+        ("system:anonymous", (), ("system:unauthenticated",)),
+        (
+            "system:serviceaccount:ns:sa",
+            (),
+            ("system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"),
+        ),
+        ("system:serviceaccount:ns:sa", ("g",), ("g", "system:authenticated")),
+    ],
+)
+def test_groups_that_come_by_themselves(user, groups, expected):
+    """Everybody known is authenticated, accounts are in their groups unless groups are given."""
+    headers = {"impersonate_user": (user,), **({"impersonate_group": groups} if groups else {})}
+    assert parse(**headers).user.groups == expected
+
+
+def test_accounts_are_asked_for_by_namespace():
+    """Impersonating an account needs the verb on the account."""
+    (action,) = parse(impersonate_user=("system:serviceaccount:ns:sa",)).actions
+    assert (action.resource, action.namespace, action.name) == ("serviceaccounts", "ns", "sa")
+
+
+@pytest.mark.parametrize(
+    ("headers", "text"),
+    [
+        ({"impersonate_group": ("g",)}, "requested [{Group  g    }] without impersonating a user"),
+        (
+            {"impersonate_extra_a": ("g",)},
+            f"requested [{{UserExtra  g  {GROUP}/v1  a}}] without impersonating a user",
+        ),
+        ({"impersonate_uid": ("g",)}, f"requested [{{UID  g  {GROUP}/v1  }}] without impersonating a user"),
+    ],
+)
+def test_parts_without_a_user_make_no_sense(headers, text):
+    """The recorded text names what was asked for."""
+    with pytest.raises(ImpersonationError) as caught:
+        parse(**headers)
+    assert str(caught.value) == text

@@ -1,0 +1,175 @@
+"""Tokens of service accounts: made, believed, and dead with what they are bound to."""
+
+from __future__ import annotations
+
+import base64
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+from orchd.dialect import KUBERNETES, ORCH
+from orchd.server.authn.bearer import Bearer
+from orchd.server.authn.interfaces import AuthenticationError
+from orchd.server.authn.serviceaccount import ACCOUNTS, PODS, SECRETS, ServiceAccountTokens, TokenIssuer
+from orchd.server.authn.signedtokens import Signer, Verifier, unverified_claims
+from orchd.testing.informers import MemoryInformers
+from orchd.testing.results import result_of
+
+RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+EC = ec.generate_private_key(ec.SECP256R1())
+OTHER = ec.generate_private_key(ec.SECP256R1())
+ACCOUNT = {"metadata": {"name": "robot", "namespace": "ns", "uid": "u1"}}
+POD = {"metadata": {"name": "p", "namespace": "ns", "uid": "p1"}, "spec": {}}
+SECRET = {"metadata": {"name": "s", "namespace": "ns", "uid": "s1"}}
+
+
+class World:
+    """An issuer, the authenticator that believes it, and the objects around them."""
+
+    def __init__(self, dialect=ORCH, key=EC):
+        self.now = 1_000_000.0
+        self.informers = MemoryInformers()
+        self.informers.put(ACCOUNTS, ACCOUNT)
+        self.informers.put(PODS, POD)
+        self.informers.put(SECRETS, SECRET)
+        self.issuer = TokenIssuer(
+            dialect, Signer(key), issuer="https://me", audiences=("api",), clock=lambda: self.now
+        )
+        self.tokens = ServiceAccountTokens(
+            dialect,
+            Verifier([RSA.public_key(), EC.public_key()]),
+            self.informers,
+            issuers=("https://me",),
+            audiences=("api",),
+            clock=lambda: self.now,
+        )
+
+    def ask(self, token, audiences=()):
+        return result_of(self.tokens.authenticate_token(token, audiences))
+
+    def problem(self, token, audiences=()):
+        with pytest.raises(AuthenticationError) as caught:
+            self.ask(token, audiences)
+        return str(caught.value)
+
+
+@pytest.mark.parametrize("dialect", [ORCH, KUBERNETES])
+@pytest.mark.parametrize("key", [RSA, EC])
+def test_a_bound_token_tells_who_holds_it(dialect, key):
+    """Name, uid, groups, and the pod as extra values under the dialect's keys."""
+    world = World(dialect, key)
+    found = world.ask(world.issuer.issue(ACCOUNT, pod=POD).token)
+    assert (found.user.name, found.user.uid) == ("system:serviceaccount:ns:robot", "u1")
+    assert found.user.groups == ("system:serviceaccounts", "system:serviceaccounts:ns")
+    assert found.user.extra == {
+        dialect("authentication.{long}.io/pod-name"): ("p",),
+        dialect("authentication.{long}.io/pod-uid"): ("p1",),
+    }
+    assert found.audiences == ("api",)
+
+
+def test_claims_are_those_that_clients_know():
+    """Claims are in alphabetical order with times in seconds; the header has the algorithm and the key's id alone."""
+    world = World(ORCH, RSA)
+    issued = world.issuer.issue(ACCOUNT, seconds=600, audiences=("vault", "other"))
+    assert issued.expires == 1_000_600
+    claims = unverified_claims(issued.token)
+    assert list(claims) == ["aud", "exp", "iat", "iss", "nbf", ORCH("{long}.io"), "sub"]
+    assert claims["aud"] == ["vault", "other"] and claims["exp"] - claims["iat"] == 600
+    assert set(jwt.get_unverified_header(issued.token)) == {"alg", "kid"}
+
+
+def test_projected_tokens_live_longer_and_say_so():
+    """The projected lifetime for a pod becomes a year; use after the lifetime asked for is noted for the audit."""
+    world = World()
+    issued = world.issuer.issue(ACCOUNT, pod=POD, seconds=3607)
+    assert issued.expires == 1_003_607
+    assert unverified_claims(issued.token)["exp"] == 1_000_000 + 365 * 24 * 3600
+    assert world.ask(issued.token).annotations is None
+    world.now += 4000
+    (text,) = world.ask(issued.token).annotations.values()
+    assert text == "subject: system:serviceaccount:ns:robot, seconds after warning threshold: 393"
+
+
+def test_audiences():
+    """A token is good for the audiences that both sides name, in the order asked."""
+    world = World()
+    token = world.issuer.issue(ACCOUNT, audiences=("vault", "other")).token
+    assert world.ask(token, ("other", "vault", "x")).audiences == ("other", "vault")
+    assert world.problem(token) == (
+        'token audiences ["vault" "other"] is invalid for the target audiences ["api"]'
+    )
+
+
+def test_times():
+    """A minute of leeway on either side, then the token is not valid yet or has expired."""
+    world = World()
+    token = world.issuer.issue(ACCOUNT, seconds=600).token
+    world.now += 659
+    world.ask(token)
+    world.now += 2
+    assert world.problem(token) == "token has expired"
+    world.now -= 800
+    assert world.problem(token) == "token is not valid yet"
+
+
+def test_a_token_dies_with_what_it_is_bound_to():
+    """Pod, secret and account must exist with the uid in the token, even when the token was good a moment ago."""
+    world = World()
+    pod_token = world.issuer.issue(ACCOUNT, pod=POD).token
+    secret_token = world.issuer.issue(ACCOUNT, secret=SECRET).token
+    plain = world.issuer.issue(ACCOUNT).token
+    for token in (pod_token, secret_token, plain):
+        world.ask(token)
+    world.informers.informer(PODS).remove("ns", "p")
+    world.informers.informer(SECRETS).remove("ns", "s")
+    assert world.problem(pod_token) == world.problem(secret_token) == "service account token has been invalidated"
+    world.informers.put(ACCOUNTS, {"metadata": {**ACCOUNT["metadata"], "uid": "u2"}})
+    assert world.problem(plain) == "service account UID (u2) does not match claim (u1)"
+    world.informers.informer(ACCOUNTS).remove("ns", "robot")
+    assert world.problem(plain) == 'serviceaccounts "robot" not found'
+
+
+def test_foreign_tokens():
+    """Another issuer's token is not ours to judge; ours with a wrong key or a changed body is wrong."""
+    world = World()
+    foreign = TokenIssuer(ORCH, Signer(EC), issuer="https://x", audiences=("api",), clock=lambda: world.now)
+    assert world.ask(foreign.issue(ACCOUNT).token) is None
+    assert world.ask("a.b.c") is None and world.ask("abc") is None
+    forged = TokenIssuer(ORCH, Signer(OTHER), issuer="https://me", audiences=("api",), clock=lambda: world.now)
+    assert world.problem(forged.issue(ACCOUNT).token)
+    head, _, signature = world.issuer.issue(ACCOUNT).token.split(".")
+    body = base64.urlsafe_b64encode(b'{"iss":"https://me","sub":"x"}').rstrip(b"=").decode()
+    assert world.problem(f"{head}.{body}.{signature}")
+
+
+def test_a_public_key_is_no_shared_secret():
+    """A token signed with HMAC, or not signed, is refused whatever its claims."""
+    world = World()
+    for algorithm, key in (("HS256", "x" * 40), ("none", None)):
+        token = jwt.encode({"iss": "https://me", "sub": "x"}, key, algorithm=algorithm)
+        assert world.problem(token)
+
+
+def test_legacy_tokens_are_the_ones_in_their_secret():
+    """A token without expiry counts as long as its secret holds it."""
+    world = World()
+    token = world.issuer.issue_legacy(ACCOUNT, "s")
+    assert world.problem(token) == "Token does not match server's copy"
+    held = {**SECRET, "data": {"token": base64.b64encode(token.encode()).decode()}}
+    world.informers.put(SECRETS, held)
+    assert world.ask(token).user.name == "system:serviceaccount:ns:robot"
+    world.informers.informer(SECRETS).remove("ns", "s")
+    assert world.problem(token) == "Token has been invalidated"
+
+
+def test_token_review_shows_the_reason():
+    """The text for TokenReview starts with the general problem, then comes the particular one."""
+    world = World()
+    bearer = Bearer([world.tokens], audiences=("api",))
+    token = world.issuer.issue(ACCOUNT).token
+    world.informers.informer(ACCOUNTS).remove("ns", "robot")
+    with pytest.raises(AuthenticationError) as caught:
+        result_of(bearer.authenticate_token(token))
+    assert str(caught.value) == '[invalid bearer token, serviceaccounts "robot" not found]'

@@ -1,0 +1,147 @@
+"""Bearer tokens of every sort, and the chain around them."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from orchd.client.interfaces import ResourceRef
+from orchd.dialect import ORCH
+from orchd.errors import ApiError
+from orchd.kinds.identity import User
+from orchd.server.authn.anonymous import Anonymous
+from orchd.server.authn.bearer import Bearer
+from orchd.server.authn.bootstraptoken import BootstrapTokens
+from orchd.server.authn.chain import Chain
+from orchd.server.authn.interfaces import AuthenticationError, Credentials
+from orchd.server.authn.loopback import Loopback
+from orchd.server.authn.tokenfile import TokenFile, TokenFileError, parse_token_file
+from orchd.testing.informers import MemoryInformers
+from orchd.testing.results import result_of
+
+API = ("api",)
+FILE = ['alice-token,alice,alice-uid,"dev,qa"\n', "\n", "bob-token,bob,1\n"]
+
+
+def bearer(*methods):
+    return Bearer(methods or [TokenFile(parse_token_file("f", FILE), audiences=API)], audiences=API)
+
+
+def chain(*methods, anonymous=True):
+    return Chain(methods or [bearer()], anonymous=Anonymous() if anonymous else None)
+
+
+def credentials(*values):
+    return Credentials(headers={"authorization": values} if values else {})
+
+
+def test_a_token_file_names_users():
+    """Token, name, uid and groups; empty lines are skipped."""
+    users = parse_token_file("f", FILE)
+    assert users["alice-token"] == User(name="alice", uid="alice-uid", groups=("dev", "qa"))
+    assert users["bob-token"].groups == ()
+
+
+@pytest.mark.parametrize("line", ["a,b\n", ",b,c\n", '"a,b,c\n'])
+def test_a_bad_line_is_named(line):
+    """Too few columns, an empty token and open quotes are errors with file and line."""
+    with pytest.raises(TokenFileError, match=r"^tokens.csv:2"):
+        parse_token_file("tokens.csv", ["x,y,z\n", line])
+
+
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        ("Bearer alice-token", "alice"),
+        ("bearer alice-token", "alice"),
+        ("BeaRer alice-token", "alice"),
+        ("Bearer alice-token more", "alice"),
+        ("Bearer  alice-token", "system:anonymous"),
+        ("Bearer", "system:anonymous"),
+        ("Basic YWxpY2U6cGFzcw==", "system:anonymous"),
+        ("alice-token", "system:anonymous"),
+        ("", "system:anonymous"),
+    ],
+)
+def test_which_headers_hold_a_token(header, name):
+    """One space stands before the token, the scheme is in any case, and what is no token is anonymous."""
+    assert result_of(chain().authenticate(credentials(header))).user.name == name
+
+
+def test_known_users_are_in_the_group_of_all():
+    """The chain adds the group of all authenticated users, and not to the anonymous one."""
+    found = result_of(chain().authenticate(credentials("Bearer alice-token")))
+    assert found.user.groups == ("dev", "qa", "system:authenticated")
+    assert found.consumed == ("authorization",)
+    assert result_of(chain().authenticate(credentials())).user.groups == ("system:unauthenticated",)
+
+
+@pytest.mark.parametrize(("header", "anonymous"), [("Bearer wrong", True), ("", False)])
+def test_unknown_senders_get_401(header, anonymous):
+    """A wrong token is never anonymous; without anonymous access an empty request is refused too."""
+    with pytest.raises(ApiError) as caught:
+        result_of(chain(anonymous=anonymous).authenticate(credentials(header)))
+    assert caught.value.code == 401
+
+
+def test_audiences_of_static_tokens():
+    """A static token is good for this API server only."""
+    found = result_of(bearer().authenticate_token("alice-token", ["x", "api"]))
+    assert found.audiences == ("api",)
+    with pytest.raises(AuthenticationError, match=r"^invalid bearer token$"):
+        result_of(bearer().authenticate_token("alice-token", ["x"]))
+
+
+def test_the_loopback_token_is_the_server_itself():
+    """Only the very token gives the server's own identity."""
+    method = Loopback("secret", uid="u")
+    assert result_of(method.authenticate_token("secret", API)).user.groups == ("system:masters",)
+    assert result_of(method.authenticate_token("other", API)) is None
+    with pytest.raises(ValueError, match="empty"):
+        Loopback("")
+
+
+def bootstrap_secret(**data):
+    values = {
+        "token-id": "abc123",
+        "token-secret": "0123456789abcdef",
+        "usage-bootstrap-authentication": "true",
+        **data,
+    }
+    return {
+        "metadata": {"name": "bootstrap-token-abc123", "namespace": ORCH.system_namespace},
+        "type": ORCH("bootstrap.{long}.io/token"),
+        "data": {k: base64.b64encode(v.encode()).decode() for k, v in values.items()},
+    }
+
+
+@pytest.mark.parametrize(
+    ("data", "groups"),
+    [
+        ({}, ("system:bootstrappers",)),
+        ({"auth-extra-groups": ""}, ("system:bootstrappers",)),
+        (
+            {"auth-extra-groups": "system:bootstrappers:two,system:bootstrappers:one"},
+            ("system:bootstrappers", "system:bootstrappers:one", "system:bootstrappers:two"),
+        ),
+        ({"auth-extra-groups": "system:masters"}, None),
+        ({"auth-extra-groups": "system:bootstrappers:a, system:bootstrappers:b"}, None),
+        ({"expiration": "1970-01-01T00:16:39Z"}, None),
+        ({"expiration": "1970-01-01T00:16:41Z"}, ("system:bootstrappers",)),
+        ({"expiration": "1970-01-01T02:16:41+02:00"}, ("system:bootstrappers",)),
+        ({"expiration": "soon"}, None),
+        ({"usage-bootstrap-authentication": "false"}, None),
+        ({"token-id": "abc124"}, None),
+        ({"token-secret": ""}, None),
+    ],
+)
+def test_bootstrap_tokens(data, groups):
+    """A secret of the right type, name, id, secret, use and time makes a bootstrapper; anything wrong makes nobody."""
+    informers = MemoryInformers()
+    method = BootstrapTokens(ORCH, informers, clock=lambda: 1000.0, audiences=API)
+    informers.put(ResourceRef("", "v1", "secrets"), bootstrap_secret(**data))
+    found = result_of(method.authenticate_token("abc123.0123456789abcdef", API))
+    assert (found.user.groups if found else None) == groups
+    assert result_of(method.authenticate_token("ABC123.0123456789abcdef", API)) is None
+    assert result_of(method.authenticate_token("abc123.0123456789abcdee", API)) is None
