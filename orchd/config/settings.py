@@ -19,6 +19,7 @@ from orchd.config.source import FlagError
 from orchd.config.tls import check_ciphers
 from orchd.config.values import NamedCertKey, parse_cidrs
 from orchd.dialect import Dialect
+from orchd.kinds.objects.settings import ObjectSettings
 
 if TYPE_CHECKING:
     from orchd.config.options import Options
@@ -159,6 +160,17 @@ def from_options(options: Options) -> Settings:
         options.parseOptions(())
     assert options.settings is not None
     return options.settings
+
+
+def object_settings(settings: Settings) -> ObjectSettings:
+    """What the algorithms over objects depend on."""
+    return ObjectSettings(
+        dialect=settings.dialect,
+        allow_privileged=settings.api.allow_privileged,
+        service_cidrs=settings.api.service_ranges,
+        node_ports=settings.api.node_ports,
+        features=settings.api.features,
+    )
 
 
 def from_values(

@@ -10,7 +10,7 @@ import pytest
 from twisted.python.usage import UsageError
 
 from orchd.config.options import Options, TwistdOptions, from_mapping
-from orchd.config.settings import Capabilities, from_options
+from orchd.config.settings import Capabilities, from_options, object_settings
 from orchd.config.table import table
 from orchd.config.values import show
 from orchd.dialect import KUBERNETES, ORCH
@@ -228,3 +228,9 @@ def test_show_every_default() -> None:
     for flag in options.flags:
         show(flag.type, options.by_name[flag.name])
     assert len({s for f in options.flags for s in {f.spelled()}}) == len(options.flags)
+
+
+def test_object_settings() -> None:
+    """What objects depend on is taken from the flags."""
+    found = object_settings(from_options(parsed("--allow-privileged", "--service-node-port-range=100-200", "--feature-gates=IndexedJob=false")))
+    assert found.allow_privileged and found.node_ports == (100, 200) and not found.feature("IndexedJob", True)

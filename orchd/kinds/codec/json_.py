@@ -99,27 +99,27 @@ def _without_surrogates(value: Any) -> Any:
     return value
 
 
+class _Pairs(list[tuple[str, Any]]):
+    """An object before its keys are made unique."""
+
+
 def duplicates(data: bytes) -> list[str]:
-    """Keys that occur more than once in one object of a valid JSON text, in order, as paths such as ``spec.paused``."""
+    """Keys that occur more than once in one object of a valid JSON text, each named once, in order of occurrence."""
     found: dict[str, None] = {}
 
-    class Pairs(list[tuple[str, Any]]):
-        """An object, before its keys are made unique."""
-
-    def walk(value: Any, path: str) -> None:
-        if isinstance(value, Pairs):
+    def walk(value: Any) -> None:
+        if isinstance(value, _Pairs):
             seen: set[str] = set()
             for key, inner in value:
-                at = f"{path}.{key}" if path else key
                 if key in seen:
-                    found[at] = None
+                    found[key] = None
                 seen.add(key)
-                walk(inner, at)
+                walk(inner)
         elif isinstance(value, list):
-            for index, inner in enumerate(value):
-                walk(inner, f"{path}[{index}]")
+            for inner in value:
+                walk(inner)
 
-    walk(json.loads(data.decode("utf-8", _EACH_BYTE), object_pairs_hook=Pairs), "")
+    walk(json.loads(data.decode("utf-8", _EACH_BYTE), object_pairs_hook=_Pairs))
     return list(found)
 
 
