@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import orjson
 
+from orchd.kinds.objects.shape import NumberText
+
 #: Nesting above this cannot be written again (the encoder's limit), so it is not read either.
 MAX_DEPTH: Final = 250
 
@@ -22,25 +24,6 @@ _WORDS: Final = {ord("t"): (b"true", "true"), ord("f"): (b"false", "false"), ord
 
 class JSONError(ValueError):
     """Text that is not JSON; the message is what follows ``json parse error: ``."""
-
-
-class Literal(float):
-    """A number with the text it was written as, which is how it prints."""
-
-    text: str
-
-    def __new__(cls, text: str) -> Literal:
-        self = super().__new__(cls, text)
-        self.text = text
-        return self
-
-    def __repr__(self) -> str:
-        return self.text
-
-    __str__ = __repr__
-
-    def __format__(self, spec: str) -> str:
-        return format(self.text, spec)
 
 
 def _one_by_one(error: UnicodeError) -> tuple[str, int]:
@@ -69,7 +52,8 @@ def decode(data: bytes) -> Any:
 
 
 def decode_exact(data: bytes) -> Any:
-    """As `decode`, but numbers with a fraction or exponent are `Literal`: for messages that quote the number."""
+    """As `decode`, but numbers with a fraction or exponent keep their spelling (`NumberText`): to shape an object
+    once more when its shape was wrong, for a message that quotes the number as it was sent."""
     return _lenient(data, exact=True)
 
 
@@ -79,7 +63,7 @@ def _lenient(data: bytes, *, exact: bool = False) -> Any:
         raise JSONError(message)
     text = data.decode("utf-8", _EACH_BYTE)
     try:
-        value = json.loads(text, parse_float=Literal if exact else float, parse_constant=_no_constant)
+        value = json.loads(text, parse_float=NumberText if exact else float, parse_constant=_no_constant)
     except (RecursionError, ValueError) as error:
         raise JSONError(str(error)) from None
     return _without_surrogates(value) if "\\u" in text else value
