@@ -53,7 +53,9 @@ def parse(patch: bytes | str | list[Any] | None) -> list[dict[str, Any]]:
         raise bad_request(f"json: cannot unmarshal {json_name(patch)} into Go value of type jsonpatch.Patch")
     for operation in patch:
         if operation is not None and not isinstance(operation, dict):
-            raise bad_request(f"json: cannot unmarshal {json_name(operation)} into Go value of type jsonpatch.Operation")
+            raise bad_request(
+                f"json: cannot unmarshal {json_name(operation)} into Go value of type jsonpatch.Operation"
+            )
     if len(patch) > MAX_OPERATIONS:
         raise ApiError(
             413,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from typing import Any, Final
 
 from orchd.dialect import Dialect
@@ -48,7 +49,14 @@ _NEVER_OWNED: Final = of_paths(
     *(
         ("f:metadata", f"f:{name}")
         for name in (
-            "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields",
+            "name",
+            "namespace",
+            "creationTimestamp",
+            "selfLink",
+            "uid",
+            "clusterName",
+            "generation",
+            "managedFields",
             "resourceVersion",
         )
     ),
@@ -111,9 +119,7 @@ class _Versions:
 # -- create, update, patch --------------------------------------------------------------------------------------------
 
 
-def on_write(
-    target: Target, live: Object | None, new: Object, *, manager: str, now: float
-) -> list[dict[str, Any]]:
+def on_write(target: Target, live: Object | None, new: Object, *, manager: str, now: float) -> list[dict[str, Any]]:
     """``metadata.managedFields`` for `new`, written over `live` (None: created) by `manager`; [] for none at all.
 
     `new` is the object after patching and defaults and before admission, and may carry managedFields of the client's:
@@ -165,9 +171,7 @@ def _stored(entries: Any) -> Owners:
         return {}
 
 
-def _updated(
-    target: Target, live: Object | None, new: Object, owners: Owners, manager: str, now: float
-) -> Owners:
+def _updated(target: Target, live: Object | None, new: Object, owners: Owners, manager: str, now: float) -> Owners:
     """Owners after an update: what changed belongs to `manager` alone, what went belongs to nobody."""
     old = _unmanaged(live) if live is not None else _blank(target)
     new = _unmanaged(new)
@@ -211,11 +215,21 @@ def _without_lost(owners: Owners, versions: _Versions, keep: Identity | None) ->
 def _reconciled(target: Target, live: Object, owners: Owners) -> Owners:
     """Owners under the schemas of today."""
     out: Owners = {}
+    objects: dict[str, Object | None] = {}
     for key, owner in owners.items():
-        type, obj = target.type_in(owner.version), target.object_in(live, owner.version)
+        version = owner.version
+        if version not in objects:
+            objects[version] = target.object_in(live, version)
+        type, obj = target.type_in(version), objects[version]
         if type is not None and obj is not None:
-            out[key] = owner.owning(prune.reconciled(owner.fields, obj, type))
+            everyone = partial(_held, owners, version)
+            out[key] = owner.owning(prune.reconciled(owner.fields, obj, type, everyone))
     return out
+
+
+def _held(owners: Owners, version: str) -> FieldSet:
+    """What all owners have together, of those in `version`."""
+    return reduce(union, (o.fields for o in owners.values() if o.version == version), _EMPTY)
 
 
 def _blank(target: Target) -> Object:
@@ -353,7 +367,7 @@ def _pruned(target: Target, merged: Object, owners: Owners, key: Identity, last:
     if type is None or whole is None:
         return merged
     given = prune.with_named_members(last.fields, type)
-    rest = prune.remove(whole, given, type) or {}
+    rest: Object = prune.remove(whole, given, type)
     by_version: dict[str, FieldSet] = {}
     for owner in owners.values():
         by_version[owner.version] = union(by_version.get(owner.version, _EMPTY), owner.fields)
@@ -361,7 +375,7 @@ def _pruned(target: Target, merged: Object, owners: Owners, key: Identity, last:
         back = _put_back(target, whole, rest, by_version[version], version, last.version)
         rest = rest if back is None else back
     gone = intersection(difference(_members(whole, type), _members(rest, type)), given)
-    kept: Object = prune.remove(whole, gone, type) or {}
+    kept: Object = prune.remove(whole, gone, type)
     if last.version == target.api_version:
         return kept
     back = target.convert(kept, target.api_version)
@@ -375,7 +389,7 @@ def _put_back(target: Target, whole: Object, rest: Object, held: FieldSet, versi
     if type is None or there is None or left is None:
         return None
     stays = union(_members(left, type), prune.with_named_members(held, type))
-    out: Object = prune.remove(there, difference(_members(there, type), stays), type) or {}
+    out: Object = prune.remove(there, difference(_members(there, type), stays), type)
     return out if version == home else target.convert(out, home)
 
 
@@ -399,7 +413,9 @@ def _refuse(conflicts: dict[Identity, FieldSet]) -> None:
     else:
         blocks = ("\n".join([f"conflicts with {who}:", *(f"- {f}" for f in fields)]) for who, fields in lines)
         text = f"{count} conflicts: " + "\n".join(blocks)
-    causes = [Cause("FieldManagerConflict", f"conflict with {who}", f).as_json() for who, fields in lines for f in fields]
+    causes = [
+        Cause("FieldManagerConflict", f"conflict with {who}", f).as_json() for who, fields in lines for f in fields
+    ]
     raise ApiError(409, "Conflict", f"Apply failed with {text}", details={"causes": causes})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from orchd.kinds.ir import Type
@@ -12,7 +13,8 @@ from orchd.kinds.patch.typed import TypedError, indexed, item_element, owned
 
 
 def remove(value: Any, fields: FieldSet, type: Type) -> Any:
-    """The value without the members of `fields`, and without maps and lists that this empties."""
+    """The value without the members of `fields`. What loses all its parts and is no member itself stays, empty: it is
+    there because somebody holds it."""
     return _remove(nodes.root(type), value, fields)
 
 
@@ -28,10 +30,8 @@ def _remove(node: Node, value: Any, fields: FieldSet) -> Any:
             if below is None:
                 items.append(item)
             elif not is_member(below):
-                rest = _remove(element, item, below)
-                if rest is not None:
-                    items.append(rest)
-        return items or None
+                items.append(_remove(element, item, below))
+        return items
     if not isinstance(value, dict):
         return value
     out = {}
@@ -41,10 +41,8 @@ def _remove(node: Node, value: Any, fields: FieldSet) -> Any:
             out[key] = item
         elif not is_member(below):
             child = node if node.kind == DEDUCED else node.child(key)
-            rest = item if child is None else _remove(child, item, below)
-            if rest is not None:
-                out[key] = rest
-    return out or None
+            out[key] = item if child is None else _remove(child, item, below)
+    return out
 
 
 def extract(value: Any, fields: FieldSet, type: Type) -> Any:
@@ -113,11 +111,17 @@ def _named(node: Node | None, fields: FieldSet) -> FieldSet:
 # -- schema changes ---------------------------------------------------------------------------------------------------
 
 
-def reconciled(fields: FieldSet, live: Any, type: Type) -> FieldSet:
+def reconciled(fields: FieldSet, live: Any, type: Type, everyone: Callable[[], FieldSet] | None = None) -> FieldSet:
     """An owned set under the schema of today: what became atomic since is owned as one, what became granular by its
-    parts in the live object. The same set when nothing changed, as almost always."""
+    parts in the live object. The same set when nothing changed, as almost always.
+
+    A granular field that is owned without any part either was atomic then or was empty. `everyone` gives what all
+    owners have together: when one of them has a part of it, it was empty, and nothing is added. (The reference does not
+    tell these apart, and lets the first owner of ``{}`` share whatever others put there later.)"""
     node = nodes.root(type)
-    return fields if _settled(node, fields) else _reconciled(node, fields, live)
+    if _settled(node, fields):
+        return fields
+    return _reconciled(node, fields, live, fields if everyone is None else everyone())
 
 
 def _child(node: Node, element: str) -> Node | None:
@@ -146,22 +150,23 @@ def _settled(node: Node, fields: FieldSet) -> bool:
     return True
 
 
-def _reconciled(node: Node, fields: FieldSet, live: Any) -> FieldSet:
-    """`reconciled` for the children of a granular node; `live` is its value."""
+def _reconciled(node: Node, fields: FieldSet, live: Any, everyone: FieldSet) -> FieldSet:
+    """`reconciled` for the children of a granular node; `live` is its value, `everyone` its part of all sets."""
     out: FieldSet | None = None
-    values = _parts(node, live)
+    parts: dict[str, Any] | None = None
     for key, below in fields.items():
         child = None if key == SELF else _child(node, key)
-        if child is None:
+        if child is None or (child.atomic and not below) or (below and not child.atomic and _settled(child, below)):
             continue
-        new = below
-        if child.atomic:
-            new = LEAF if below else below
-        elif below:
-            new = _reconciled(child, below, values.get(key))
-        elif values.get(key):
-            # One member: it may date from when the type was atomic, and then stands for all there is.
-            new = with_member(_fields_of(child, values[key]))
+        new = LEAF if child.atomic else below
+        if not child.atomic:
+            if parts is None:
+                parts = _parts(node, live)
+            value, held = parts.get(key), everyone.get(key) or LEAF
+            if below:
+                new = _reconciled(child, below, value, held)
+            elif value and not held:
+                new = with_member(_fields_of(child, value))
         if new is not below:
             out = dict(fields) if out is None else out
             out[key] = new

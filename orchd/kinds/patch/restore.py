@@ -50,7 +50,9 @@ def _scalar_problem(value: Any, kind: str) -> str:
         if isinstance(value, str):
             return ""
         # A number could be taken for a character; everything else has no conversion at all.
-        return "cannot convert int64 to string" if isinstance(value, int) and not is_bool else "unrecognized type: string"
+        return (
+            "cannot convert int64 to string" if isinstance(value, int) and not is_bool else "unrecognized type: string"
+        )
     if kind == "bool":
         return "" if is_bool else "unrecognized type: bool"
     if kind in _INTEGERS:

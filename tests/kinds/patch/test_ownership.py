@@ -1,0 +1,402 @@
+"""Who owns what after writes and applies, step by step."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orchd.dialect import KUBERNETES
+from orchd.errors import ApiError
+from orchd.kinds.ir import Type
+from orchd.kinds.patch import managed, merge_patch, scale, typed
+from orchd.kinds.patch.fieldset import of_paths
+from orchd.kinds.patch.ownership import Target, keep_times, on_apply, on_write
+
+from .conftest import struct
+
+_TEXT = Type("string")
+_ITEM = struct(name=_TEXT, v=_TEXT, w=_TEXT)
+_META = struct(
+    name=_TEXT, namespace=_TEXT, uid=_TEXT, labels=Type("map", element=_TEXT), annotations=Type("map", element=_TEXT),
+    managedFields=Type("list", element=Type("any")),
+)  # fmt: skip
+
+
+def _kind(**spec: Type) -> Type:
+    members = {"a": _TEXT, "b": _TEXT, "c": _TEXT, **spec}
+    members.setdefault("map", Type("map", element=_TEXT))
+    members.setdefault("items", Type("list", element=_ITEM, list_type="map", list_keys=("name",)))
+    members.setdefault("set", Type("list", element=_TEXT, list_type="set"))
+    return struct(apiVersion=_TEXT, kind=_TEXT, metadata=_META, spec=struct(**members), status=struct(**members))
+
+
+KIND = _kind()
+TARGET = Target(dialect=KUBERNETES, type=KIND, kind="Thing", api_version="x/v1", reset=of_paths(("f:status",)))
+
+
+def _thing(spec: Any = None, version: str = "x/v1", **metadata: Any) -> dict[str, Any]:
+    out = {"apiVersion": version, "kind": "Thing", "metadata": {"name": "t", **metadata}}
+    if spec is not None:
+        out["spec"] = spec
+    return out
+
+
+def _write(live: Any, new: Any, manager: str, now: float = 10.0, target: Target = TARGET) -> dict[str, Any]:
+    """Store `new` as a server does."""
+    entries = on_write(target, live, new, manager=manager, now=now)
+    metadata = {k: v for k, v in new["metadata"].items() if k != "managedFields"}
+    return {**new, "metadata": {**metadata, "uid": "u", **({"managedFields": entries} if entries else {})}}
+
+
+def _apply(live: Any, spec: Any, manager: str, now: float = 10.0, **more: Any) -> dict[str, Any]:
+    return on_apply(more.pop("target", TARGET), live, _thing(spec), manager=manager, now=now, **more)
+
+
+def _owned(obj: Any) -> dict[str, Any]:
+    """Manager -> what it owns below spec."""
+    entries = obj["metadata"].get("managedFields") or []
+    return {f"{e['manager']}/{e['operation']}": e["fieldsV1"].get("f:spec", e["fieldsV1"]) for e in entries}
+
+
+def test_create_and_update() -> None:
+    """The creator owns what it set; whoever changes a field takes it; what is removed nobody owns."""
+    one = _write(None, _thing({"a": "1", "b": "1", "items": [{"name": "x"}]}), "m1")
+    assert _owned(one) == {
+        "m1/Update": {
+            ".": {}, "f:a": {}, "f:b": {}, "f:items": {".": {}, 'k:{"name":"x"}': {".": {}, "f:name": {}}},
+        }
+    }  # fmt: skip
+    two = _write(one, merge_patch.merge(one, {"spec": {"a": "2", "items": None}}), "m2", 20.0)
+    assert _owned(two) == {"m1/Update": {".": {}, "f:b": {}}, "m2/Update": {"f:a": {}}}
+    assert [e["time"] for e in two["metadata"]["managedFields"]] == ["1970-01-01T00:00:10Z", "1970-01-01T00:00:20Z"]
+
+
+def test_update_that_changes_nothing() -> None:
+    """Owners and their times stay, and are the very same list."""
+    one = _write(None, _thing({"a": "1"}), "m1")
+    assert on_write(TARGET, one, one, manager="m2", now=99.0) is one["metadata"]["managedFields"]
+    fresh = copy.deepcopy(one)
+    del fresh["metadata"]["managedFields"]
+    assert on_write(TARGET, one, fresh, manager="m2", now=99.0) is one["metadata"]["managedFields"]
+
+
+def test_main_endpoint_does_not_own_status() -> None:
+    """Fields that an endpoint resets are not owned through it, and those of other endpoints are left alone there."""
+    one = _write(None, {**_thing({"a": "1"}), "status": {"a": "1"}}, "m1")
+    assert one["metadata"]["managedFields"][0]["fieldsV1"] == {"f:spec": {".": {}, "f:a": {}}}
+    status = Target(
+        dialect=KUBERNETES,
+        type=KIND,
+        kind="Thing",
+        api_version="x/v1",
+        subresource="status",
+        reset=of_paths(("f:spec",)),
+    )
+    two = _write(one, {**one, "status": {"a": "2"}, "spec": {"a": "ignored"}}, "ctl", target=status)
+    entry = two["metadata"]["managedFields"][0]
+    assert (entry["subresource"], entry["fieldsV1"]) == ("status", {"f:status": {"f:a": {}}})
+    assert _owned(two)["m1/Update"] == {".": {}, "f:a": {}}
+
+
+@pytest.mark.parametrize("reset", [[], [{}]])
+def test_reset(reset: Any) -> None:
+    """An empty list or entry makes the server forget all owners, until somebody applies."""
+    one = _write(None, _thing({"a": "1"}), "m1")
+    two = _write(one, _thing({"a": "2"}, managedFields=reset), "m2")
+    assert "managedFields" not in two["metadata"]
+    assert on_write(TARGET, two, _thing({"a": "3"}), manager="m3", now=1.0) == []
+    three = _apply(two, {"b": "1"}, "m4")
+    assert _owned(three) == {"m4/Apply": {"f:b": {}}, "before-first-apply/Update": {".": {}, "f:a": {}}}
+    with pytest.raises(ApiError, match=r'conflict with "before-first-apply" using x/v1: .spec.a'):
+        _apply(two, {"a": "9"}, "m4")
+
+
+def test_entries_sent_by_clients() -> None:
+    """Readable entries replace the stored ones, unreadable ones are ignored, subresources take none."""
+    one = _write(None, _thing({"a": "1"}), "m1")
+    entry = {
+        "manager": "me",
+        "operation": "Update",
+        "apiVersion": "x/v1",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:spec": {"f:a": {}}},
+    }
+    assert _owned(_write(one, {**one, "metadata": {**one["metadata"], "managedFields": [entry]}}, "m1")) == {
+        "me/Update": {"f:a": {}}
+    }
+    for change in ({"operation": "No"}, {"apiVersion": ""}, {"fieldsType": "V9"}, {"fieldsV1": {"x": {}}}):
+        sent = {**one, "metadata": {**one["metadata"], "managedFields": [{**entry, **change}]}}
+        assert _owned(_write(one, sent, "m1")) == {"m1/Update": {".": {}, "f:a": {}}}
+    status = Target(dialect=KUBERNETES, type=KIND, kind="Thing", api_version="x/v1", subresource="status")
+    sent = {**one, "metadata": {**one["metadata"], "managedFields": []}}
+    assert on_write(status, one, sent, manager="m", now=1.0) is one["metadata"]["managedFields"]
+
+
+def test_updaters_are_capped() -> None:
+    """Of more than ten updaters the oldest of a version go into one bucket; appliers do not count."""
+    obj = _apply(None, {"c": "1"}, "applier")
+    obj["metadata"]["uid"] = "u"
+    for i in range(14):
+        obj = _write(obj, merge_patch.merge(obj, {"spec": {"map": {f"k{i:02}": "x"}}}), f"m{i:02}", 100.0 + i)
+    entries = obj["metadata"]["managedFields"]
+    assert [e["manager"] for e in entries] == ["applier", managed.ANCIENT, *(f"m{i:02}" for i in range(5, 14))]
+    assert set(entries[1]["fieldsV1"]["f:spec"]["f:map"]) == {".", *(f"f:k{i:02}" for i in range(5))}
+    assert entries[1]["time"] == "1970-01-01T00:01:44Z"
+
+
+def test_apply_gives_up_fields() -> None:
+    """What an applier leaves out goes, unless somebody else owns it; what nobody owns inside stays."""
+    one = _apply(None, {"a": "1", "map": {"x": "1", "y": "1"}, "items": [{"name": "i", "v": "1"}]}, "m1")
+    one = _apply(one, {"a": "1"}, "m2")
+    filled = copy.deepcopy(one)
+    filled["spec"]["items"][0]["w"] = "default"
+    two = _apply(filled, {"map": {"x": "1"}, "items": [{"name": "i"}]}, "m1")
+    assert two["spec"] == {"a": "1", "map": {"x": "1"}, "items": [{"name": "i", "w": "default"}]}
+    assert _owned(two)["m2/Apply"] == {"f:a": {}}
+    three = _apply(two, None, "m1")
+    assert three["spec"] == {"a": "1"}
+    assert list(_owned(three)) == ["m2/Apply"]
+
+
+def test_conflicts() -> None:
+    """Changing what others own is refused with a cause for each, sorted; agreeing is sharing; force takes it."""
+    one = _apply(_apply(None, {"a": "1", "b": "1"}, "m2"), {"b": "1", "c": "1"}, "m1")
+    with pytest.raises(ApiError) as caught:
+        _apply(one, {"a": "x", "b": "x"}, "m3")
+    status = caught.value.status()
+    assert (status["code"], status["reason"]) == (409, "Conflict")
+    assert status["message"] == (
+        'Apply failed with 3 conflicts: conflicts with "m1":\n- .spec.b\nconflicts with "m2":\n- .spec.a\n- .spec.b'
+    )
+    assert status["details"]["causes"][0] == {
+        "reason": "FieldManagerConflict", "message": 'conflict with "m1"', "field": ".spec.b",
+    }  # fmt: skip
+    taken = _apply(one, {"a": "x", "b": "x"}, "m3", force=True)
+    assert _owned(taken) == {"m1/Apply": {"f:c": {}}, "m3/Apply": {"f:a": {}, "f:b": {}}}
+
+
+def test_apply_time() -> None:
+    """The time of an entry is that of its last change; an apply that changes nothing gives the object itself back."""
+    one = _apply(None, {"a": "1"}, "m1", 10.0)
+    assert _apply(one, {"a": "1"}, "m1", 20.0) is one
+    assert _apply(one, {"a": "2"}, "m1", 20.0)["metadata"]["managedFields"][0]["time"] == "1970-01-01T00:00:20Z"
+    two = _apply(one, {"a": "1"}, "m2", 30.0)
+    assert [e["time"] for e in two["metadata"]["managedFields"]] == ["1970-01-01T00:00:10Z", "1970-01-01T00:00:30Z"]
+
+
+def test_keep_times() -> None:
+    """An object that differs from the stored one in entry times only counts as the stored one."""
+    one = _apply(None, {"a": "1"}, "m1", 10.0)
+    later = copy.deepcopy(one)
+    later["metadata"]["managedFields"][0]["time"] = "2000-01-01T00:00:00Z"
+    assert keep_times(later, one) is one
+    changed = {**later, "spec": {"a": "2"}}
+    assert keep_times(changed, one) is changed
+
+
+@pytest.mark.parametrize(
+    ("config", "code", "message"),
+    [
+        ({"kind": "Thing"}, 400, "Incorrect version specified in apply patch. Specified patch version: , expected: x/v1"),
+        (_thing(version="x/v2"), 400, "Incorrect version specified in apply patch. Specified patch version: x/v2, expected: x/v1"),
+        (_thing(managedFields=[]), 400, "metadata.managedFields must be nil"),
+        (_thing({"no": 1}), 500, "failed to create typed patch object (/t; x/v1, Kind=Thing): .spec.no: field not declared in schema"),
+        (
+            _thing({"set": ["a", "a"]}, namespace="ns"),
+            500,
+            'failed to create typed patch object (ns/t; x/v1, Kind=Thing): .spec.set: duplicate entries for key [="a"]',
+        ),
+    ],
+)  # fmt: skip
+def test_configurations_refused(config: Any, code: int, message: str) -> None:
+    """What cannot be applied, and why."""
+    with pytest.raises(ApiError) as caught:
+        on_apply(TARGET, None, config, manager="m", now=1.0)
+    assert (caught.value.code, caught.value.message) == (code, message)
+
+
+def test_duplicates_in_the_live_object() -> None:
+    """A stored list with duplicate keys stops an apply and leaves owners of updates alone."""
+    live = _write(None, _thing({"a": "1"}), "m1")
+    broken = {**live, "spec": {"a": "1", "set": ["x", "x"]}}
+    assert on_write(TARGET, live, broken, manager="m2", now=1.0) is live["metadata"]["managedFields"]
+    with pytest.raises(ApiError, match="failed to create typed live object"):
+        _apply(broken, {"set": ["y"]}, "m3")
+
+
+def test_upgrade_from_client_side_apply() -> None:
+    """The command line tool may take what it applied from the client's side before, and keeps its annotation up to
+    date; any other manager may not."""
+    tool = KUBERNETES("{short}ctl")
+    note = KUBERNETES.last_applied
+    sent = _thing({"a": "1", "b": "1"})
+    live = _write(None, {**sent, "metadata": {"name": "t", "annotations": {note: json.dumps(sent)}}}, "old-tool")
+    with pytest.raises(ApiError):
+        _apply(live, {"a": "2", "b": "1"}, "other")
+    after = _apply(live, {"a": "2", "b": "1"}, tool)
+    assert after["spec"] == {"a": "2", "b": "1"}
+    assert json.loads(after["metadata"]["annotations"][note]) == _thing({"a": "2", "b": "1"})
+    moved = _write(live, merge_patch.merge(live, {"spec": {"a": "live"}}), "editor")
+    with pytest.raises(ApiError, match=r'1 conflict: conflict with "editor" using x/v1: .spec.a'):
+        _apply(moved, {"a": "2", "b": "2"}, tool)
+
+
+def _renamed(obj: dict[str, Any], version: str) -> dict[str, Any] | None:
+    """Version 2 calls ``spec.a`` ``spec.z``; version 3 is gone."""
+    if version not in ("x/v1", "x/v2"):
+        return None
+    spec = dict(obj.get("spec") or {})
+    old, new = ("a", "z") if version == "x/v2" else ("z", "a")
+    if obj["apiVersion"] != version and old in spec:
+        spec[new] = spec.pop(old)
+    return {**obj, "apiVersion": version, "spec": spec}
+
+
+def _versioned(version: str) -> Target:
+    types = {"x/v1": KIND, "x/v2": _kind(z=_TEXT)}
+    return Target(
+        dialect=KUBERNETES, type=types[version], kind="Thing", api_version=version, convert=_renamed, types=types.get
+    )
+
+
+def test_versions() -> None:
+    """Owned sets are in the version of their manager: compared, given up and reported through conversion."""
+    one = on_apply(_versioned("x/v2"), None, _thing({"z": "1", "b": "1"}, "x/v2"), manager="m2", now=1.0)
+    live = _renamed(one, "x/v1")
+    assert live is not None
+    with pytest.raises(ApiError, match=r'conflict with "m2": .spec.z'):
+        on_apply(_versioned("x/v1"), live, _thing({"a": "2"}), manager="m1", now=2.0)
+    forced = on_apply(_versioned("x/v1"), live, _thing({"a": "2"}), manager="m1", force=True, now=2.0)
+    assert _owned(forced) == {"m1/Apply": {"f:a": {}}, "m2/Apply": {"f:b": {}}}
+    # The same applier in another version replaces what it applied before.
+    again = on_apply(_versioned("x/v1"), live, _thing({"b": "1"}), manager="m2", now=3.0)
+    assert again["spec"] == {"b": "1"}
+    assert [e["apiVersion"] for e in again["metadata"]["managedFields"]] == ["x/v1"]
+
+
+def test_versions_that_are_gone() -> None:
+    """Owners in a version that is not served any more are dropped."""
+    one = _write(None, _thing({"a": "1"}), "m1")
+    one["metadata"]["managedFields"][0]["apiVersion"] = "x/v3"
+    assert on_write(_versioned("x/v1"), one, one, manager="m", now=1.0) == []
+
+
+def test_schema_change() -> None:
+    """After a map turned atomic its owner owns it as one; after it turned granular, by its keys."""
+    atomic = Type("map", element=_TEXT, atomic=True)
+    one = _apply(None, {"map": {"x": "1"}}, "m1")
+    whole = Target(dialect=KUBERNETES, type=_kind(map=atomic), kind="Thing", api_version="x/v1")
+    with pytest.raises(ApiError, match=r'1 conflict: conflict with "m1": .spec.map'):
+        _apply(one, {"map": {"y": "1"}}, "m2", target=whole)
+    two = _apply(None, {"map": {"x": "1"}}, "m1", target=whole)
+    three = _apply(two, {"map": {"y": "1"}}, "m2")
+    assert _owned(three) == {"m1/Apply": {"f:map": {".": {}, "f:x": {}}}, "m2/Apply": {"f:map": {"f:y": {}}}}
+
+
+def test_owner_of_an_empty_struct() -> None:
+    """Who set a struct to nothing does not share what others put into it later."""
+    one = _write(None, _thing({}), "creator")
+    two = _apply(one, {"a": "1"}, "m1")
+    assert _apply(two, {"a": "1"}, "m1", 20.0) is two
+    assert _apply(two, None, "m1")["spec"] == {}
+
+
+def test_entry_order_and_form() -> None:
+    """Appliers come first, then by time and name; members of an entry come in the recorded order."""
+    one = _apply(None, {"a": "1"}, "z", 50.0)
+    one["metadata"]["uid"] = "u"
+    two = _write(one, merge_patch.merge(one, {"spec": {"b": "1"}}), "a", 10.0)
+    three = _apply(two, {"c": "1"}, "y", 60.0)
+    assert [(e["manager"], e["operation"]) for e in three["metadata"]["managedFields"]] == [
+        ("z", "Apply"), ("y", "Apply"), ("a", "Update"),
+    ]  # fmt: skip
+    assert list(three["metadata"]["managedFields"][0]) == [
+        "manager",
+        "operation",
+        "apiVersion",
+        "time",
+        "fieldsType",
+        "fieldsV1",
+    ]
+
+
+def test_scale_without_owners() -> None:
+    """An object without entries has none in its Scale, and gets one when that is written."""
+    replicas = {"apps/v1": ("f:spec", "f:replicas")}
+    assert scale.to_scale(None, replicas) == []
+    entry = {
+        "manager": "m", "operation": "Update", "apiVersion": "autoscaling/v1", "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:spec": {"f:replicas": {}}}, "subresource": "scale",
+    }  # fmt: skip
+    assert scale.to_parent(None, [entry], replicas, "apps/v1") == [{**entry, "apiVersion": "apps/v1"}]
+
+
+_WORDS = st.sampled_from(["x", "y"])
+_SPECS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {},
+    optional={
+        "a": _WORDS,
+        "b": _WORDS,
+        "map": st.dictionaries(_WORDS, _WORDS, max_size=2),
+        "set": st.lists(_WORDS, unique=True, min_size=1),
+        "items": st.lists(
+            st.fixed_dictionaries({"name": _WORDS}, optional={"v": _WORDS, "w": _WORDS}),
+            unique_by=lambda i: str(i["name"]),
+            min_size=1,
+        ),
+    },
+)
+
+
+@given(_SPECS, _SPECS, _SPECS)
+@settings(max_examples=150)
+def test_apply_is_idempotent(before: Any, first: Any, second: Any) -> None:
+    """Applying the same twice is applying it once, whatever was there."""
+    live = _apply(_write(None, _thing(before), "creator"), first, "m1", force=True)
+    once = _apply(live, second, "m1", 20.0, force=True)
+    assert _apply(once, second, "m1", 30.0) is once
+    fields = typed.of_value(_thing(second), KIND)
+    entry = next((e for e in once["metadata"].get("managedFields", []) if e["manager"] == "m1"), None)
+    assert (entry or {}).get("fieldsV1", {}).get("f:spec") == fields.get("f:spec")
+
+
+def _by_name(obj: Any) -> Any:
+    """An object without the order of its keyed lists."""
+    spec = {k: sorted(v, key=json.dumps) if isinstance(v, list) else v for k, v in obj.get("spec", {}).items()}
+    return spec, _owned(obj)
+
+
+@given(_SPECS, _SPECS, _SPECS)
+@settings(max_examples=150)
+def test_disjoint_appliers_commute(first: Any, second: Any, third: Any) -> None:
+    """Two appliers of different fields come to the same object and owners in either order, and so do their changes."""
+    # Nothing is nothing: an empty spec would be a field of both.
+    left = {k: v for k, v in first.items() if k in ("a", "map")} or None
+    right = {k: v for k, v in second.items() if k in ("b", "set", "items")} or None
+    one = _apply(_apply(None, left, "m1"), right, "m2")
+    two = _apply(_apply(None, right, "m2"), left, "m1")
+    assert _by_name(one) == _by_name(two)
+    changed = {k: v for k, v in third.items() if k in (left or ())} or None
+    shrunk = {k: v for k, v in third.items() if k in (right or ())} or None
+    assert _by_name(_apply(_apply(one, changed, "m1"), shrunk, "m2")) == _by_name(
+        _apply(_apply(one, shrunk, "m2"), changed, "m1")
+    )
+
+
+@given(_SPECS, _SPECS)
+@settings(max_examples=150)
+def test_every_field_of_an_update_has_one_owner(first: Any, second: Any) -> None:
+    """After an update no field is owned that is gone, and what changed belongs to the updater."""
+    one = _write(None, _thing(first), "m1")
+    two = _write(one, _thing(second), "m2")
+    added, modified, _ = typed.compare(_thing(first), _thing(second), KIND)
+    mine = _owned(two).get("m2/Update", {})
+    for part in (added.get("f:spec", {}), modified.get("f:spec", {})):
+        assert all(key in mine for key in part)
+    for element in _owned(two).get("m1/Update", {}):
+        assert element == "." or element[2:] in second

@@ -1,0 +1,111 @@
+"""Names of managers, and the texts that errors are made of."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchd.kinds.patch import syntax
+from orchd.kinds.patch.gotext import kind_name, number, plain, quoted, type_name
+from orchd.kinds.patch.managers import manager_from_user_agent, validate_manager
+
+
+@pytest.mark.parametrize(
+    ("agent", "manager"),
+    [
+        ("tool/v1.23 (linux/amd64)", "tool"),
+        ("", ""),
+        ("plain name", "plain name"),
+        ("a\tb\x7fc/1", "abc"),
+        ("é" * 100, "é" * 64),
+        ("x" * 200 + "/1", "x" * 128),
+    ],
+)
+def test_manager_from_user_agent(agent: str, manager: str) -> None:
+    """The part in front of the slash, printable, at most 128 bytes."""
+    assert manager_from_user_agent(agent) == manager
+
+
+@pytest.mark.parametrize(
+    ("name", "messages"),
+    [
+        ("fine name", []),
+        ("a" * 129, ["Too long: must have at most 128 bytes"]),
+        ("a\x01b", ['Invalid value: "a\\x01b": invalid character U+0001 (at position 1)']),
+        ("é\n\n", [f'Invalid value: "é\\n\\n": invalid character U+000A (at position {i})' for i in (2, 3)]),
+    ],
+)
+def test_validate_manager(name: str, messages: list[str]) -> None:
+    """Length and characters of the option, each offence on its own."""
+    causes = validate_manager(name)
+    assert [c.message for c in causes] == messages
+    assert all(c.field == "fieldManager" for c in causes)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"b": [1, None], "a": "x y"}, "map[a:x y b:[1 <nil>]]"),
+        (True, "true"),
+        (1.0, "1"),
+        (1.5, "1.5"),
+        (1e21, "1e+21"),
+        (1.5e-7, "1.5e-07"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_plain(value: Any, text: str) -> None:
+    """Values as messages print them."""
+    assert plain(value) == text
+    assert number(1e300) == "1e+300"
+
+
+def test_quoted() -> None:
+    """Strings as messages quote them."""
+    assert quoted('a"\\\n\x01é\u200b') == '"a\\"\\\\\\n\\x01é\\u200b"'
+    assert (type_name(None), kind_name(None), type_name([]), kind_name({})) == (
+        "%!s(<nil>)",
+        "invalid",
+        "[]interface {}",
+        "map",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "unexpected end of JSON input"),
+        ("{", "unexpected end of JSON input"),
+        ("{{", "invalid character '{' looking for beginning of object key string"),
+        ("{a", "invalid character 'a' looking for beginning of object key string"),
+        ('{"a" 1}', "invalid character '1' after object key"),
+        ('{"a":1 "b"}', "invalid character '\"' after object key:value pair"),
+        ("[1 2]", "invalid character '2' after array element"),
+        ("[1,]", "invalid character ']' looking for beginning of value"),
+        ("{} x", "invalid character 'x' after top-level value"),
+        ("nul", "unexpected end of JSON input"),
+        ("nulx", "invalid character 'x' in literal null (expecting 'l')"),
+        ("-x", "invalid character 'x' in numeric literal"),
+        ('"\\q"', "invalid character 'q' in string escape code"),
+        ('"a\nb"', "invalid character '\\n' in string literal"),
+        ("'a'", "invalid character '\\'' looking for beginning of value"),
+    ],
+)
+def test_syntax(text: str, problem: str) -> None:
+    """What is wrong with a document that is not JSON."""
+    with pytest.raises(syntax.SyntaxProblem) as caught:
+        syntax.decode(text.encode())
+    assert str(caught.value) == problem
+
+
+@given(st.text(alphabet='{}[]",:1tfn\\ u', max_size=12))
+def test_every_document_is_read_or_explained(text: str) -> None:
+    """Nothing but the one error comes of garbage, and it always says something."""
+    try:
+        assert syntax.decode(text) == json.loads(text)
+    except syntax.SyntaxProblem as problem:
+        assert str(problem)
