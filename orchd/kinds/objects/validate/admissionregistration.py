@@ -1,0 +1,139 @@
+"""Configurations of admission webhooks."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.paths import Path, root
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.selectors import label_selector
+from orchd.kinds.objects.validate.webhooks import client
+from orchd.kinds.objects.validate.words import fully_qualified, label_1035, subdomain_name
+
+Object = dict[str, Any]
+
+REVIEW_VERSIONS: Final = ("v1", "v1beta1")
+_OPERATIONS: Final = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
+_SCOPES: Final = ("*", "Cluster", "Namespaced")
+
+
+def create(value: Object, report: Report) -> None:
+    metadata = value.get("metadata") or {}
+    meta.create(metadata, report, namespaced=False, name_rule=subdomain_name, core=False)
+    _webhooks(value, report, lenient=False)
+
+
+def update(value: Object, old: Object, report: Report) -> None:
+    """Versions that nobody knows stay allowed where they were stored before the server asked for known ones."""
+    known = set(REVIEW_VERSIONS)
+    lenient = any(not known & set(h.get("admissionReviewVersions") or ()) for h in old.get("webhooks") or ())
+    _webhooks(value, report, lenient=lenient)
+
+
+def _webhooks(value: Object, report: Report, *, lenient: bool) -> None:
+    names: set[str] = set()
+    for i, hook in enumerate(value.get("webhooks") or ()):
+        at = root("webhooks")[i]
+        _webhook(hook, at, report)
+        review_versions(hook.get("admissionReviewVersions") or [], at / "admissionReviewVersions", report, lenient=lenient)
+        client(hook.get("clientConfig") or {}, at / "clientConfig", report)
+        name = hook.get("name") or ""
+        if name:
+            if name in names:
+                report.duplicate(at / "name", name)
+            names.add(name)
+
+
+def review_versions(versions: list[str], at: Path, report: Report, *, lenient: bool = False) -> None:
+    if not versions:
+        report.required(at, f"must specify one of {', '.join(REVIEW_VERSIONS)}")
+        return
+    for i, version in enumerate(versions):
+        if version in versions[:i]:
+            report.invalid(at[i], version, "duplicate version")
+            continue
+        report.invalids(at[i], version, label_1035(version))
+    if not lenient and not set(versions) & set(REVIEW_VERSIONS):
+        report.invalid(at, versions, f"must include at least one of {', '.join(REVIEW_VERSIONS)}")
+
+
+def _webhook(hook: Object, at: Path, report: Report) -> None:
+    name = hook.get("name") or ""
+    if name:
+        report.invalids(at / "name", name, fully_qualified(name))
+    else:
+        report.required(at / "name")
+    for i, rule in enumerate(hook.get("rules") or ()):
+        _rule(rule, (at / "rules")[i], report)
+    _chosen(hook.get("failurePolicy"), ("Fail", "Ignore"), at / "failurePolicy", report)
+    _chosen(hook.get("matchPolicy"), ("Equivalent", "Exact"), at / "matchPolicy", report)
+    effects = hook.get("sideEffects")
+    if effects is None:
+        report.required(at / "sideEffects", "must specify one of None, NoneOnDryRun")
+    else:
+        _chosen(effects, ("None", "NoneOnDryRun"), at / "sideEffects", report)
+    seconds = hook.get("timeoutSeconds")
+    if seconds is not None and not 1 <= seconds <= 30:
+        report.invalid(at / "timeoutSeconds", seconds, "the timeout value must be between 1 and 30 seconds")
+    label_selector(hook.get("namespaceSelector"), at / "namespaceSelector", report)
+    label_selector(hook.get("objectSelector"), at / "objectSelector", report)
+    _chosen(hook.get("reinvocationPolicy"), ("IfNeeded", "Never"), at / "reinvocationPolicy", report)
+
+
+def _chosen(value: str | None, allowed: tuple[str, ...], at: Path, report: Report) -> None:
+    if value is not None and value not in allowed:
+        report.unsupported(at, value, allowed)
+
+
+def _rule(rule: Object, at: Path, report: Report) -> None:
+    operations = rule.get("operations") or []
+    if not operations:
+        report.required(at / "operations")
+    if len(operations) > 1 and "*" in operations:
+        shown = dump("[]admissionregistration.OperationType", operations)
+        report.invalid(at / "operations", shown, "if '*' is present, must not specify other operations")
+    for i, operation in enumerate(operations):
+        if operation not in _OPERATIONS:
+            report.unsupported((at / "operations")[i], operation, _OPERATIONS)
+    groups, versions = rule.get("apiGroups") or [], rule.get("apiVersions") or []
+    if not groups:
+        report.required(at / "apiGroups")
+    if len(groups) > 1 and "*" in groups:
+        report.invalid(at / "apiGroups", groups, "if '*' is present, must not specify other API groups")
+    if not versions:
+        report.required(at / "apiVersions")
+    if len(versions) > 1 and "*" in versions:
+        report.invalid(at / "apiVersions", versions, "if '*' is present, must not specify other API versions")
+    for i, version in enumerate(versions):
+        if not version:
+            report.required((at / "apiVersions")[i])
+    _resources(rule.get("resources") or [], at / "resources", report)
+    _chosen(rule.get("scope"), _SCOPES, at / "scope", report)
+
+
+def _resources(resources: list[str], at: Path, report: Report) -> None:
+    if not resources:
+        report.required(at)
+    with_wildcard: set[str] = set()
+    all_subresources: set[str] = set()
+    for i, resource in enumerate(resources):
+        if not resource:
+            report.required(at[i])
+            continue
+        if resource == "*/*" and len(resources) > 1:
+            report.invalid(at, resources, "if '*/*' is present, must not specify other resources")
+        name, slash, sub = resource.partition("/")
+        if not slash:
+            continue
+        if name in with_wildcard:
+            report.invalid(at[i], resource, f"if '{name}/*' is present, must not specify {resource}")
+        if sub in all_subresources:
+            report.invalid(at[i], resource, f"if '*/{sub}' is present, must not specify {resource}")
+        if sub == "*":
+            with_wildcard.add(name)
+        if name == "*":
+            all_subresources.add(sub)
+    if len(resources) > 1 and "*" in resources and any("/" not in r and r != "*" for r in resources):
+        report.invalid(at, resources, "if '*' is present, must not specify other resources without subresources")

@@ -1,0 +1,80 @@
+"""API services."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.words import label_1035, path_segment, subdomain
+
+Object = dict[str, Any]
+
+
+def create(value: Object, report: Report) -> None:
+    metadata, spec = value.get("metadata") or {}, value.get("spec") or {}
+    group, version = spec.get("group") or "", spec.get("version") or ""
+    required = f"{version}.{group}"
+    name = metadata.get("name") or ""
+    if name != required:
+        meta.create(metadata, report, namespaced=False, name_rule=path_segment, core=False)
+        report.invalid(METADATA / "name", name, f'must be `spec.version+"."+spec.group`: "{required}"')
+    else:
+        meta.create(metadata, report, namespaced=False, name_rule=path_segment, core=False)
+    if not group:
+        if version != "v1":
+            report.required(SPEC / "group", report.dialect("only v1 may have an empty group and it better be legacy {short}"))
+    else:
+        report.invalids(SPEC / "group", group, subdomain(group))
+    report.invalids(SPEC / "version", version, label_1035(version))
+    _priorities(spec, report)
+    _target(spec, report)
+
+
+def _priorities(spec: Object, report: Report) -> None:
+    for member, limit in (("groupPriorityMinimum", 20000), ("versionPriority", 1000)):
+        number = spec.get(member) or 0
+        if not 0 < number <= limit:
+            report.invalid(SPEC / member, number, f"must be positive and less than {limit}")
+
+
+def _target(spec: Object, report: Report) -> None:
+    service, insecure = spec.get("service"), bool(spec.get("insecureSkipTLSVerify"))
+    bundle = spec.get("caBundle") or ""
+    if service is None:
+        if bundle:
+            report.invalid(SPEC / "caBundle", f"{_size(bundle)} bytes", "local APIServices may not have a caBundle")
+        if insecure:
+            report.invalid(SPEC / "insecureSkipTLSVerify", True, "local APIServices may not have insecureSkipTLSVerify")
+        return
+    for member in ("namespace", "name"):
+        if not service.get(member):
+            report.required(SPEC / "service" / member)
+    number = service.get("port", 443)
+    if not 1 <= number <= 65535:
+        report.invalid(SPEC / "service" / "port", number, "port is not valid: must be between 1 and 65535, inclusive")
+    if insecure and bundle:
+        report.invalid(SPEC / "insecureSkipTLSVerify", True, "may not be true if caBundle is present")
+
+
+def _size(encoded: str) -> int:
+    try:
+        return len(base64.b64decode(encoded))
+    except binascii.Error:
+        return 0
+
+
+def update(value: Object, old: Object, report: Report) -> None:
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
+    create(value, report)
+
+
+def update_status(value: Object, old: Object, report: Report) -> None:
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
+    for i, condition in enumerate((value.get("status") or {}).get("conditions") or ()):
+        if condition.get("status") not in ("True", "False", "Unknown"):
+            at = (STATUS / "conditions")[i] / "status"
+            report.unsupported(at, condition.get("status") or "", ("True", "False", "Unknown"))

@@ -1,0 +1,304 @@
+"""Deployments, replica sets, daemon sets, stateful sets, controller revisions; replication controllers follow the same rules."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.objects.validate import meta, workloads
+from orchd.kinds.objects.validate.core import podannotations, pods
+from orchd.kinds.objects.validate.gosyntax import Go, dump, interface
+from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.selectors import is_empty, label_selector, labels, usable
+from orchd.kinds.objects.validate.words import subdomain_name
+from orchd.kinds.objects.validate.workloads import nonnegative, shown_selector
+
+Object = dict[str, Any]
+
+_TEMPLATE: Final = SPEC / "template"
+_STATEFUL: Final = (
+    "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy', "
+    "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
+_STATEFUL_CHANGEABLE: Final = (
+    "replicas", "template", "updateStrategy", "persistentVolumeClaimRetentionPolicy", "minReadySeconds",
+)
+
+
+def _metadata(value: Object, report: Report) -> None:
+    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
+
+
+def _meta_update(value: Object, old: Object, report: Report) -> None:
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+
+
+def _same_selector(value: Object, old: Object, report: Report) -> None:
+    new, before = (value.get("spec") or {}).get("selector"), (old.get("spec") or {}).get("selector")
+    if new != before:
+        report.invalid(SPEC / "selector", shown_selector(new), "field is immutable")
+
+
+def create_deployment(value: Object, report: Report) -> None:
+    _metadata(value, report)
+    _deployment(value.get("spec") or {}, report)
+
+
+def _deployment(spec: Object, report: Report) -> None:
+    nonnegative(spec, ("replicas",), SPEC, report)
+    chosen = spec.get("selector")
+    workloads.selector(chosen, "deployment", SPEC / "selector", report)
+    if usable(chosen):
+        workloads.template(spec.get("template"), chosen, "ReplicaSet", _TEMPLATE, report)
+    else:
+        report.invalid(SPEC / "selector", shown_selector(chosen), "invalid label selector")
+    _deployment_strategy(spec.get("strategy") or {}, SPEC / "strategy", report)
+    nonnegative(spec, ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"), SPEC, report)
+    deadline = spec.get("progressDeadlineSeconds")
+    if deadline is not None and deadline <= (spec.get("minReadySeconds") or 0):
+        report.invalid(SPEC / "progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")
+
+
+def _deployment_strategy(strategy: Object, at: Path, report: Report) -> None:
+    kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
+    if kind == "Recreate":
+        if rolling is not None:
+            report.forbidden(at / "rollingUpdate", "may not be specified when strategy `type` is 'Recreate'")
+    elif kind == "RollingUpdate":
+        at = at / "rollingUpdate"
+        if rolling is None:
+            report.required(at, "this should be defaulted and never be nil")
+            return
+        unavailable, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
+        workloads.int_or_percent(unavailable, at / "maxUnavailable", report)
+        workloads.int_or_percent(surge, at / "maxSurge", report)
+        if not workloads.number_of(unavailable) and not workloads.number_of(surge):
+            shown = dump("intstr.IntOrString", unavailable)
+            report.invalid(at / "maxUnavailable", shown, "may not be 0 when `maxSurge` is 0")
+        workloads.at_most_all(unavailable, at / "maxUnavailable", report)
+    else:
+        report.unsupported(at, dump("apps.DeploymentStrategy", strategy), ("Recreate", "RollingUpdate"))
+
+
+def update_deployment(value: Object, old: Object, report: Report) -> None:
+    _meta_update(value, old, report)
+    _deployment(value.get("spec") or {}, report)
+    _same_selector(value, old, report)
+
+
+def update_deployment_status(value: Object, old: Object, report: Report) -> None:
+    _meta_update(value, old, report)
+    status = value.get("status") or {}
+    nonnegative(
+        status,
+        (
+            "observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas",
+            "collisionCount",
+        ),
+        STATUS, report,
+    )
+    workloads.at_most_replicas(status, ("updatedReplicas", "readyReplicas", "availableReplicas"), STATUS, report)
+    _available(status, report)
+    workloads.collisions(status, old.get("status") or {}, STATUS, report)
+
+
+def _available(status: Object, report: Report) -> None:
+    if (status.get("availableReplicas") or 0) > (status.get("readyReplicas") or 0):
+        report.invalid(STATUS / "availableReplicas", status["availableReplicas"], "cannot be greater than readyReplicas")
+
+
+def create_replica_set(value: Object, report: Report) -> None:
+    _metadata(value, report)
+    spec = value.get("spec") or {}
+    nonnegative(spec, ("replicas", "minReadySeconds"), SPEC, report)
+    chosen = spec.get("selector")
+    workloads.selector(chosen, "deployment", SPEC / "selector", report)
+    if usable(chosen):
+        workloads.template(spec.get("template"), chosen, "ReplicaSet", _TEMPLATE, report)
+    else:
+        report.invalid(SPEC / "selector", shown_selector(chosen), "invalid label selector")
+
+
+def update_replica_set(value: Object, old: Object, report: Report) -> None:
+    create_replica_set(value, report)
+    _meta_update(value, old, report)
+    _same_selector(value, old, report)
+
+
+def update_replica_set_status(value: Object, old: Object, report: Report) -> None:
+    """Replica sets and replication controllers."""
+    _meta_update(value, old, report)
+    status = value.get("status") or {}
+    members = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration")
+    nonnegative(status, members, STATUS, report)
+    workloads.at_most_replicas(status, members[1:4], STATUS, report)
+    _available(status, report)
+
+
+def create_replication_controller(value: Object, report: Report) -> None:
+    _metadata(value, report)
+    spec = value.get("spec") or {}
+    nonnegative(spec, ("minReadySeconds",), SPEC, report)
+    chosen, body = spec.get("selector"), spec.get("template")
+    if not chosen:
+        report.required(SPEC / "selector")
+    nonnegative(spec, ("replicas",), SPEC, report)
+    if body is None:
+        report.required(_TEMPLATE)
+    else:
+        workloads.template(body, {"matchLabels": chosen or {}}, "ReplicationController", _TEMPLATE, report)
+
+
+def update_replication_controller(value: Object, old: Object, report: Report) -> None:
+    create_replication_controller(value, report)
+    _meta_update(value, old, report)
+
+
+def create_daemon_set(value: Object, report: Report) -> None:
+    _metadata(value, report)
+    _daemon_set(value.get("spec") or {}, report)
+
+
+def _daemon_set(spec: Object, report: Report) -> None:
+    chosen, body = spec.get("selector"), spec.get("template") or {}
+    label_selector(chosen, SPEC / "selector", report)
+    if usable(chosen):
+        workloads.agrees(chosen, body, _TEMPLATE, report)
+    if chosen is not None and is_empty(chosen):
+        report.invalid(SPEC / "selector", shown_selector(chosen), "empty selector is invalid for daemonset")
+    pods.template(body, _TEMPLATE, report)
+    _read_only_disks(body, report)
+    workloads.restarts_always(body, "DaemonSet", _TEMPLATE, report)
+    nonnegative(spec, ("templateGeneration", "minReadySeconds"), SPEC, report)
+    _daemon_strategy(spec.get("updateStrategy") or {}, SPEC / "updateStrategy", report)
+    nonnegative(spec, ("revisionHistoryLimit",), SPEC, report)
+
+
+def _read_only_disks(template: Object, report: Report) -> None:
+    """A disk that only one node may write to is of no use on all of them."""
+    for i, volume in enumerate((template.get("spec") or {}).get("volumes") or ()):
+        disk = volume.get("gcePersistentDisk")
+        if disk is not None and not disk.get("readOnly"):
+            at = (_TEMPLATE / "spec" / "volumes")[i] / "gcePersistentDisk" / "readOnly"
+            report.invalid(at, False, "must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only")
+
+
+def _daemon_strategy(strategy: Object, at: Path, report: Report) -> None:
+    kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
+    if kind == "OnDelete":
+        return
+    if kind != "RollingUpdate":
+        report.unsupported(at, dump("apps.DaemonSetUpdateStrategy", strategy), ("RollingUpdate", "OnDelete"))
+        return
+    at = at / "rollingUpdate"
+    if rolling is None:
+        report.required(at)
+        return
+    unavailable, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
+    for rule in (workloads.int_or_percent, workloads.at_most_all):
+        rule(unavailable, at / "maxUnavailable", report)
+        rule(surge, at / "maxSurge", report)
+    if workloads.number_of(unavailable):
+        if workloads.number_of(surge):
+            shown = dump("intstr.IntOrString", surge)
+            report.invalid(at / "maxSurge", shown, "may not be set when maxUnavailable is non-zero")
+    elif not workloads.number_of(surge):
+        report.required(at / "maxUnavailable", "cannot be 0 when maxSurge is 0")
+
+
+def update_daemon_set(value: Object, old: Object, report: Report) -> None:
+    create_daemon_set(value, report)
+    _meta_update(value, old, report)
+    _daemon_set(value.get("spec") or {}, report)
+    _same_selector(value, old, report)
+
+
+def update_daemon_set_status(value: Object, old: Object, report: Report) -> None:
+    _meta_update(value, old, report)
+    status = value.get("status") or {}
+    nonnegative(
+        status,
+        (
+            "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady", "observedGeneration",
+            "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "collisionCount",
+        ),
+        STATUS, report,
+    )
+    workloads.collisions(status, old.get("status") or {}, STATUS, report)
+
+
+def create_stateful_set(value: Object, report: Report) -> None:
+    _metadata(value, report)
+    spec = value.get("spec") or {}
+    policy = spec.get("podManagementPolicy") or ""
+    if not policy:
+        report.required(SPEC / "podManagementPolicy")
+    elif policy not in ("OrderedReady", "Parallel"):
+        report.invalid(SPEC / "podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
+    _stateful_strategy(spec.get("updateStrategy") or {}, SPEC / "updateStrategy", report)
+    nonnegative(spec, ("replicas", "minReadySeconds"), SPEC, report)
+    chosen, body = spec.get("selector"), spec.get("template") or {}
+    workloads.selector(chosen, "statefulset", SPEC / "selector", report)
+    if usable(chosen):
+        if chosen is None or not is_empty(chosen):
+            workloads.agrees(chosen, body, _TEMPLATE, report)
+        # The pod itself is left to the moment when it is created, because claims become volumes only then.
+        metadata = body.get("metadata") or {}
+        labels(metadata.get("labels"), _TEMPLATE / "labels", report)
+        meta.annotations(metadata.get("annotations") or {}, _TEMPLATE / "annotations", report)
+        given = metadata.get("annotations") or {}
+        podannotations.annotations(given, body.get("spec") or {}, _TEMPLATE / "annotations", report)
+    else:
+        report.invalid(SPEC / "selector", shown_selector(chosen), "")
+    workloads.restarts_always(body, "StatefulSet", _TEMPLATE, report)
+
+
+def _stateful_strategy(strategy: Object, at: Path, report: Report) -> None:
+    kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
+    if not kind:
+        report.required(at)
+    elif kind == "OnDelete":
+        if rolling is not None:
+            shown = dump("apps.RollingUpdateStatefulSetStrategy", rolling)
+            report.invalid(at / "rollingUpdate", shown, "only allowed for updateStrategy 'RollingUpdate'")
+    elif kind == "RollingUpdate":
+        nonnegative(rolling or {}, ("partition",), at / "rollingUpdate", report)
+    else:
+        shown = dump("apps.StatefulSetUpdateStrategy", strategy)
+        report.invalid(at, shown, "must be 'RollingUpdate' or 'OnDelete'")
+
+
+def update_stateful_set(value: Object, old: Object, report: Report) -> None:
+    create_stateful_set(value, report)
+    _meta_update(value, old, report)
+    new, before = value.get("spec") or {}, old.get("spec") or {}
+    if any(
+        (new.get(k) or None) != (before.get(k) or None) for k in {*new, *before} if k not in _STATEFUL_CHANGEABLE
+    ):
+        report.forbidden(SPEC, _STATEFUL)
+
+
+def update_stateful_set_status(value: Object, old: Object, report: Report) -> None:
+    _meta_update(value, old, report)
+    status = value.get("status") or {}
+    members = ("replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
+    nonnegative(status, (*members, "observedGeneration", "collisionCount"), STATUS, report)
+    workloads.at_most_replicas(status, members[1:], STATUS, report)
+    if (status.get("availableReplicas") or 0) > (status.get("readyReplicas") or 0):
+        why = "cannot be greater than status.readyReplicas"
+        report.invalid(STATUS / "availableReplicas", status["availableReplicas"], why)
+    workloads.collisions(status, old.get("status") or {}, STATUS, report)
+
+
+def create_controller_revision(value: Object, report: Report) -> None:
+    _metadata(value, report)
+    if value.get("data") is None:
+        report.required(root("data"), "data is mandatory")
+    report.nonnegative(root("revision"), value.get("revision"))
+
+
+def update_controller_revision(value: Object, old: Object, report: Report) -> None:
+    create_controller_revision(value, report)
+    _meta_update(value, old, report)
+    if value.get("data") != old.get("data"):
+        report.invalid(root("data"), Go(f"runtime.Unknown{{{interface(value.get('data'))}}}"), "field is immutable")

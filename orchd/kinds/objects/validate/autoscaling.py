@@ -1,0 +1,261 @@
+"""Horizontal pod autoscalers in all their versions, and the scale subresource."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.gosyntax import quantity
+from orchd.kinds.objects.validate.numbers import amount
+from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.selectors import label_selector
+from orchd.kinds.objects.validate.words import path_segment, subdomain_name
+
+Object = dict[str, Any]
+
+_METRICS: Final = "autoscaling.alpha.{long}.io/metrics"
+_BEHAVIOR: Final = "autoscaling.alpha.{long}.io/behavior"
+#: Metric type -> member that describes it, in the order in which a second one is noticed.
+_SOURCES: Final = {
+    "Object": "object", "External": "external", "Pods": "pods", "Resource": "resource", "ContainerResource": "containerResource",
+}
+_TYPES: Final = ("ContainerResource", "External", "Object", "Pods", "Resource")
+_MAX_WINDOW: Final = 3600
+_MAX_PERIOD: Final = 1800
+
+
+def create(value: Object, report: Report) -> None:
+    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
+    _spec(_internal(value, report), report)
+
+
+def update(value: Object, old: Object, report: Report) -> None:
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    _spec(_internal(value, report), report)
+
+
+def update_status(value: Object, old: Object, report: Report) -> None:
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    for member in ("currentReplicas", "desiredReplicas"):
+        report.nonnegative(STATUS / member, (value.get("status") or {}).get(member))
+
+
+def _internal(value: Object, report: Report) -> Object:
+    """The spec as the newest version has it; v1 keeps what it has no fields for in annotations."""
+    spec: Object = value.get("spec") or {}
+    version = (value.get("apiVersion") or "").rpartition("/")[2]
+    if version == "v2beta1":
+        return {**spec, "metrics": [_from_v2beta1(m) for m in spec.get("metrics") or ()]}
+    if version != "v1":
+        return spec
+    annotations = (value.get("metadata") or {}).get("annotations") or {}
+    out = dict(spec)
+    metrics = [_from_v2beta1(m) for m in _parsed(annotations.get(report.dialect(_METRICS)), [])]
+    percent = spec.get("targetCPUUtilizationPercentage")
+    if percent is not None:
+        target = {"type": "Utilization", "averageUtilization": percent}
+        metrics.insert(0, {"type": "Resource", "resource": {"name": "cpu", "target": target}})
+    behavior = _parsed(annotations.get(report.dialect(_BEHAVIOR)), {})
+    out["metrics"] = metrics
+    if behavior:
+        out["behavior"] = {k[:1].lower() + k[1:]: v for k, v in behavior.items()}
+    return out
+
+
+def _parsed(text: str | None, nothing: Any) -> Any:
+    """JSON of an annotation; broken text counts as none, as in conversion."""
+    try:
+        return json.loads(text) if text else nothing
+    except ValueError:
+        return nothing
+
+
+def _from_v2beta1(metric: Object) -> Object:
+    """A metric with its target as a struct."""
+    out: Object = {"type": metric.get("type") or ""}
+    for member in _SOURCES.values():
+        source = metric.get(member)
+        if source is None:
+            continue
+        value, average = source.get("targetValue"), source.get("targetAverageValue", source.get("averageValue"))
+        percent = source.get("targetAverageUtilization")
+        kind = "Utilization" if percent is not None else "Value" if value is not None and average is None else "AverageValue"
+        target = {"type": kind, "value": value, "averageValue": average, "averageUtilization": percent}
+        selector = source.get("metricSelector", source.get("selector"))
+        out[member] = {
+            "name": source.get("name"), "container": source.get("container"), "describedObject": source.get("target"),
+            "metric": {"name": source.get("metricName"), "selector": selector}, "target": target,
+        }
+    return out
+
+
+def _spec(spec: Object, report: Report) -> None:
+    least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
+    floor = 0 if report.settings.feature("HPAScaleToZero", False) else 1
+    if least is not None and least < floor:
+        report.invalid(SPEC / "minReplicas", least, f"must be greater than or equal to {floor}")
+    if most < 1:
+        report.invalid(SPEC / "maxReplicas", most, "must be greater than 0")
+    if least is not None and most < least:
+        report.invalid(SPEC / "maxReplicas", most, "must be greater than or equal to `minReplicas`")
+    _reference(spec.get("scaleTargetRef") or {}, SPEC / "scaleTargetRef", report)
+    metrics = spec.get("metrics") or []
+    custom = False
+    for i, metric in enumerate(metrics):
+        custom = custom or metric.get("type") in ("Object", "External")
+        _metric(metric, (SPEC / "metrics")[i], report)
+    if least == 0 and not custom:
+        why = "must specify at least one Object or External metric to support scaling to zero replicas"
+        report.forbidden(SPEC / "metrics", why)
+    behavior = spec.get("behavior") or {}
+    for member in ("scaleUp", "scaleDown"):
+        if behavior.get(member) is not None:
+            _rules(behavior[member], SPEC / "behavior" / member, report)
+
+
+def _reference(reference: Object, at: Path, report: Report) -> None:
+    for member in ("kind", "name"):
+        value = reference.get(member) or ""
+        if not value:
+            report.required(at / member)
+        else:
+            report.invalids(at / member, value, path_segment(value))
+
+
+def _metric(metric: Object, at: Path, report: Report) -> None:
+    kind = metric.get("type") or ""
+    if not kind:
+        report.required(at / "type", "must specify a metric source type")
+    if kind not in _TYPES:
+        report.unsupported(at / "type", kind, _TYPES)
+    wanted = _SOURCES.get(kind, "")
+    gated = report.settings.feature("HPAContainerMetrics", False)
+    set_ = [m for m in _SOURCES.values() if metric.get(m) is not None and (gated or m != "containerResource")]
+    for member in set_:
+        _RULES[member](metric[member], at / member, report)
+    if wanted == "containerResource" and wanted not in set_:
+        suffix = "" if gated else " (only allowed when HPAContainerMetrics feature is enabled)"
+        report.required(at / wanted, f"must populate information for the given metric source{suffix}")
+    elif wanted and wanted not in set_:
+        report.required(at / wanted, "must populate information for the given metric source")
+    if len(set_) > 1:
+        for member in set_:
+            if member != wanted:
+                report.forbidden(at / member, "must populate the given metric source only")
+
+
+def _target(target: Object, at: Path, report: Report) -> None:
+    kind = target.get("type") or ""
+    if not kind:
+        report.required(at / "type", "must specify a metric target type")
+    if kind not in ("Utilization", "Value", "AverageValue"):
+        report.invalid(at / "type", kind, "must be either Utilization, Value, or AverageValue")
+    for member in ("value", "averageValue"):
+        number = target.get(member)
+        if number is not None and amount(number) <= 0:
+            report.invalid(at / member, quantity(str(number)), "must be positive")
+    percent = target.get("averageUtilization")
+    if percent is not None and percent < 1:
+        report.invalid(at / "averageUtilization", percent, "must be greater than 0")
+
+
+def _identifier(metric: Object, at: Path, report: Report) -> None:
+    name = metric.get("name") or ""
+    if not name:
+        report.required(at / "name", "must specify a metric name")
+    else:
+        report.invalids(at / "name", name, path_segment(name))
+    label_selector(metric.get("selector"), at / "selector", report)
+
+
+def _object(source: Object, at: Path, report: Report) -> None:
+    _reference(source.get("describedObject") or {}, at / "describedObject", report)
+    _identifier(source.get("metric") or {}, at / "metric", report)
+    target = source.get("target") or {}
+    _target(target, at / "target", report)
+    if target.get("value") is None and target.get("averageValue") is None:
+        report.required(at / "target" / "averageValue", "must set either a target value or averageValue")
+
+
+def _external(source: Object, at: Path, report: Report) -> None:
+    _identifier(source.get("metric") or {}, at / "metric", report)
+    target = source.get("target") or {}
+    _target(target, at / "target", report)
+    value, average = target.get("value"), target.get("averageValue")
+    if value is None and average is None:
+        why = "must set either a target value for metric or a per-pod target"
+        report.required(at / "target" / "averageValue", why)
+    if value is not None and average is not None:
+        why = "may not set both a target value for metric and a per-pod target"
+        report.forbidden(at / "target" / "value", why)
+
+
+def _pods(source: Object, at: Path, report: Report) -> None:
+    _identifier(source.get("metric") or {}, at / "metric", report)
+    target = source.get("target") or {}
+    _target(target, at / "target", report)
+    if target.get("averageValue") is None or not amount(target["averageValue"]):
+        report.required(at / "target" / "averageValue", "must specify a positive target averageValue")
+
+
+def _resource(source: Object, at: Path, report: Report) -> None:
+    if not source.get("name"):
+        report.required(at / "name", "must specify a resource name")
+    target = source.get("target") or {}
+    _target(target, at / "target", report)
+    percent, average = target.get("averageUtilization"), target.get("averageValue")
+    if percent is None and average is None:
+        why = "must set either a target raw value or a target utilization"
+        report.required(at / "target" / "averageUtilization", why)
+    if percent is not None and average is not None:
+        why = "may not set both a target raw value and a target utilization"
+        report.forbidden(at / "target" / "averageValue", why)
+
+
+def _container_resource(source: Object, at: Path, report: Report) -> None:
+    if not source.get("container"):
+        report.required(at / "container", "must specify a container")
+    _resource(source, at, report)
+
+
+_RULES: Final = {
+    "object": _object, "external": _external, "pods": _pods, "resource": _resource, "containerResource": _container_resource,
+}
+
+
+def _rules(rules: Object, at: Path, report: Report) -> None:
+    window, select = rules.get("stabilizationWindowSeconds"), rules.get("selectPolicy")
+    if window is not None and window < 0:
+        report.invalid(at / "stabilizationWindowSeconds", window, "must be greater than or equal to zero")
+    if window is not None and window > _MAX_WINDOW:
+        why = f"must be less than or equal to {_MAX_WINDOW}"
+        report.invalid(at / "stabilizationWindowSeconds", window, why)
+    if select is not None and select not in ("Disabled", "Max", "Min"):
+        report.unsupported(at / "selectPolicy", select, ("Disabled", "Max", "Min"))
+    policies = rules.get("policies") or []
+    if not policies:
+        report.required(at / "policies", "must specify at least one Policy")
+    for i, policy in enumerate(policies):
+        here = (at / "policies")[i]
+        value, period = policy.get("value") or 0, policy.get("periodSeconds") or 0
+        if policy.get("type") not in ("Percent", "Pods"):
+            report.unsupported(here / "type", policy.get("type") or "", ("Percent", "Pods"))
+        if value <= 0:
+            report.invalid(here / "value", value, "must be greater than zero")
+        if period <= 0:
+            report.invalid(here / "periodSeconds", period, "must be greater than zero")
+        if period > _MAX_PERIOD:
+            report.invalid(here / "periodSeconds", period, f"must be less than or equal to {_MAX_PERIOD}")
+
+
+def scale(value: Object, report: Report) -> None:
+    """A Scale, whatever it scales."""
+    metadata = value.get("metadata") or {}
+    meta.create(metadata, report, namespaced=bool(metadata.get("namespace")), name_rule=subdomain_name)
+    report.nonnegative(SPEC / "replicas", (value.get("spec") or {}).get("replicas"))
+
+
+def update_scale(value: Object, old: Object, report: Report) -> None:
+    scale(value, report)

@@ -1,0 +1,160 @@
+"""Jobs and cron jobs."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.objects.validate import differences, meta
+from orchd.kinds.objects.validate.core import pods
+from orchd.kinds.objects.validate.cron import schedule_error
+from orchd.kinds.objects.validate.gosyntax import Go, dump, interface
+from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.selectors import label_selector, matches, usable
+from orchd.kinds.objects.validate.words import label, subdomain_name
+from orchd.kinds.objects.validate.workloads import agrees, nonnegative, shown_selector
+
+Object = dict[str, Any]
+
+_COUNTS: Final = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
+_MAX_INDEXED: Final = 100000
+
+
+def create_job(job: Object, report: Report) -> None:
+    metadata, spec = job.get("metadata") or {}, job.get("spec") or {}
+    meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
+    _generated_selector(metadata, spec, report)
+    _job(spec, SPEC, report)
+    completions = spec.get("completions") or 0
+    if spec.get("completionMode") == "Indexed" and completions > 0:
+        host = f"{metadata.get('name') or ''}-{completions - 1}"
+        if label(host):
+            why = f"will not able to create pod with invalid DNS label: {host}"
+            report.invalid(METADATA / "name", metadata.get("name") or "", why)
+
+
+def _generated_selector(metadata: Object, spec: Object, report: Report) -> None:
+    """A selector that the server made selects by the job's uid."""
+    chosen = spec.get("selector")
+    if spec.get("manualSelector") or chosen is None:
+        return
+    uid = metadata.get("uid") or ""
+    if not uid:
+        report.required(METADATA / "uid")
+    given = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+    at = SPEC / "template" / "metadata" / "labels"
+    for key, wanted in (("controller-uid", uid), ("job-name", metadata.get("name") or "")):
+        if given.get(key) != wanted:
+            report.invalid(at[key], dump("map[string]string", given), f"must be '{wanted}'")
+    expected = {"controller-uid": uid, "job-name": metadata.get("name") or ""}
+    if usable(chosen) and not matches(chosen, expected):
+        report.invalid(SPEC / "selector", shown_selector(chosen), "`selector` not auto-generated")
+
+
+def _job(spec: Object, at: Path, report: Report) -> None:
+    _job_body(spec, at, report)
+    chosen = spec.get("selector")
+    if chosen is None:
+        report.required(at / "selector")
+    else:
+        label_selector(chosen, at / "selector", report)
+    if usable(chosen):
+        agrees(chosen, spec.get("template") or {}, at / "template", report)
+
+
+def _job_body(spec: Object, at: Path, report: Report) -> None:
+    nonnegative(spec, _COUNTS, at, report)
+    mode = spec.get("completionMode")
+    if mode is not None:
+        if mode not in ("NonIndexed", "Indexed"):
+            report.unsupported(at / "completionMode", mode, ("NonIndexed", "Indexed"))
+        elif mode == "Indexed":
+            if spec.get("completions") is None:
+                report.required(at / "completions", "when completion mode is Indexed")
+            if (spec.get("parallelism") or 0) > _MAX_INDEXED:
+                why = f"must be less than or equal to {_MAX_INDEXED} when completion mode is Indexed"
+                report.invalid(at / "parallelism", spec["parallelism"], why)
+    template = spec.get("template") or {}
+    pods.template(template, at / "template", report)
+    if (template.get("spec") or {}).get("restartPolicy") not in ("OnFailure", "Never"):
+        report.required(at / "template" / "spec" / "restartPolicy", 'valid values: "OnFailure", "Never"')
+
+
+def update_job(job: Object, old: Object, report: Report) -> None:
+    create_job(job, report)
+    meta.update(job.get("metadata") or {}, old.get("metadata") or {}, report)
+    spec, before = job.get("spec") or {}, old.get("spec") or {}
+    _job(spec, SPEC, report)
+    report.immutable(SPEC / "completions", spec.get("completions"), before.get("completions"))
+    if not differences.same(spec.get("selector"), before.get("selector")):
+        report.invalid(SPEC / "selector", shown_selector(spec.get("selector")), "field is immutable")
+    _template_kept(spec, before, old, report)
+    report.immutable(SPEC / "completionMode", spec.get("completionMode"), before.get("completionMode"))
+
+
+def _template_kept(spec: Object, before: Object, old: Object, report: Report) -> None:
+    """The template is fixed, but for where pods run while a suspended job has never started."""
+    new, was = spec.get("template") or {}, before.get("template") or {}
+    never_started = before.get("suspend") and not (old.get("status") or {}).get("startTime")
+    if never_started and report.settings.feature("JobMutableNodeSchedulingDirectives", True):
+        new, was = _unplaced(new), _unplaced(was)
+    if not differences.same(new, was):
+        report.invalid(SPEC / "template", Go(f"core.PodTemplateSpec{{{interface(new)}}}"), "field is immutable")
+
+
+def _unplaced(template: Object) -> Object:
+    body, metadata = dict(template.get("spec") or {}), dict(template.get("metadata") or {})
+    for member in ("nodeSelector", "tolerations"):
+        body.pop(member, None)
+    if body.get("affinity"):
+        body["affinity"] = {k: v for k, v in body["affinity"].items() if k != "nodeAffinity"}
+    for member in ("labels", "annotations"):
+        metadata.pop(member, None)
+    return {**template, "metadata": metadata, "spec": body}
+
+
+def update_job_status(job: Object, old: Object, report: Report) -> None:
+    meta.update(job.get("metadata") or {}, old.get("metadata") or {}, report)
+    nonnegative(job.get("status") or {}, ("active", "succeeded", "failed"), STATUS, report)
+
+
+def create_cron_job(value: Object, report: Report) -> None:
+    metadata, spec = value.get("metadata") or {}, value.get("spec") or {}
+    meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
+    _cron_job(spec, report)
+    name = metadata.get("name") or ""
+    if len(name) > 52:
+        # The controller appends eleven characters to make the names of jobs.
+        report.invalid(METADATA / "name", name, "must be no more than 52 characters")
+
+
+def _cron_job(spec: Object, report: Report) -> None:
+    schedule = spec.get("schedule") or ""
+    if not schedule:
+        report.required(SPEC / "schedule")
+    else:
+        wrong = schedule_error(schedule)
+        if wrong:
+            report.invalid(SPEC / "schedule", schedule, wrong)
+    nonnegative(spec, ("startingDeadlineSeconds",), SPEC, report)
+    policy = spec.get("concurrencyPolicy") or ""
+    if not policy:
+        report.required(SPEC / "concurrencyPolicy")
+    elif policy not in ("Allow", "Forbid", "Replace"):
+        report.unsupported(SPEC / "concurrencyPolicy", policy, ("Allow", "Forbid", "Replace"))
+    job, at = (spec.get("jobTemplate") or {}).get("spec") or {}, SPEC / "jobTemplate" / "spec"
+    _job_body(job, at, report)
+    if job.get("selector") is not None:
+        report.invalid(at / "selector", shown_selector(job["selector"]), "`selector` will be auto-generated")
+    if job.get("manualSelector"):
+        report.unsupported(at / "manualSelector", True, ("nil", "false"))
+    nonnegative(spec, ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"), SPEC, report)
+
+
+def update_cron_job(value: Object, old: Object, report: Report) -> None:
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    _cron_job(value.get("spec") or {}, report)
+
+
+def update_meta_only(value: Object, old: Object, report: Report) -> None:
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)

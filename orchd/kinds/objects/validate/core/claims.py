@@ -1,0 +1,108 @@
+"""Persistent volume claims."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.objects.validate import differences, meta
+from orchd.kinds.objects.validate.core.forms import is_subdomain, named
+from orchd.kinds.objects.validate.numbers import amount
+from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path, root
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.selectors import label_selector
+from orchd.kinds.objects.validate.words import subdomain_name
+
+Object = dict[str, Any]
+
+MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce")
+VOLUME_MODES: Final = ("Block", "Filesystem")
+_IMMUTABLE: Final = "spec is immutable after creation except resources.requests for bound claims"
+CLASS_ANNOTATION: Final = "volume.beta.{long}.io/storage-class"
+
+
+def create(claim: Object, report: Report) -> None:
+    meta.create(claim.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
+    spec(claim.get("spec") or {}, SPEC, report)
+
+
+def access_modes(modes: list[str], at: Path, report: Report) -> None:
+    single = report.settings.feature("ReadWriteOncePod", False)
+    for mode in modes:
+        if mode not in MODES and not (single and mode == "ReadWriteOncePod"):
+            report.unsupported(at, mode, (*MODES, "ReadWriteOncePod") if single else MODES)
+    if single and "ReadWriteOncePod" in modes and len(modes) > 1:
+        report.forbidden(at, "may not use ReadWriteOncePod with other access modes")
+
+
+def spec(value: Object, at: Path, report: Report) -> None:
+    modes = value.get("accessModes") or []
+    if not modes:
+        report.required(at / "accessModes", "at least 1 access mode is required")
+    label_selector(value.get("selector"), at / "selector", report)
+    access_modes(modes, at / "accessModes", report)
+    storage = ((value.get("resources") or {}).get("requests") or {}).get("storage")
+    if storage is None:
+        report.required((at / "resources")["storage"])
+    elif amount(storage) <= 0:
+        report.invalid((at / "resources")["storage"], str(storage), "must be greater than zero")
+    if value.get("storageClassName"):
+        is_subdomain(value["storageClassName"], at / "storageClassName", report)
+    mode = value.get("volumeMode")
+    if mode is not None and mode not in VOLUME_MODES:
+        report.unsupported(at / "volumeMode", mode, VOLUME_MODES)
+    for member in ("dataSource", "dataSourceRef"):
+        if value.get(member) is not None:
+            _data_source(value[member], at / member, report)
+
+
+def _data_source(source: Object, at: Path, report: Report) -> None:
+    named(source, "name", at, report)
+    kind = named(source, "kind", at, report)
+    if not source.get("apiGroup") and kind != "PersistentVolumeClaim":
+        report.invalid(at, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
+
+
+def update(claim: Object, old: Object, report: Report) -> None:
+    """Only the size of a bound claim grows; the volume is named once."""
+    create(claim, report)
+    meta.update(claim.get("metadata") or {}, old.get("metadata") or {}, report)
+    new, before = dict(claim.get("spec") or {}), dict(old.get("spec") or {})
+    if not before.get("volumeName"):
+        before["volumeName"] = new.get("volumeName")
+    annotation = report.dialect(CLASS_ANNOTATION)
+    was = ((old.get("metadata") or {}).get("annotations") or {}).get(annotation)
+    now = ((claim.get("metadata") or {}).get("annotations") or {}).get(annotation)
+    if was is not None and now is None and before.get("storageClassName") is None and new.get("storageClassName") == was:
+        new.pop("storageClassName")
+    elif (was or "") != (now or ""):
+        report.invalid((METADATA / "annotations")[annotation], now or "", "field is immutable")
+    size, before_size = _size(new), _size(before)
+    if (claim.get("status") or {}).get("phase") == "Bound" and (new.get("resources") or {}).get("requests"):
+        requests = {**new["resources"]["requests"], "storage": before_size}
+        new["resources"] = {**new["resources"], "requests": requests}
+    if not differences.same(new, before):
+        report.forbidden(SPEC, f"{_IMMUTABLE}\n{differences.text('core.PersistentVolumeClaimSpec', before, new)}")
+    if amount(size) < amount(before_size):
+        at = SPEC / "resources" / "requests" / "storage"
+        report.forbidden(at, "field can not be less than previous value")
+    report.immutable(root("volumeMode"), new.get("volumeMode"), before.get("volumeMode"))
+
+
+def _size(spec: Object) -> Any:
+    return ((spec.get("resources") or {}).get("requests") or {}).get("storage") or "0"
+
+
+def update_status(claim: Object, old: Object, report: Report) -> None:
+    meta.update(claim.get("metadata") or {}, old.get("metadata") or {}, report)
+    status = claim.get("status") or {}
+    if not (claim.get("spec") or {}).get("accessModes"):
+        report.required(root("Spec") / "accessModes")
+    for name, quantity in (status.get("capacity") or {}).items():
+        basic_resource(quantity, (STATUS / "capacity")[name], report)
+
+
+def basic_resource(quantity: Any, at: Path, report: Report) -> None:
+    number = amount(quantity)
+    if number < 0:
+        # The number, rounded up, not the text.
+        report.invalid(at, -int(-number // 1), "must be a valid resource quantity")

@@ -1,0 +1,190 @@
+"""Containers of a pod: ordinary, init and ephemeral ones."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.objects.validate.core import environment, mounts, probes, resources, security
+from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.words import label, port, port_name
+
+Object = dict[str, Any]
+
+_PULL: Final = ("Always", "IfNotPresent", "Never")
+_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
+#: Members of an ordinary container that an ephemeral one may not have, in field order.
+_NOT_EPHEMERAL: Final = ("ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
+
+
+def containers(listed: list[Object], volumes: dict[str, Object], at: Path, report: Report, *, init: bool = False) -> None:
+    """Ordinary containers share the host's ports; init containers run one after the other."""
+    if not listed:
+        report.required(at)
+        return
+    seen: set[str] = set()
+    taken: set[str] = set()
+    host_ports = False
+    for i, container in enumerate(listed):
+        here = at[i]
+        name = container.get("name") or ""
+        if not name:
+            report.required(here / "name")
+        else:
+            wrong = label(name)
+            if wrong:
+                report.invalids(here / "name", name, wrong)
+        if name in seen:
+            report.duplicate(here / "name", name)
+        seen.add(name)
+        container_body(container, volumes, here, report)
+        host_ports = host_ports or bool(container.get("ports"))
+    if host_ports:
+        for i, container in enumerate(listed):
+            _host_ports(container, set() if init else taken, at[i], report)
+
+
+def container_body(container: Object, volumes: dict[str, Object], at: Path, report: Report) -> None:
+    """Everything of a container but its name."""
+    get = container.get
+    if not get("image"):
+        report.required(at / "image")
+    _probes(container, at, report)
+    if get("ports"):
+        _ports(container["ports"], at / "ports", report)
+    if get("env"):
+        environment.variables(container["env"], at / "env", report)
+    if get("envFrom"):
+        environment.imports(container["envFrom"], at / "envFrom", report)
+    if get("volumeMounts"):
+        mounts.mounts(container, volumes, at / "volumeMounts", report)
+    if get("volumeDevices"):
+        mounts.devices(container, volumes, at / "volumeDevices", report)
+    pull = get("imagePullPolicy") or ""
+    if pull not in _PULL:
+        if pull:
+            report.unsupported(at / "imagePullPolicy", pull, _PULL)
+        else:
+            report.required(at / "imagePullPolicy")
+    if get("resources"):
+        resources.requirements(container["resources"], at / "resources", report)
+    if get("securityContext"):
+        security.container_context(container["securityContext"], at / "securityContext", report)
+
+
+def _probes(container: Object, at: Path, report: Report) -> None:
+    get = container.get
+    liveness, readiness, startup = get("livenessProbe"), get("readinessProbe"), get("startupProbe")
+    if get("lifecycle") is not None:
+        probes.lifecycle(container["lifecycle"], at / "lifecycle", report)
+    if liveness is not None:
+        probes.probe(liveness, at / "livenessProbe", report)
+    if readiness is not None and readiness.get("terminationGracePeriodSeconds") is not None:
+        grace = readiness["terminationGracePeriodSeconds"]
+        why = "must not be set for readinessProbes"
+        report.invalid(at / "readinessProbe" / "terminationGracePeriodSeconds", grace, why)
+    if startup is not None:
+        probes.probe(startup, at / "startupProbe", report)
+    for member, value in (("livenessProbe", liveness), ("startupProbe", startup)):
+        if value is not None and value.get("successThreshold", 1) != 1:
+            report.invalid(at / member / "successThreshold", value["successThreshold"], "must be 1")
+    policy = get("terminationMessagePolicy") or ""
+    if policy not in ("File", "FallbackToLogsOnError"):
+        words = "must be 'File' or 'FallbackToLogsOnError'"
+        if policy:
+            report.invalid(at / "terminationMessagePolicy", policy, words)
+        else:
+            report.required(at / "terminationMessagePolicy", words)
+    if readiness is not None:
+        probes.probe(readiness, at / "readinessProbe", report)
+
+
+def _ports(listed: list[Object], at: Path, report: Report) -> None:
+    names: set[str] = set()
+    for i, entry in enumerate(listed):
+        name = entry.get("name") or ""
+        if name:
+            wrong = port_name(name)
+            if wrong:
+                report.invalids(at[i] / "name", name, wrong)
+            elif name in names:
+                report.duplicate(at[i] / "name", name)
+            names.add(name)
+        number, host = entry.get("containerPort") or 0, entry.get("hostPort") or 0
+        if not number:
+            report.required(at[i] / "containerPort")
+        elif not 1 <= number <= 65535:
+            report.invalids(at[i] / "containerPort", number, port(number))
+        if host and not 1 <= host <= 65535:
+            report.invalids(at[i] / "hostPort", host, port(host))
+        protocol = entry.get("protocol") or ""
+        if protocol not in _PROTOCOLS:
+            if protocol:
+                report.unsupported(at[i] / "protocol", protocol, _PROTOCOLS)
+            else:
+                report.required(at[i] / "protocol")
+
+
+def _host_ports(container: Object, taken: set[str], at: Path, report: Report) -> None:
+    for i, entry in enumerate(container.get("ports") or ()):
+        if entry.get("hostPort"):
+            key = f"{entry.get('protocol') or ''}/{entry.get('hostIP') or ''}/{entry['hostPort']}"
+            if key in taken:
+                report.duplicate((at / "ports")[i] / "hostPort", key)
+            taken.add(key)
+
+
+def init_containers(
+    listed: list[Object], others: list[Object], volumes: dict[str, Object], at: Path, report: Report
+) -> None:
+    if not listed:
+        return
+    containers(listed, volumes, at, report, init=True)
+    names = {c.get("name") for c in others if c.get("name")}
+    for i, container in enumerate(listed):
+        name = container.get("name") or ""
+        if name in names:
+            report.duplicate(at[i] / "name", name)
+        if name:
+            names.add(name)
+        for member, shown in (
+            ("lifecycle", "core.Lifecycle"), ("livenessProbe", "core.Probe"), ("readinessProbe", "core.Probe"),
+            ("startupProbe", "core.Probe"),
+        ):
+            if container.get(member) is not None:
+                report.invalid(at[i] / member, dump(shown, container[member]), "must not be set for init containers")
+
+
+def ephemeral_containers(spec: Object, volumes: dict[str, Object], at: Path, report: Report) -> None:
+    others = {c.get("name") for listed in ("containers", "initContainers") for c in spec.get(listed) or ()}
+    names = set(others)
+    words = "cannot be set for an Ephemeral Container"
+    for i, container in enumerate(spec["ephemeralContainers"]):
+        here = at[i]
+        target, name = container.get("targetContainerName") or "", container.get("name") or ""
+        if target and target not in others:
+            report.not_found(here / "targetContainerName", target)
+        if not name:
+            report.required(here / "name", "ephemeral container name required")
+            continue
+        containers([container], volumes, here, report)
+        trimmed_image([container], here, report)
+        if name in names:
+            report.duplicate(here / "name", name)
+        names.add(name)
+        for member in _NOT_EPHEMERAL:
+            if container.get(member):
+                report.forbidden(here / member, words)
+        for j, mount in enumerate(container.get("volumeMounts") or ()):
+            for member in ("subPath", "subPathExpr"):
+                if mount.get(member):
+                    report.forbidden((here / "volumeMounts")[j] / member, words)
+
+
+def trimmed_image(listed: list[Object], at: Path, report: Report) -> None:
+    """Blanks around an image: wrong in a pod, tolerated in a template."""
+    for i, container in enumerate(listed):
+        image = container.get("image") or ""
+        if image and (image[0].isspace() or image[-1].isspace()):
+            report.invalid(at[i] / "image", image, "must not have leading or trailing whitespace")

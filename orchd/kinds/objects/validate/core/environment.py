@@ -1,0 +1,74 @@
+"""Environment variables of a container."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchd.kinds.objects.validate.core.fieldrefs import ENV_FIELDS, object_field, resource_field
+from orchd.kinds.objects.validate.core.forms import is_subdomain, named
+from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.words import config_key, env_name
+
+Object = dict[str, Any]
+
+
+def variables(listed: list[Object], at: Path, report: Report) -> None:
+    for i, variable in enumerate(listed):
+        name = variable.get("name") or ""
+        if not name:
+            report.required(at[i] / "name")
+        else:
+            wrong = env_name(name)
+            if wrong:
+                report.invalids(at[i] / "name", name, wrong)
+        source = variable.get("valueFrom")
+        if source is not None:
+            _source(source, variable.get("value") or "", at[i] / "valueFrom", report)
+
+
+def _source(source: Object, value: str, at: Path, report: Report) -> None:
+    count = 0
+    if source.get("fieldRef") is not None:
+        count += 1
+        object_field(source["fieldRef"], ENV_FIELDS, at / "fieldRef", report)
+    if source.get("resourceFieldRef") is not None:
+        count += 1
+        resource_field(source["resourceFieldRef"], at / "resourceFieldRef", report, volume=False)
+    for member in ("configMapKeyRef", "secretKeyRef"):
+        if source.get(member) is not None:
+            count += 1
+            _key(source[member], at / member, report)
+    if not count:
+        report.invalid(at, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`")
+    if value:
+        if count:
+            report.invalid(at, "", "may not be specified when `value` is not empty")
+    elif count > 1:
+        report.invalid(at, "", "may not have more than one field specified at a time")
+
+
+def _key(reference: Object, at: Path, report: Report) -> None:
+    is_subdomain(reference.get("name") or "", at / "name", report)
+    key = named(reference, "key", at, report)
+    if key:
+        report.invalids(at / "key", key, config_key(key))
+
+
+def imports(listed: list[Object], at: Path, report: Report) -> None:
+    """`envFrom`: all keys of an object."""
+    for i, source in enumerate(listed):
+        prefix = source.get("prefix") or ""
+        if prefix:
+            report.invalids(at[i] / "prefix", prefix, env_name(prefix))
+        count = 0
+        for member in ("configMapRef", "secretRef"):
+            if source.get(member) is not None:
+                count += 1
+                name = named(source[member], "name", at[i] / member, report)
+                if name:
+                    is_subdomain(name, at[i] / member / "name", report)
+        if not count:
+            report.invalid(at, "", "must specify one of: `configMapRef` or `secretRef`")
+        elif count > 1:
+            report.invalid(at, "", "may not have more than one field specified at a time")

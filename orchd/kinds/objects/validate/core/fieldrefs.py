@@ -1,0 +1,94 @@
+"""References from a pod to its own fields and resources (the downward API)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.objects.validate.core.forms import is_qualified
+from orchd.kinds.objects.validate.numbers import amount
+from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.report import Report
+
+Object = dict[str, Any]
+
+#: Fields that a file may show.
+DOWNWARD_FIELDS: Final = (
+    "metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid",
+)
+#: Fields that a variable may show.
+ENV_FIELDS: Final = (
+    "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP",
+    "status.podIP", "status.podIPs",
+)
+_KNOWN_FIELDS: Final = frozenset(
+    (*DOWNWARD_FIELDS, *ENV_FIELDS, "spec.restartPolicy", "spec.schedulerName", "status.phase", "spec.host")
+)
+_RESOURCES: Final = (
+    "limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu", "requests.ephemeral-storage", "requests.memory",
+)
+_BYTES: Final = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
+
+
+def object_field(reference: Object, allowed: tuple[str, ...], at: Path, report: Report) -> None:
+    version, path = reference.get("apiVersion") or "", reference.get("fieldPath") or ""
+    if not version:
+        report.required(at / "apiVersion")
+        return
+    if not path:
+        report.required(at / "fieldPath")
+        return
+    base, subscript = _subscripted(path)
+    if version != "v1":
+        _unconverted(f"unsupported pod version: {version}", path, at, report)
+    elif subscript is not None:
+        if base == "metadata.annotations":
+            is_qualified(subscript.lower(), at, report)
+        elif base == "metadata.labels":
+            is_qualified(subscript, at, report)
+        else:
+            _unconverted(f"field label does not support subscript: {path}", path, at, report)
+    elif path not in _KNOWN_FIELDS:
+        _unconverted(f"field label not supported: {path}", path, at, report)
+    elif (path if path != "spec.host" else "spec.nodeName") not in allowed:
+        report.unsupported(at / "fieldPath", path, allowed)
+
+
+def _unconverted(why: str, path: str, at: Path, report: Report) -> None:
+    report.invalid(at / "fieldPath", path, f"error converting fieldPath: {why}")
+
+
+def _subscripted(path: str) -> tuple[str, str | None]:
+    """``metadata.labels['a']`` in its two parts; None for the second when there is none."""
+    if path.endswith("']"):
+        base, found, subscript = path[:-2].partition("['")
+        if found and base:
+            return base, subscript
+    return path, None
+
+
+def resource_field(reference: Object, at: Path, report: Report, *, volume: bool) -> None:
+    """In a file the container has to be named."""
+    resource = reference.get("resource") or ""
+    if volume and not reference.get("containerName"):
+        report.required(at / "containerName")
+    elif not resource:
+        report.required(at / "resource")
+    elif resource not in _RESOURCES and not resource.startswith(("limits.hugepages-", "requests.hugepages-")):
+        report.unsupported(at / "resource", resource, _RESOURCES)
+    divisor = str(reference.get("divisor") or "0")
+    if amount(divisor):
+        _divisor(resource, divisor, at, report)
+
+
+def _divisor(resource: str, divisor: str, at: Path, report: Report) -> None:
+    kind = resource.partition(".")[2]
+    if kind == "cpu":
+        good, named = ("1m", "1"), "cpu"
+        words = "1m and 1"
+    else:
+        good, words = _BYTES, ", ".join(_BYTES)
+        named = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}.get(kind, "")
+        if kind.startswith("hugepages-"):
+            named = "hugepages"
+    if named and divisor not in good:
+        report.invalid(at / "divisor", resource, f"only divisor's values {words} are supported with the {named} resource")

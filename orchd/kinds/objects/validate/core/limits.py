@@ -1,0 +1,190 @@
+"""Limit ranges and resource quotas."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.core.resources import (
+    container_resource_name,
+    is_standard_quota,
+    overcommit_allowed,
+    quantity_value,
+    resource_name,
+)
+from orchd.kinds.objects.validate.gosyntax import dump, quantity
+from orchd.kinds.objects.validate.numbers import amount
+from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.words import qualified_name, subdomain_name
+
+Object = dict[str, Any]
+
+_LIMIT_TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
+_SCOPES: Final = (
+    "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity",
+)
+_COMPUTE: Final = ("pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")
+_PAIRS: Final = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
+
+
+def create_range(value: Object, report: Report) -> None:
+    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
+    seen: set[str] = set()
+    for i, limit in enumerate((value.get("spec") or {}).get("limits") or ()):
+        at = (SPEC / "limits")[i]
+        kind = limit.get("type") or ""
+        wrong = qualified_name(kind)
+        if wrong:
+            report.invalids(at / "type", kind, wrong)
+        elif "/" not in kind and kind not in _LIMIT_TYPES:
+            report.invalid(at / "type", kind, "must be a standard limit type or fully qualified")
+        if kind in seen:
+            report.duplicate(at / "type", kind)
+        seen.add(kind)
+        _limit(limit, kind, at, report)
+
+
+def update_range(value: Object, old: Object, report: Report) -> None:
+    create_range(value, report)
+
+
+def _limit(limit: Object, kind: str, at: Path, report: Report) -> None:
+    keys: dict[str, None] = {}
+    for member in ("max", "min"):
+        _names(limit, member, kind, keys, at, report)
+    if kind == "Pod":
+        for member in ("default", "defaultRequest"):
+            if limit.get(member):
+                report.forbidden(at / member, "may not be specified when `type` is 'Pod'")
+    else:
+        for member in ("default", "defaultRequest"):
+            _names(limit, member, kind, keys, at, report)
+    if kind == "PersistentVolumeClaim" and not any("storage" in (limit.get(m) or ()) for m in ("min", "max")):
+        why = "either minimum or maximum storage value is required, but neither was provided"
+        report.required(at / "limits", why)
+    _names(limit, "maxLimitRequestRatio", kind, keys, at, report)
+    for key in keys:
+        _order(limit, key, kind, at, report)
+
+
+def _names(limit: Object, member: str, kind: str, keys: dict[str, None], at: Path, report: Report) -> None:
+    for key in limit.get(member) or ():
+        if kind in ("Pod", "Container"):
+            container_resource_name(key, (at / member)[key], report)
+        else:
+            resource_name(key, (at / member)[key], report)
+        keys[key] = None
+
+
+def _order(limit: Object, key: str, kind: str, at: Path, report: Report) -> None:
+    def of(member: str) -> Any:
+        return (limit.get(member) or {}).get(key)
+
+    low, high, ratio = of("min"), of("max"), of("maxLimitRequestRatio")
+    default, request = (None, None) if kind == "Pod" else (of("default"), of("defaultRequest"))
+    for member, shown, less, more, why in (
+        ("min", low, high, low, "min value {} is greater than max value {}"),
+        ("defaultRequest", request, request, low, "min value {} is greater than default request value {}"),
+        ("defaultRequest", request, high, request, "default request value {} is greater than max value {}"),
+        ("defaultRequest", request, default, request, "default request value {} is greater than default limit value {}"),
+        ("default", low, default, low, "min value {} is greater than default value {}"),
+        ("default", high, high, default, "default value {} is greater than max value {}"),
+    ):
+        if less is not None and more is not None and amount(more) > amount(less):
+            report.invalid((at / member)[key], quantity(str(shown)), why.format(more, less))
+    if ratio is not None:
+        where = (at / "maxLimitRequestRatio")[key]
+        if amount(ratio) < 1:
+            report.invalid(where, quantity(str(ratio)), f"ratio {ratio} is less than 1")
+        if low is not None and high is not None and amount(low) and amount(ratio) > amount(high) / amount(low):
+            greatest = float(amount(high) / amount(low))
+            report.invalid(where, quantity(str(ratio)), f"ratio {ratio} is greater than max/min = {greatest:f}")
+    if default is not None and request is not None and not overcommit_allowed(key, report):
+        if amount(default) != amount(request):
+            why = f"default value {default} must equal to defaultRequest value {request} in {key}"
+            report.invalid((at / "default")[key], quantity(str(default)), why)
+
+
+def create_quota(value: Object, report: Report) -> None:
+    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
+    _quota_spec(value.get("spec") or {}, report)
+    _amounts(value.get("status") or {}, ("hard", "used"), STATUS, report)
+
+
+def update_quota(value: Object, old: Object, report: Report) -> None:
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    spec = value.get("spec") or {}
+    _quota_spec(spec, report)
+    scopes = spec.get("scopes") or []
+    if sorted(scopes) != sorted((old.get("spec") or {}).get("scopes") or ()):
+        report.invalid(SPEC / "scopes", dump("[]core.ResourceQuotaScope", scopes), "field is immutable")
+
+
+def update_quota_status(value: Object, old: Object, report: Report) -> None:
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    _amounts(value.get("status") or {}, ("hard", "used"), STATUS, report)
+
+
+def _amounts(value: Object, members: tuple[str, ...], at: Path, report: Report) -> None:
+    for member in members:
+        for name, number in (value.get(member) or {}).items():
+            here = (at / member)[name]
+            resource_name(name, here, report)
+            if "/" not in name and not is_standard_quota(name):
+                report.invalid(here, name, "must be a standard resource for quota")
+            quantity_value(name, number, here, report)
+
+
+def _quota_spec(spec: Object, report: Report) -> None:
+    _amounts(spec, ("hard",), SPEC, report)
+    hard, scopes = spec.get("hard") or {}, spec.get("scopes") or []
+    shown = dump("[]core.ResourceQuotaScope", scopes)
+    at = SPEC / "scopes"
+    for scope in scopes:
+        if scope not in _SCOPES:
+            report.invalid(at, shown, "unsupported scope")
+        _applies(scope, hard, at, shown, report)
+    for pair in _PAIRS:
+        if all(scope in scopes for scope in pair):
+            report.invalid(at, shown, "conflicting scopes")
+    if spec.get("scopeSelector"):
+        _scope_selector(spec["scopeSelector"], hard, report)
+
+
+def _applies(scope: str, hard: Object, at: Path, shown: Any, report: Report) -> None:
+    for name in hard:
+        if is_standard_quota(name) and name not in (("pods",) if scope == "BestEffort" else _COMPUTE if scope in _SCOPES else ()):
+            if scope in _SCOPES:
+                report.invalid(at, shown, "unsupported scope applied to resource")
+
+
+def _scope_selector(selector: Object, hard: Object, report: Report) -> None:
+    at = SPEC / "scopeSelector" / "matchExpressions"
+    used: set[str] = set()
+    for requirement in selector.get("matchExpressions") or ():
+        scope, operator = requirement.get("scopeName") or "", requirement.get("operator") or ""
+        values = requirement.get("values") or []
+        if scope not in _SCOPES:
+            report.invalid(at / "scopeName", scope, "unsupported scope")
+        _applies(scope, hard, at, dump("core.ScopeSelector", None), report)
+        if scope in _SCOPES and scope != "PriorityClass" and operator != "Exists":
+            why = (
+                "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
+                "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+            )
+            report.invalid(at / "operator", operator, why)
+        if operator in ("In", "NotIn"):
+            if not values:
+                why = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+                report.required(at / "values", why)
+        elif operator in ("Exists", "DoesNotExist"):
+            if values:
+                why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+                report.invalid(at / "values", values, why)
+        else:
+            report.invalid(at / "operator", operator, "not a valid selector operator")
+        used.add(scope)
+    for pair in _PAIRS:
+        if used.issuperset(pair):
+            report.invalid(at, dump("[]core.ResourceQuotaScope", sorted(used)), "conflicting scopes")

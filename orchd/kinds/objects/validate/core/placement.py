@@ -1,0 +1,146 @@
+"""Where a pod may run: affinity, tolerations, spreading."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.objects.validate.core.forms import is_qualified
+from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.selectors import label_selector
+from orchd.kinds.objects.validate.words import label, label_value, qualified_name, subdomain
+
+Object = dict[str, Any]
+
+EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+_WEIGHT: Final = "must be in the range 1-100"
+
+
+def affinity(value: Object, at: Path, report: Report) -> None:
+    node = value.get("nodeAffinity")
+    if node is not None:
+        here = at / "nodeAffinity"
+        if node.get(_REQUIRED) is not None:
+            node_selector(node[_REQUIRED], here / _REQUIRED, report)
+        for i, term in enumerate(node.get(_PREFERRED) or ()):
+            _weight(term, (here / _PREFERRED)[i], report)
+            node_selector_term(term.get("preference") or {}, (here / _PREFERRED)[i] / "preference", report)
+    for member in ("podAffinity", "podAntiAffinity"):
+        pods = value.get(member)
+        if pods is None:
+            continue
+        for i, term in enumerate(pods.get(_REQUIRED) or ()):
+            _pod_term(term, (at / member / _REQUIRED)[i], report)
+        for i, weighted in enumerate(pods.get(_PREFERRED) or ()):
+            here = (at / member / _PREFERRED)[i]
+            _weight(weighted, here, report)
+            _pod_term(weighted.get("podAffinityTerm") or {}, here / "podAffinityTerm", report)
+
+
+def _weight(term: Object, at: Path, report: Report) -> None:
+    weight = term.get("weight") or 0
+    if not 1 <= weight <= 100:
+        report.invalid(at / "weight", weight, _WEIGHT)
+
+
+def _pod_term(term: Object, at: Path, report: Report) -> None:
+    label_selector(term.get("labelSelector"), at / "labelSelector", report)
+    label_selector(term.get("namespaceSelector"), at / "namespaceSelector", report)
+    for name in term.get("namespaces") or ():
+        report.invalids(at / "namespace", name, label(name))
+    key = term.get("topologyKey") or ""
+    if not key:
+        report.required(at / "topologyKey", "can not be empty")
+    report.invalids(at / "topologyKey", key, qualified_name(key))
+
+
+def node_selector(selector: Object, at: Path, report: Report) -> None:
+    terms = selector.get("nodeSelectorTerms") or []
+    if not terms:
+        report.required(at / "nodeSelectorTerms", "must have at least one node selector term")
+    for i, term in enumerate(terms):
+        node_selector_term(term, (at / "nodeSelectorTerms")[i], report)
+
+
+def node_selector_term(term: Object, at: Path, report: Report) -> None:
+    for i, requirement in enumerate(term.get("matchExpressions") or ()):
+        _expression(requirement, (at / "matchExpressions")[i], report)
+    for i, requirement in enumerate(term.get("matchFields") or ()):
+        _field(requirement, (at / "matchFields")[i], report)
+
+
+def _expression(requirement: Object, at: Path, report: Report) -> None:
+    operator, values = requirement.get("operator") or "", requirement.get("values") or ()
+    if operator in ("In", "NotIn"):
+        if not values:
+            report.required(at / "values", "must be specified when `operator` is 'In' or 'NotIn'")
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            report.forbidden(at / "values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+    elif operator in ("Gt", "Lt"):
+        if len(values) != 1:
+            report.required(at / "values", "must be specified single value when `operator` is 'Lt' or 'Gt'")
+    else:
+        report.invalid(at / "operator", operator, "not a valid selector operator")
+    is_qualified(requirement.get("key") or "", at / "key", report)
+
+
+def _field(requirement: Object, at: Path, report: Report) -> None:
+    operator, values = requirement.get("operator") or "", requirement.get("values") or ()
+    if operator in ("In", "NotIn"):
+        if len(values) != 1:
+            why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+            report.required(at / "values", why)
+    else:
+        report.invalid(at / "operator", operator, "not a valid selector operator")
+    if requirement.get("key") != "metadata.name":
+        report.invalid(at / "key", requirement.get("key") or "", "not a valid field selector key")
+        return
+    for i, value in enumerate(values):
+        report.invalids((at / "values")[i], value, subdomain(value))
+
+
+def tolerations(listed: list[Object], at: Path, report: Report) -> None:
+    for i, toleration in enumerate(listed):
+        key, operator = toleration.get("key") or "", toleration.get("operator") or ""
+        value, effect = toleration.get("value") or "", toleration.get("effect") or ""
+        if key:
+            wrong = qualified_name(key)
+            if wrong:
+                report.invalids(at[i] / "key", key, wrong)
+        elif operator != "Exists":
+            why = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+            report.invalid(at[i] / "operator", operator, why)
+        if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
+            report.invalid(at[i] / "effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
+        if operator in ("Equal", ""):
+            wrong = label_value(value)
+            if wrong:
+                report.invalid(at[i] / "operator", value, ";".join(wrong))
+        elif operator == "Exists":
+            if value:
+                shown = dump("core.Toleration", toleration)
+                report.invalid(at[i] / "operator", shown, "value must be empty when `operator` is 'Exists'")
+        else:
+            report.unsupported(at[i] / "operator", operator, ("Equal", "Exists"))
+        if effect and effect not in EFFECTS:
+            report.unsupported(at[i] / "effect", effect, EFFECTS)
+
+
+def spread(listed: list[Object], at: Path, report: Report) -> None:
+    for i, constraint in enumerate(listed):
+        skew, key = constraint.get("maxSkew") or 0, constraint.get("topologyKey") or ""
+        action = constraint.get("whenUnsatisfiable") or ""
+        if skew <= 0:
+            report.invalid(at[i] / "maxSkew", skew, "must be greater than zero")
+        if not key:
+            report.required(at[i] / "topologyKey", "can not be empty")
+        if action not in ("DoNotSchedule", "ScheduleAnyway"):
+            report.unsupported(at[i] / "whenUnsatisfiable", action, ("DoNotSchedule", "ScheduleAnyway"))
+        for other in listed[i + 1:]:
+            if other.get("topologyKey") == key and other.get("whenUnsatisfiable") == action:
+                report.duplicate(at[i] / "{topologyKey, whenUnsatisfiable}", f"{{{key}, {action}}}")
+                break

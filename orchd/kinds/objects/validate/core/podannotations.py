@@ -1,0 +1,104 @@
+"""Annotations of pods that carry meaning: mirror pods, AppArmor, seccomp, deletion cost, old-style tolerations."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from orchd.kinds.objects.validate.core.forms import descending_path
+from orchd.kinds.objects.validate.core.placement import tolerations
+from orchd.kinds.objects.validate.gosyntax import quote
+from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.report import Report
+
+Object = dict[str, Any]
+
+MIRROR: Final = "{long}.io/config.mirror"
+TOLERATIONS: Final = "scheduler.alpha.{long}.io/tolerations"
+DELETION_COST: Final = "controller.{long}.io/pod-deletion-cost"
+SECCOMP_POD: Final = "seccomp.security.alpha.{long}.io/pod"
+SECCOMP_CONTAINER: Final = "container.seccomp.security.alpha.{long}.io/"
+APPARMOR: Final = "container.apparmor.security.beta.{long}.io/"
+_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
+
+
+def annotations(value: dict[str, str], spec: Object, at: Path, report: Report) -> None:
+    dialect = report.dialect
+    mirror = value.get(dialect(MIRROR))
+    if mirror is not None and not spec.get("nodeName"):
+        report.invalid(at[dialect(MIRROR)], mirror, "must set spec.nodeName if mirror pod annotation is set")
+    if value.get(dialect(TOLERATIONS)):
+        _old_tolerations(value[dialect(TOLERATIONS)], at, report)
+    cost = value.get(dialect(DELETION_COST))
+    if cost is not None and not _int32(cost):
+        report.invalid(at[dialect(DELETION_COST)], cost, "must be a 32bit integer")
+    pod, container, apparmor = dialect(SECCOMP_POD), dialect(SECCOMP_CONTAINER), dialect(APPARMOR)
+    if pod in value:
+        _seccomp(value[pod], at / pod, report)
+    for key, text in value.items():
+        if key.startswith(container):
+            _seccomp(text, at / key, report)
+    for key, text in value.items():
+        if key.startswith(apparmor):
+            name = key.removeprefix(apparmor)
+            if not any(c.get("name") == name for listed in _LISTS for c in spec.get(listed) or ()):
+                report.invalid(at[key], name, "container not found")
+            if text not in ("", "runtime/default", "unconfined") and not text.startswith("localhost/"):
+                report.invalid(at[key], text, f"invalid AppArmor profile name: {quote(text)}")
+
+
+def _int32(text: str) -> bool:
+    """Digits with an optional minus, no leading zeros or plus, within 32 bits."""
+    if not text or not text.lstrip("-").isdigit():
+        return False
+    return str(int(text)) == text and -(2**31) <= int(text) < 2**31
+
+
+def _old_tolerations(text: str, at: Path, report: Report) -> None:
+    try:
+        listed = json.loads(text)
+    except ValueError as error:
+        report.invalid(at, report.dialect(TOLERATIONS), str(error))
+        return
+    if isinstance(listed, list):
+        tolerations(listed, at / report.dialect(TOLERATIONS), report)
+
+
+def _seccomp(profile: str, at: Path, report: Report) -> None:
+    if profile in ("runtime/default", "docker/default", "unconfined"):
+        return
+    if profile.startswith("localhost/"):
+        descending_path(profile.removeprefix("localhost/"), at, report)
+        return
+    report.invalid(at, profile, "must be a valid seccomp profile")
+
+
+def seccomp_agrees(metadata: Object, spec: Object, at: Path, report: Report) -> None:
+    """Where both an annotation and a field name a seccomp profile, they name the same."""
+    given = metadata.get("annotations")
+    if not given:
+        return
+    profile = (spec.get("securityContext") or {}).get("seccompProfile")
+    annotation = given.get(report.dialect(SECCOMP_POD))
+    if profile and annotation is not None:
+        _agrees(annotation, profile, at / "securityContext" / "seccompProfile", report)
+    prefix = report.dialect(SECCOMP_CONTAINER)
+    for listed in _LISTS:
+        for i, container in enumerate(spec.get(listed) or ()):
+            profile = (container.get("securityContext") or {}).get("seccompProfile")
+            annotation = given.get(prefix + (container.get("name") or ""))
+            if profile and annotation is not None:
+                _agrees(annotation, profile, (at / listed)[i] / "securityContext" / "seccompProfile", report)
+
+
+def _agrees(annotation: str, profile: Object, at: Path, report: Report) -> None:
+    kind = profile.get("type")
+    wanted = {"Unconfined": ("unconfined",), "RuntimeDefault": ("runtime/default", "docker/default")}
+    if kind in wanted:
+        if annotation not in wanted[kind]:
+            report.forbidden(at / "type", "seccomp type in annotation and field must match")
+    elif kind == "Localhost":
+        if not annotation.startswith("localhost/"):
+            report.forbidden(at / "type", "seccomp type in annotation and field must match")
+        elif profile.get("localhostProfile") != annotation.removeprefix("localhost/"):
+            report.forbidden(at / "localhostProfile", "seccomp profile in annotation and field must match")

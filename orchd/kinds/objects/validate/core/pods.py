@@ -1,0 +1,165 @@
+"""Pods and pod templates: what may be created."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.core import placement, resources, security
+from orchd.kinds.objects.validate.core.containers import (
+    containers,
+    ephemeral_containers,
+    init_containers,
+    trimmed_image,
+)
+from orchd.kinds.objects.validate.core.forms import MAX_INT32, is_label, is_qualified, is_subdomain
+from orchd.kinds.objects.validate.core.podannotations import annotations, seccomp_agrees
+from orchd.kinds.objects.validate.core.volumes import volumes
+from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.selectors import labels
+from orchd.kinds.objects.validate.words import between, parse_ip, subdomain, subdomain_name
+
+Object = dict[str, Any]
+
+_DNS: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_RESTART: Final = ("Always", "OnFailure", "Never")
+
+
+def create(pod: Object, report: Report) -> None:
+    metadata_and_spec(pod, report)
+    body = pod.get("spec") or {}
+    if body.get("ephemeralContainers"):
+        report.forbidden(SPEC / "ephemeralContainers", "cannot be set on create")
+    seccomp_agrees(pod.get("metadata") or {}, body, SPEC, report)
+
+
+def metadata_and_spec(pod: Object, report: Report) -> None:
+    """The rules that hold on creation and on every change."""
+    metadata, body = pod.get("metadata") or {}, pod.get("spec") or {}
+    meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
+    if metadata.get("annotations"):
+        annotations(metadata["annotations"], body, METADATA / "annotations", report)
+    spec(body, SPEC, report, name=metadata.get("name") or "")
+    trimmed_image(body.get("containers") or [], SPEC / "containers", report)
+    if body.get("initContainers"):
+        trimmed_image(body["initContainers"], SPEC / "initContainers", report)
+
+
+def template(value: Object | None, at: Path, report: Report) -> None:
+    """A pod template; causes about its metadata leave the word metadata out."""
+    value = value or {}
+    metadata, body = value.get("metadata") or {}, value.get("spec") or {}
+    labels(metadata.get("labels"), at / "labels", report)
+    if metadata.get("annotations"):
+        meta.annotations(metadata["annotations"], at / "annotations", report)
+        annotations(metadata["annotations"], body, at / "annotations", report)
+    spec(body, at / "spec", report)
+    seccomp_agrees(metadata, body, at / "spec", report)
+    if body.get("ephemeralContainers"):
+        report.forbidden(at / "spec" / "ephemeralContainers", "ephemeral containers not allowed in pod template")
+
+
+def spec(value: Object, at: Path, report: Report, *, name: str = "") -> None:
+    """A pod's spec; `name` is the pod's, "" where it is not known."""
+    get = value.get
+    known = volumes(value["volumes"], name, at / "volumes", report) if get("volumes") else {}
+    listed = get("containers") or []
+    containers(listed, known, at / "containers", report)
+    if get("initContainers"):
+        init_containers(value["initContainers"], listed, known, at / "initContainers", report)
+    if get("ephemeralContainers"):
+        ephemeral_containers(value, known, at / "ephemeralContainers", report)
+    _chosen(get("restartPolicy") or "", _RESTART, at / "restartPolicy", report)
+    _chosen(get("dnsPolicy") or "", _DNS, at / "dnsPolicy", report)
+    if get("nodeSelector"):
+        labels(value["nodeSelector"], at / "nodeSelector", report)
+    security.pod_context(get("securityContext") or {}, value, at, report)
+    if get("affinity"):
+        placement.affinity(value["affinity"], at / "affinity", report)
+    _dns(get("dnsConfig"), get("dnsPolicy"), at / "dnsConfig", report)
+    for i, gate in enumerate(get("readinessGates") or ()):
+        is_qualified(gate.get("conditionType") or "", (at / "readinessGates")[i] / "conditionType", report)
+    if get("topologySpreadConstraints"):
+        placement.spread(value["topologySpreadConstraints"], at / "topologySpreadConstraints", report)
+    security.host_process(value, at, report)
+    _names(value, at, report)
+    if get("tolerations"):
+        placement.tolerations(value["tolerations"], at / "tolerations", report)
+    if get("hostAliases"):
+        _host_aliases(value["hostAliases"], at / "hostAliases", report)
+    if get("priorityClassName"):
+        is_subdomain(value["priorityClassName"], at / "priorityClassName", report)
+    if get("runtimeClassName") is not None:
+        is_subdomain(value["runtimeClassName"], at / "runtimeClassName", report)
+    if get("preemptionPolicy") is not None:
+        preemption_policy(value["preemptionPolicy"], at / "preemptionPolicy", report)
+    if get("overhead"):
+        resources.requirements({"limits": value["overhead"]}, at / "overhead", report)
+
+
+def _chosen(value: str, allowed: tuple[str, ...], at: Path, report: Report) -> None:
+    if value not in allowed:
+        if value:
+            report.unsupported(at, value, allowed)
+        else:
+            report.required(at)
+
+
+def preemption_policy(value: str, at: Path, report: Report) -> None:
+    _chosen(value, ("PreemptLowerPriority", "Never"), at, report)
+
+
+def _names(value: Object, at: Path, report: Report) -> None:
+    get = value.get
+    if get("serviceAccountName"):
+        is_subdomain(value["serviceAccountName"], at / "serviceAccountName", report)
+    if get("nodeName"):
+        is_subdomain(value["nodeName"], at / "nodeName", report)
+    deadline = get("activeDeadlineSeconds")
+    if deadline is not None:
+        report.invalids(at / "activeDeadlineSeconds", deadline, between(deadline, 1, MAX_INT32))
+    if get("hostname"):
+        is_label(value["hostname"], at / "hostname", report)
+    if get("subdomain"):
+        is_label(value["subdomain"], at / "subdomain", report)
+
+
+def _dns(config: Object | None, policy: str | None, at: Path, report: Report) -> None:
+    if policy == "None":
+        if config is None:
+            report.required(at, "must provide `dnsConfig` when `dnsPolicy` is None")
+            return
+        if not config.get("nameservers"):
+            report.required(at / "nameservers", "must provide at least one DNS nameserver when `dnsPolicy` is None")
+            return
+    if not config:
+        return
+    servers, searches = config.get("nameservers") or [], config.get("searches") or []
+    expanded = report.settings.feature("ExpandedDNSConfig", False)
+    paths, characters = (32, 2048) if expanded else (6, 256)
+    if len(servers) > 3:
+        report.invalid(at / "nameservers", servers, "must not have more than 3 nameservers")
+    for i, server in enumerate(servers):
+        if parse_ip(server) is None:
+            report.invalid((at / "nameservers")[i], server, "must be valid IP address")
+    if len(searches) > paths:
+        report.invalid(at / "searches", searches, f"must not have more than {paths} search paths")
+    if len(" ".join(searches)) > characters:
+        why = f"must not have more than {characters} characters (including spaces) in the search list"
+        report.invalid(at / "searches", searches, why)
+    for i, search in enumerate(searches):
+        text = search.removesuffix(".")
+        report.invalids((at / "searches")[i], text, subdomain(text))
+    for i, option in enumerate(config.get("options") or ()):
+        if not option.get("name"):
+            report.required((at / "options")[i], "must not be empty")
+
+
+def _host_aliases(listed: list[Object], at: Path, report: Report) -> None:
+    for alias in listed:
+        address = alias.get("ip") or ""
+        if parse_ip(address) is None:
+            report.invalid(at / "ip", address, "must be valid IP address")
+        for name in alias.get("hostnames") or ():
+            report.invalids(at / "hostnames", name, subdomain(name))

@@ -1,0 +1,171 @@
+"""What may change in a pod: a few fields of the spec, the status, ephemeral containers."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.objects.validate import differences, meta
+from orchd.kinds.objects.validate.core import placement
+from orchd.kinds.objects.validate.core.forms import MAX_INT32
+from orchd.kinds.objects.validate.core.podannotations import APPARMOR, MIRROR, annotations
+from orchd.kinds.objects.validate.core.pods import metadata_and_spec
+from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.words import between, ip, parse_ip, subdomain
+
+Object = dict[str, Any]
+
+_CHANGEABLE: Final = (
+    "pod updates may not change fields other than `spec.containers[*].image`, `spec.initContainers[*].image`, "
+    "`spec.activeDeadlineSeconds`, `spec.tolerations` (only additions to existing tolerations) or "
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
+
+
+def update(pod: Object, old: Object, report: Report) -> None:
+    meta.update(pod.get("metadata") or {}, old.get("metadata") or {}, report)
+    metadata_and_spec(pod, report)
+    _annotation_changes(pod, old, report)
+    spec, before = pod.get("spec") or {}, old.get("spec") or {}
+    for member in ("containers", "initContainers"):
+        listed = spec.get(member) or []
+        if len(listed) != len(before.get(member) or ()):
+            report.forbidden(SPEC / member, "pod updates may not add or remove containers")
+            return
+        for i, container in enumerate(listed):
+            if not container.get("image"):
+                report.required((SPEC / member)[i] / "image")
+    if not _deadline(spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds"), report):
+        return
+    _tolerations(spec.get("tolerations") or [], before.get("tolerations") or [], report)
+    if spec == before:
+        return
+    munged = _munged(spec, before)
+    if not differences.same(munged, before):
+        report.forbidden(SPEC, f"{_CHANGEABLE}\n{differences.text('core.PodSpec', before, munged)}")
+
+
+def _deadline(new: int | None, old: int | None, report: Report) -> bool:
+    """May only be set or shortened; False ends the comparison."""
+    at = SPEC / "activeDeadlineSeconds"
+    if new is not None:
+        wrong = between(new, 0, MAX_INT32)
+        if wrong:
+            report.invalids(at, new, wrong)
+            return False
+        if old is not None and old < new:
+            report.invalid(at, new, "must be less than or equal to previous value")
+            return False
+    elif old is not None:
+        report.invalid(at, None, "must not update from a positive integer to nil value")
+    return True
+
+
+def _tolerations(new: list[Object], old: list[Object], report: Report) -> None:
+    at = SPEC / "tolerations"
+    kept = [{k: v for k, v in t.items() if k != "tolerationSeconds"} for t in new]
+    for toleration in old:
+        if {k: v for k, v in toleration.items() if k != "tolerationSeconds"} not in kept:
+            report.forbidden(at, "existing toleration can not be modified except its tolerationSeconds")
+            return
+    placement.tolerations(new, at, report)
+
+
+def _munged(spec: Object, before: Object) -> Object:
+    """The new spec with the changeable fields as they were."""
+    out = dict(spec)
+    for member in ("containers", "initContainers"):
+        listed = spec.get(member)
+        if listed:
+            out[member] = [{**c, "image": o.get("image")} for c, o in zip(listed, before[member], strict=True)]
+    for member in ("activeDeadlineSeconds", "tolerations"):
+        _as_before(out, before, member)
+    grace = before.get("terminationGracePeriodSeconds")
+    if grace is not None and grace < 0 and spec.get("terminationGracePeriodSeconds") == 1:
+        out["terminationGracePeriodSeconds"] = grace
+    return out
+
+
+def _as_before(out: Object, before: Object, member: str) -> None:
+    if member in before:
+        out[member] = before[member]
+    else:
+        out.pop(member, None)
+
+
+def _annotation_changes(pod: Object, old: Object, report: Report) -> None:
+    new = (pod.get("metadata") or {}).get("annotations") or {}
+    before = (old.get("metadata") or {}).get("annotations") or {}
+    at = METADATA / "annotations"
+    if new != before:
+        special = ((report.dialect(APPARMOR), "AppArmor annotations"), (report.dialect(MIRROR), "mirror pod annotation"))
+        for key, text in before.items():
+            for prefix, named in special:
+                if key.startswith(prefix) and new.get(key) != text:
+                    report.forbidden(at[key], f"may not remove or update {named}")
+        for key in new:
+            for prefix, named in special:
+                if key.startswith(prefix) and key not in before:
+                    report.forbidden(at[key], f"may not add {named}")
+    if new:
+        annotations(new, pod.get("spec") or {}, at, report)
+
+
+def update_status(pod: Object, old: Object, report: Report) -> None:
+    meta.update(pod.get("metadata") or {}, old.get("metadata") or {}, report)
+    _annotation_changes(pod, old, report)
+    status, before = pod.get("status") or {}, old.get("status") or {}
+    if (pod.get("spec") or {}).get("nodeName") != (old.get("spec") or {}).get("nodeName"):
+        report.forbidden(STATUS / "nodeName", "may not be changed directly")
+    nominated = status.get("nominatedNodeName") or ""
+    if nominated and nominated != before.get("nominatedNodeName"):
+        report.invalids(STATUS / "nominatedNodeName", nominated, subdomain(nominated))
+    policy = (old.get("spec") or {}).get("restartPolicy") or ""
+    for member, restart in (
+        ("containerStatuses", policy), ("initContainerStatuses", policy), ("ephemeralContainerStatuses", "Never"),
+    ):
+        _states(status.get(member) or [], before.get(member) or [], STATUS / member, restart, report)
+    _pod_ips(status.get("podIPs") or [], STATUS / "podIPs", report)
+
+
+def _states(new: list[Object], old: list[Object], at: Path, restart: str, report: Report) -> None:
+    """A container that ended for good does not run again."""
+    if restart == "Always" or not old:
+        return
+    for i, status in enumerate(old):
+        ended = (status.get("state") or {}).get("terminated")
+        if ended is None or ended.get("exitCode") and restart == "OnFailure":
+            continue
+        for other in new:
+            if other.get("name") == status.get("name") and (other.get("state") or {}).get("terminated") is None:
+                report.forbidden(at[i] / "state", "may not be transitioned to non-terminated state")
+
+
+def _pod_ips(listed: list[Object], at: Path, report: Report) -> None:
+    addresses = [entry.get("ip") or "" for entry in listed]
+    for i, address in enumerate(addresses):
+        report.invalids(at[i], address, ip(address))
+    if len(addresses) > 1:
+        families = {a.version for a in map(parse_ip, addresses) if a is not None}
+        if len(families) != 2 or len(addresses) > 2:
+            report.invalid(at, dump("[]core.PodIP", addresses), "may specify no more than one IP for each IP family")
+        for i, address in enumerate(addresses):
+            if address in addresses[:i]:
+                report.duplicate(at, address)
+
+
+def update_ephemeral(pod: Object, old: Object, report: Report) -> None:
+    """The ephemeralcontainers subresource: containers are added, never changed or removed."""
+    meta.update(pod.get("metadata") or {}, old.get("metadata") or {}, report)
+    metadata_and_spec(pod, report)
+    _annotation_changes(pod, old, report)
+    at = SPEC / "ephemeralContainers"
+    new = {c.get("name"): c for c in (pod.get("spec") or {}).get("ephemeralContainers") or ()}
+    for container in (old.get("spec") or {}).get("ephemeralContainers") or ():
+        name = container.get("name")
+        if name not in new:
+            report.forbidden(at, f'existing ephemeral containers "{name}" may not be removed\n')
+        elif not differences.same(new[name], container):
+            shown = differences.text("core.EphemeralContainer", container, new[name])
+            report.forbidden(at, f'existing ephemeral containers "{name}" may not be changed\n{shown}')

@@ -1,0 +1,71 @@
+"""Probes and lifecycle hooks of a container."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchd.kinds.objects.validate.core.forms import port_or_name
+from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.words import header_name, port
+
+Object = dict[str, Any]
+
+
+def probe(value: Object, at: Path, report: Report) -> None:
+    handler(value, at, report)
+    for member in ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"):
+        number = value.get(member)
+        if number is not None and number < 0:
+            report.nonnegative(at / member, number)
+    grace = value.get("terminationGracePeriodSeconds")
+    if grace is not None and grace <= 0:
+        report.invalid(at / "terminationGracePeriodSeconds", grace, "must be greater than 0")
+
+
+def lifecycle(value: Object, at: Path, report: Report) -> None:
+    for member in ("postStart", "preStop"):
+        if value.get(member) is not None:
+            handler(value[member], at / member, report)
+
+
+def handler(value: Object, at: Path, report: Report) -> None:
+    """Exactly one way to ask."""
+    found = False
+    for member, rule in _HANDLERS:
+        action = value.get(member)
+        if action is None:
+            continue
+        if found:
+            report.forbidden(at / member, "may not specify more than 1 handler type")
+            continue
+        found = True
+        rule(action, at / member, report)
+    if not found:
+        report.required(at, "must specify a handler type")
+
+
+def _exec(action: Object, at: Path, report: Report) -> None:
+    if not action.get("command"):
+        report.required(at / "command")
+
+
+def _http_get(action: Object, at: Path, report: Report) -> None:
+    if not action.get("path"):
+        report.required(at / "path")
+    port_or_name(action.get("port") or 0 if action.get("port") != "" else "", at / "port", report)
+    if action.get("scheme") not in ("HTTP", "HTTPS"):
+        report.unsupported(at / "scheme", action.get("scheme") or "", ("HTTP", "HTTPS"))
+    for header in action.get("httpHeaders") or ():
+        report.invalids(at / "httpHeaders", header.get("name", ""), header_name(header.get("name", "")))
+
+
+def _tcp_socket(action: Object, at: Path, report: Report) -> None:
+    port_or_name(action.get("port") or 0 if action.get("port") != "" else "", at / "port", report)
+
+
+def _grpc(action: Object, at: Path, report: Report) -> None:
+    report.invalids(at / "port", action.get("port") or 0, port(action.get("port") or 0))
+
+
+_HANDLERS = (("exec", _exec), ("httpGet", _http_get), ("tcpSocket", _tcp_socket), ("grpc", _grpc))

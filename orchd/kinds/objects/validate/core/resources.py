@@ -1,0 +1,131 @@
+"""Resource names and amounts: of containers, quotas, limits and nodes."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.objects.validate.gosyntax import quantity as go_quantity
+from orchd.kinds.objects.validate.numbers import amount
+from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.words import qualified_name
+
+Object = dict[str, Any]
+
+COUNTED: Final = frozenset((
+    "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims",
+    "services.nodeports", "services.loadbalancers",
+))
+_CONTAINER: Final = frozenset(("cpu", "memory", "ephemeral-storage"))
+QUOTA: Final = frozenset((
+    "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage", "requests.ephemeral-storage",
+    "limits.cpu", "limits.memory", "limits.ephemeral-storage", *COUNTED,
+))
+_STANDARD: Final = QUOTA | {"storage"}
+_NEGATIVE: Final = "must be greater than or equal to 0"
+
+
+def is_standard(name: str) -> bool:
+    return name in _STANDARD or name.startswith(("hugepages-", "requests.hugepages-"))
+
+
+def is_standard_quota(name: str) -> bool:
+    return name in QUOTA or name.startswith(("hugepages-", "requests.hugepages-"))
+
+
+def is_standard_container(name: str) -> bool:
+    return name in _CONTAINER or name.startswith("hugepages-")
+
+
+def is_native(name: str, report: Report) -> bool:
+    """Ours to define: unqualified, or qualified with our own domain."""
+    return "/" not in name or report.dialect("{long}.io/") in name
+
+
+def is_extended(name: str, report: Report) -> bool:
+    """Somebody else's: qualified, and short enough to be counted by a quota."""
+    if is_native(name, report) or name.startswith("requests."):
+        return False
+    return not qualified_name(f"requests.{name}")
+
+
+def is_counted(name: str, report: Report) -> bool:
+    """Whole numbers only."""
+    return name in COUNTED or is_extended(name, report)
+
+
+def overcommit_allowed(name: str, report: Report) -> bool:
+    return is_native(name, report) and not name.startswith("hugepages-")
+
+
+def resource_name(name: str, at: Path, report: Report) -> None:
+    wrong = qualified_name(name)
+    if wrong:
+        report.invalids(at, name, wrong)
+    elif "/" not in name and not is_standard(name):
+        report.invalid(at, name, "must be a standard resource type or fully qualified")
+
+
+def container_resource_name(name: str, at: Path, report: Report) -> None:
+    resource_name(name, at, report)
+    if "/" not in name:
+        if not is_standard_container(name):
+            report.invalid(at, name, "must be a standard resource for containers")
+    elif not is_native(name, report) and not is_extended(name, report):
+        report.invalid(at, name, "doesn't follow extended resource name standard")
+
+
+def quantity_value(name: str, value: Any, at: Path, report: Report) -> None:
+    """Not negative, and whole where things are counted."""
+    number = amount(value)
+    if number < 0:
+        report.invalid(at, str(value), _NEGATIVE)
+    if number.denominator != 1 and is_counted(name, report):
+        report.invalid(at, go_quantity(str(value)), "must be an integer")
+
+
+def requirements(value: Object, at: Path, report: Report) -> None:
+    """Limits and requests of a container."""
+    limits: Object = value.get("limits") or {}
+    requests: Object = value.get("requests") or {}
+    if not limits and not requests:
+        return
+    huge = False
+    for name, quantity in limits.items():
+        if name in _CONTAINER and amount(quantity) >= 0:
+            continue
+        here = (at / "limits")[name]
+        container_resource_name(name, here, report)
+        quantity_value(name, quantity, here, report)
+        huge = _huge_pages(name, quantity, here, report) or huge
+    for name, quantity in requests.items():
+        if name not in _CONTAINER or amount(quantity) < 0:
+            here = (at / "requests")[name]
+            container_resource_name(name, here, report)
+            quantity_value(name, quantity, here, report)
+            huge = _huge_pages(name, quantity, here, report) or huge
+        _within_limit(name, quantity, limits.get(name), at, report)
+    if huge and not any(name in ("cpu", "memory") for name in (*limits, *requests)):
+        report.forbidden(at, "HugePages require cpu or memory")
+
+
+def _within_limit(name: str, quantity: Any, limit: Any, at: Path, report: Report) -> None:
+    if limit is None:
+        if not overcommit_allowed(name, report):
+            report.required(at / "limits", "Limit must be set for non overcommitable resources")
+        return
+    if quantity == limit:
+        return
+    if amount(quantity) != amount(limit) and not overcommit_allowed(name, report):
+        report.invalid(at / "requests", str(quantity), f"must be equal to {name} limit")
+    elif amount(quantity) > amount(limit):
+        report.invalid(at / "requests", str(quantity), f"must be less than or equal to {name} limit")
+
+
+def _huge_pages(name: str, quantity: Any, at: Path, report: Report) -> bool:
+    if not name.startswith("hugepages-"):
+        return False
+    size, number = amount(name.removeprefix("hugepages-")), amount(quantity)
+    if number <= 0 or size <= 0 or (number / size).denominator != 1:
+        report.invalid(at, str(quantity), f"{quantity} is not positive integer multiple of {name}")
+    return True

@@ -1,0 +1,180 @@
+"""Security contexts of pods and containers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from orchd.kinds.objects.validate.core.forms import MAX_INT32, descending_path
+from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.words import between, subdomain
+
+Object = dict[str, Any]
+
+_SYSCTL: Final = r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?\.)*[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SYSCTL_RE: Final = re.compile(_SYSCTL).fullmatch
+_CONTROL_RE: Final = re.compile(r"[\x00-\x1f\x7f]").search
+_NETBIOS_RE: Final = re.compile(r"[^\\/:\*\?\"<>|\s.][^\\/:\*\?\"<>|\s]{0,14}").fullmatch
+_DOMAIN_RE: Final = re.compile(r"([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)+([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)").fullmatch
+_USER_RE: Final = re.compile(r"[^\"/\\\[\]:;|=,\+\*\?<>@]*").fullmatch
+
+
+def container_context(context: Object, at: Path, report: Report) -> None:
+    if context.get("privileged") and not report.settings.allow_privileged:
+        report.forbidden(at / "privileged", "disallowed by cluster policy")
+    _ids(context, ("runAsUser", "runAsGroup"), at, report)
+    proc_mount = context.get("procMount")
+    if proc_mount is not None and proc_mount not in ("Default", "Unmasked"):
+        report.unsupported(at / "procMount", proc_mount, ("Default", "Unmasked"))
+    if context.get("seccompProfile") is not None:
+        seccomp(context["seccompProfile"], at / "seccompProfile", report)
+    if context.get("allowPrivilegeEscalation") is False:
+        _no_escalation(context, at, report)
+    if context.get("windowsOptions") is not None:
+        windows(context["windowsOptions"], at / "windowsOptions", report)
+
+
+def _no_escalation(context: Object, at: Path, report: Report) -> None:
+    words = "cannot set `allowPrivilegeEscalation` to false and "
+    if context.get("privileged"):
+        report.invalid(at, dump("core.SecurityContext", context), words + "`privileged` to true")
+    if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
+        report.invalid(at, dump("core.SecurityContext", context), words + "`capabilities.Add` CAP_SYS_ADMIN")
+
+
+def _ids(context: Object, members: tuple[str, ...], at: Path, report: Report) -> None:
+    for member in members:
+        number = context.get(member)
+        if number is not None and not 0 <= number <= MAX_INT32:
+            report.invalids(at / member, number, between(number, 0, MAX_INT32))
+
+
+def pod_context(context: Object, spec: Object, spec_at: Path, report: Report) -> None:
+    at = spec_at / "securityContext"
+    if spec.get("hostNetwork"):
+        _host_network(spec, spec_at, report)
+    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
+        shared = True
+    else:
+        shared = False
+    if not context and not shared:
+        return
+    _ids(context, ("fsGroup", "runAsUser", "runAsGroup"), at, report)
+    for i, group in enumerate(context.get("supplementalGroups") or ()):
+        report.invalids((at / "supplementalGroups")[i], group, between(group, 0, MAX_INT32))
+    if shared:
+        why = "ShareProcessNamespace and HostPID cannot both be enabled"
+        report.invalid(at / "shareProcessNamespace", True, why)
+    _sysctls(context.get("sysctls") or [], at / "sysctls", report)
+    policy = context.get("fsGroupChangePolicy")
+    if policy is not None and policy not in ("Always", "OnRootMismatch"):
+        report.unsupported(at / "fsGroupChangePolicy", policy, ("Always", "OnRootMismatch"))
+    if context.get("seccompProfile") is not None:
+        seccomp(context["seccompProfile"], at / "seccompProfile", report)
+    if context.get("windowsOptions") is not None:
+        windows(context["windowsOptions"], at / "windowsOptions", report)
+
+
+def _host_network(spec: Object, at: Path, report: Report) -> None:
+    for i, container in enumerate(spec.get("containers") or ()):
+        for j, port in enumerate(container.get("ports") or ()):
+            if port.get("hostPort") != port.get("containerPort"):
+                here = ((at / "containers")[i] / "ports")[j] / "containerPort"
+                report.invalid(here, port.get("containerPort") or 0, "must match `hostPort` when `hostNetwork` is true")
+
+
+def _sysctls(listed: list[Object], at: Path, report: Report) -> None:
+    seen: set[str] = set()
+    for i, sysctl in enumerate(listed):
+        name = sysctl.get("name") or ""
+        if not name:
+            report.required(at[i] / "name")
+        elif len(name) > 253 or not _SYSCTL_RE(name):
+            report.invalid(at[i] / "name", name, f"must have at most 253 characters and match regex {_SYSCTL}")
+        elif name in seen:
+            report.duplicate(at[i] / "name", name)
+        seen.add(name)
+
+
+def seccomp(profile: Object, at: Path, report: Report) -> None:
+    kind, local = profile.get("type") or "", profile.get("localhostProfile")
+    if not kind:
+        report.required(at / "type", "type is required when seccompProfile is set")
+    elif kind not in ("Localhost", "RuntimeDefault", "Unconfined"):
+        report.unsupported(at / "type", kind, ("Localhost", "RuntimeDefault", "Unconfined"))
+    if kind == "Localhost":
+        if local is None:
+            report.required(at / "localhostProfile", "must be set when seccomp type is Localhost")
+        else:
+            descending_path(local, at / "localhostProfile", report)
+    elif local is not None:
+        shown = dump("core.SeccompProfile", profile)
+        report.invalid(at / "localhostProfile", shown, "can only be set when seccomp type is Localhost")
+
+
+def windows(options: Object, at: Path, report: Report) -> None:
+    name, spec, user = options.get("gmsaCredentialSpecName"), options.get("gmsaCredentialSpec"), options.get("runAsUserName")
+    if name is not None:
+        report.invalids(at / "gmsaCredentialSpecName", name, subdomain(name))
+    if spec is not None:
+        if not spec:
+            report.invalid(at / "gmsaCredentialSpec", spec, "gmsaCredentialSpec cannot be an empty string")
+        elif len(spec) > 64 * 1024:
+            report.invalid(at / "gmsaCredentialSpec", spec, "gmsaCredentialSpec size must be under 64 KiB")
+    if user is not None:
+        _windows_user(user, at / "runAsUserName", report)
+
+
+def _windows_user(name: str, at: Path, report: Report) -> None:
+    if not name:
+        report.invalid(at, name, "runAsUserName cannot be an empty string")
+    if _CONTROL_RE(name):
+        report.invalid(at, name, "runAsUserName cannot contain control characters")
+    if name.count("\\") > 1:
+        report.invalid(at, name, "runAsUserName cannot contain more than one backslash")
+        return
+    domain, slash, user = name.rpartition("\\")
+    if slash:
+        if len(domain) >= 256:
+            report.invalid(at, name, "runAsUserName's Domain length must be under 256 characters")
+        if not _NETBIOS_RE(domain) and not _DOMAIN_RE(domain):
+            report.invalid(at, name, "runAsUserName's Domain doesn't match the NetBIOS nor the DNS format")
+    if not user:
+        report.invalid(at, name, "runAsUserName's User cannot be empty")
+    elif len(user) > 104:
+        report.invalid(at, name, "runAsUserName's User length must not be longer than 104 characters")
+    if not _USER_RE(user):
+        characters = '" / \\ [ ] : ; | = , + * ? < > @'
+        report.invalid(at, name, f"runAsUserName's User cannot contain the following characters: {characters}")
+    if user and not user.strip(". "):
+        report.invalid(at, name, "runAsUserName's User cannot contain only periods or spaces")
+
+
+def host_process(spec: Object, at: Path, report: Report) -> None:
+    """Windows host-process containers: all of a pod or none, and only on the host's network."""
+    pod = ((spec.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
+    total = count = 0
+    for listed in ("initContainers", "containers", "ephemeralContainers"):
+        for i, container in enumerate(spec.get(listed) or ()):
+            total += 1
+            context = container.get("securityContext")
+            own = ((context or {}).get("windowsOptions") or {}).get("hostProcess") if context else None
+            if pod is not None and own is not None and pod != own:
+                report.invalid(
+                    (at / listed)[i] / "securityContext" / "windowsOptions" / "hostProcess", own,
+                    f"pod hostProcess value must be identical if both are specified, was {str(pod).lower()}",
+                )
+            if own or own is None and pod:
+                count += 1
+    if not count:
+        return
+    if count != total:
+        why = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
+        report.invalid(at, "", why)
+    if not spec.get("hostNetwork"):
+        why = "hostNetwork must be true if pod contains any hostProcess containers"
+        report.invalid(at / "hostNetwork", False, why)
+    if not report.settings.allow_privileged:
+        report.forbidden(at, "hostProcess containers are disallowed by cluster policy")

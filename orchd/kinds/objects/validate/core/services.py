@@ -1,0 +1,299 @@
+"""Services."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.core.addresses import load_balancer_status, not_special
+from orchd.kinds.objects.validate.core.forms import is_label, is_qualified, is_subdomain, port_or_name
+from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.selectors import labels
+from orchd.kinds.objects.validate.words import ip, label_1035_name, parse_cidr, parse_ip, port
+
+Object = dict[str, Any]
+
+_TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
+_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
+_NODE_AGENT_PORT: Final = 10250
+SOURCE_RANGES: Final = "service.beta.{long}.io/load-balancer-source-ranges"
+_ONLY_BALANCED: Final = "may only be used when `type` is 'LoadBalancer'"
+MAX_AFFINITY_SECONDS: Final = 86400
+
+
+def create(service: Object, report: Report) -> None:
+    body(service, report)
+    spec = service.get("spec") or {}
+    kind, policy = spec.get("type"), spec.get("externalTrafficPolicy")
+    if kind not in ("LoadBalancer", "NodePort") and policy:
+        why = "may only be set when `type` is 'NodePort' or 'LoadBalancer'"
+        report.invalid(SPEC / "externalTrafficPolicy", policy, why)
+    number = spec.get("healthCheckNodePort") or 0
+    if number and not _health_checked(spec):
+        why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        report.invalid(SPEC / "healthCheckNodePort", number, why)
+    if not report.settings.feature("MixedProtocolLBService", False):
+        _one_protocol(spec, report)
+
+
+def _health_checked(spec: Object) -> bool:
+    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+
+
+def _one_protocol(spec: Object, report: Report) -> None:
+    ports = spec.get("ports") or []
+    if spec.get("type") == "LoadBalancer" and len({p.get("protocol") for p in ports}) > 1:
+        shown = dump("[]core.ServicePort", ports)
+        report.invalid(SPEC / "ports", shown, "may not contain more than 1 protocol when type is 'LoadBalancer'")
+
+
+def body(service: Object, report: Report) -> None:
+    """The rules that hold on creation and on every change."""
+    metadata, spec = service.get("metadata") or {}, service.get("spec") or {}
+    meta.create(metadata, report, namespaced=True, name_rule=label_1035_name)
+    kind, ports = spec.get("type") or "", spec.get("ports") or []
+    headless = (spec.get("clusterIPs") or [spec.get("clusterIP")])[0] == "None"
+    if not ports and not headless and kind != "ExternalName":
+        report.required(SPEC / "ports")
+    _by_type(kind, spec, headless, report)
+    names: set[str] = set()
+    for i, entry in enumerate(ports):
+        _port(entry, len(ports) > 1, names, (SPEC / "ports")[i], report)
+    if spec.get("selector"):
+        labels(spec["selector"], SPEC / "selector", report)
+    _affinity(spec, report)
+    if kind != "ExternalName":
+        _cluster_ips(spec, headless, report)
+    for i, address in enumerate(spec.get("externalIPs") or ()):
+        wrong = ip(address)
+        if wrong:
+            report.invalids((SPEC / "externalIPs")[i], address, wrong)
+        else:
+            not_special(address, (SPEC / "externalIPs")[i], report)
+    if not kind:
+        report.required(SPEC / "type")
+    elif kind not in _TYPES:
+        report.unsupported(SPEC / "type", kind, _TYPES)
+    _unique_ports(kind, ports, report)
+    _balancer(kind, metadata, spec, report)
+    _traffic(kind, spec, report)
+
+
+def _by_type(kind: str, spec: Object, headless: bool, report: Report) -> None:
+    if kind == "LoadBalancer":
+        for i, entry in enumerate(spec.get("ports") or ()):
+            if entry.get("port") == _NODE_AGENT_PORT:
+                why = f"may not expose port {_NODE_AGENT_PORT} externally since it is used by {report.dialect('{short}let')}"
+                report.invalid((SPEC / "ports")[i], entry["port"], why)
+    if kind in ("LoadBalancer", "NodePort") and headless:
+        report.invalid((SPEC / "clusterIPs")[0], "None", f"may not be set to 'None' for {kind} services")
+    if kind == "ExternalName":
+        if spec.get("clusterIPs"):
+            report.forbidden(SPEC / "clusterIPs", "may not be set for ExternalName services")
+        if spec.get("ipFamilies"):
+            report.forbidden(SPEC / "ipFamilies", "may not be set for ExternalName services")
+        if spec.get("ipFamilyPolicy") is not None:
+            report.forbidden(SPEC / "ipFamilyPolicy", "may not be set for ExternalName services")
+        name = (spec.get("externalName") or "").removesuffix(".")
+        if name:
+            is_subdomain(name, SPEC / "externalName", report)
+        else:
+            report.required(SPEC / "externalName")
+
+
+def _port(entry: Object, several: bool, names: set[str], at: Path, report: Report) -> None:
+    name, protocol = entry.get("name") or "", entry.get("protocol") or ""
+    if not name:
+        if several:
+            report.required(at / "name")
+    else:
+        is_label(name, at / "name", report)
+        if name in names:
+            report.duplicate(at / "name", name)
+        names.add(name)
+    report.invalids(at / "port", entry.get("port") or 0, port(entry.get("port") or 0))
+    if not protocol:
+        report.required(at / "protocol")
+    elif protocol not in _PROTOCOLS:
+        report.unsupported(at / "protocol", protocol, _PROTOCOLS)
+    target = entry.get("targetPort")
+    port_or_name(0 if target is None else target, at / "targetPort", report)
+    if entry.get("appProtocol") is not None:
+        is_qualified(entry["appProtocol"], at / "appProtocol", report)
+
+
+def _affinity(spec: Object, report: Report) -> None:
+    affinity, config = spec.get("sessionAffinity") or "", spec.get("sessionAffinityConfig")
+    if not affinity:
+        report.required(SPEC / "sessionAffinity")
+    elif affinity not in ("ClientIP", "None"):
+        report.unsupported(SPEC / "sessionAffinity", affinity, ("ClientIP", "None"))
+    at = SPEC / "sessionAffinityConfig"
+    if affinity == "ClientIP":
+        words = "when session affinity type is ClientIP"
+        client = (config or {}).get("clientIP")
+        seconds = (client or {}).get("timeoutSeconds")
+        if config is None:
+            report.required(at, words)
+        elif client is None:
+            report.required(at / "clientIP", words)
+        elif seconds is None:
+            report.required(at / "clientIP" / "timeoutSeconds", words)
+        elif not 0 < seconds <= MAX_AFFINITY_SECONDS:
+            why = f"must be greater than 0 and less than {MAX_AFFINITY_SECONDS}"
+            report.invalid(at / "clientIP" / "timeoutSeconds", seconds, why)
+    elif affinity == "None" and config is not None:
+        report.forbidden(at, "must not be set when session affinity is None")
+
+
+def _cluster_ips(spec: Object, headless: bool, report: Report) -> None:
+    at = SPEC / "clusterIPs"
+    first, addresses = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
+    if first:
+        if not addresses:
+            report.required(at)
+        elif addresses[0] != first:
+            report.invalid(at, addresses, "first value must match `clusterIP`")
+    elif addresses:
+        report.invalid(at, addresses, "must be empty when `clusterIP` is not specified")
+    families = spec.get("ipFamilies") or []
+    for i, family in enumerate(families):
+        if family not in ("IPv4", "IPv6"):
+            report.unsupported((SPEC / "ipFamilies")[i], family, ("IPv4", "IPv6"))
+        if family in families[:i]:
+            report.duplicate((SPEC / "ipFamilies")[i], family)
+    policy = spec.get("ipFamilyPolicy")
+    if policy is not None and policy not in ("PreferDualStack", "RequireDualStack", "SingleStack"):
+        report.unsupported(SPEC / "ipFamilyPolicy", policy, ("PreferDualStack", "RequireDualStack", "SingleStack"))
+    bad = False
+    for i, address in enumerate(addresses):
+        if i == 0 and address == "None":
+            if len(addresses) > 1:
+                bad = True
+                report.invalid(at, addresses, "'None' must be the first and only value")
+            continue
+        wrong = ip(address)
+        bad = bad or bool(wrong)
+        report.invalids(at[i], address, wrong)
+    if len(addresses) > 2:
+        report.invalid(at, addresses, "may only hold up to 2 values")
+    if bad or headless:
+        return
+    versions = [a.version for a in map(parse_ip, addresses) if a is not None]
+    if len(addresses) > 1 and len(set(versions)) != 2:
+        report.invalid(at, addresses, "may specify no more than one IP for each IP family")
+    for i, (version, family) in enumerate(zip(versions, families, strict=False)):
+        if family != f"IPv{version}":
+            report.invalid(at[i], addresses[i], f"expected an {family} value as indicated by `ipFamilies[{i}]`")
+
+
+def _unique_ports(kind: str, ports: list[Object], report: Report) -> None:
+    at = SPEC / "ports"
+    if kind == "ClusterIP":
+        for i, entry in enumerate(ports):
+            if entry.get("nodePort"):
+                report.forbidden(at[i] / "nodePort", "may not be used when `type` is 'ClusterIP'")
+    taken: set[tuple[Any, Any]] = set()
+    for i, entry in enumerate(ports):
+        number = entry.get("nodePort")
+        if number:
+            if (entry.get("protocol"), number) in taken:
+                report.duplicate(at[i] / "nodePort", number)
+            taken.add((entry.get("protocol"), number))
+    taken.clear()
+    for i, entry in enumerate(ports):
+        key = (entry.get("protocol"), entry.get("port"))
+        if key in taken:
+            report.duplicate(at[i], dump("core.ServicePort", {"protocol": key[0], "port": key[1]}))
+        taken.add(key)
+
+
+def _balancer(kind: str, metadata: Object, spec: Object, report: Report) -> None:
+    balanced = kind == "LoadBalancer"
+    key = report.dialect(SOURCE_RANGES)
+    annotation = (metadata.get("annotations") or {}).get(key)
+    ranges = spec.get("loadBalancerSourceRanges") or []
+    if ranges or annotation is not None:
+        if ranges:
+            at, shown = SPEC / "LoadBalancerSourceRanges", "[" + " ".join(ranges) + "]"
+            listed = ranges
+        else:
+            at, shown = (METADATA / "annotations")[key], annotation
+            listed = annotation.strip().split(",") if annotation.strip() else []
+        if not balanced:
+            report.forbidden(at, _ONLY_BALANCED)
+        if any(parse_cidr(r.strip()) is None for r in listed):
+            why = "must be a list of IP ranges. For example, 10.240.0.0/24,10.250.0.0/24 "
+            report.invalid(at, shown, why)
+    allocate = spec.get("allocateLoadBalancerNodePorts")
+    if allocate is not None and not balanced:
+        report.forbidden(SPEC / "allocateLoadBalancerNodePorts", _ONLY_BALANCED)
+    if allocate is None and balanced:
+        report.required(SPEC / "allocateLoadBalancerNodePorts")
+    name = spec.get("loadBalancerClass")
+    if name is not None:
+        if balanced:
+            is_qualified(name, SPEC / "loadBalancerClass", report)
+        else:
+            report.forbidden(SPEC / "loadBalancerClass", _ONLY_BALANCED)
+
+
+def _traffic(kind: str, spec: Object, report: Report) -> None:
+    policy = spec.get("externalTrafficPolicy") or ""
+    if policy and policy not in ("Cluster", "Local"):
+        report.unsupported(SPEC / "externalTrafficPolicy", policy, ("Cluster", "Local"))
+    number = spec.get("healthCheckNodePort") or 0
+    if number < 0:
+        report.invalid(SPEC / "healthCheckNodePort", number, "must be greater than or equal to 0")
+    internal = spec.get("internalTrafficPolicy")
+    if internal is None:
+        if kind in ("ClusterIP", "NodePort", "LoadBalancer"):
+            report.required(SPEC / "internalTrafficPolicy")
+    elif internal not in ("Cluster", "Local"):
+        report.unsupported(SPEC / "internalTrafficPolicy", internal, ("Cluster", "Local"))
+
+
+def update(service: Object, old: Object, report: Report) -> None:
+    meta.update(service.get("metadata") or {}, old.get("metadata") or {}, report)
+    new, before = service.get("spec") or {}, old.get("spec") or {}
+    if "ExternalName" not in (new.get("type"), before.get("type")):
+        _kept_addresses(new, before, report)
+    if new.get("type") == before.get("type") == "LoadBalancer":
+        name = new.get("loadBalancerClass")
+        if name != before.get("loadBalancerClass"):
+            report.invalid(SPEC / "loadBalancerClass", name, "may not change once set")
+    body(service, report)
+    if _health_checked(new) and _health_checked(before):
+        was = before.get("healthCheckNodePort") or 0
+        if (new.get("healthCheckNodePort") or 0) not in (0, was) and was:
+            report.forbidden(SPEC / "healthCheckNodePort", "field is immutable")
+    kind, policy = new.get("type"), new.get("externalTrafficPolicy")
+    if kind not in ("LoadBalancer", "NodePort") and policy:
+        why = "may only be set when `type` is 'NodePort' or 'LoadBalancer'"
+        report.invalid(SPEC / "externalTrafficPolicy", policy, why)
+
+
+def _kept_addresses(new: Object, old: Object, report: Report) -> None:
+    at = SPEC / "clusterIPs"
+    now, was = new.get("clusterIPs") or [], old.get("clusterIPs") or []
+    if len(now) == len(was):
+        for i, address in enumerate(was):
+            if address != now[i]:
+                report.invalid(at[i], now, "may not change once set")
+        return
+    if len(was) > len(now):
+        if not now:
+            report.invalid(at[0], now, "primary clusterIP can not be unset")
+        if len(now) == 1 and new.get("ipFamilyPolicy") != "SingleStack":
+            why = "must be set to 'SingleStack' when releasing the secondary clusterIP"
+            report.invalid(SPEC / "ipFamilyPolicy", new.get("ipFamilyPolicy"), why)
+    if now and was and now[0] != was[0]:
+        report.invalid(at[0], now, "may not change once set")
+
+
+def update_status(service: Object, old: Object, report: Report) -> None:
+    meta.update(service.get("metadata") or {}, old.get("metadata") or {}, report)
+    status = (service.get("status") or {}).get("loadBalancer") or {}
+    load_balancer_status(status, STATUS / "loadBalancer", report)

@@ -1,0 +1,284 @@
+"""Volume sources that pods and persistent volumes have in common.
+
+A table of rules by the name of the member; where the two differ (references to secrets with or without a namespace)
+the rule is in `volumes` or `persistentvolumes`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from orchd.kinds.objects.validate.core.forms import (
+    csi_driver_name,
+    descending_path,
+    is_label,
+    mode,
+    named,
+    no_backsteps,
+    plain_path,
+)
+from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.words import between
+
+Object = dict[str, Any]
+Rule = Callable[[Object, Path, Report], None]
+
+HOST_PATH_TYPES: Final = (
+    "", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket",
+)
+_ISCSI: Final = {
+    "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9\-.]+)(:[^,;*&$|\s]+)$"),
+    "eui": re.compile(r"^eui.[A-Za-z0-9]{16}$"),
+    "naa": re.compile(r"^naa.[A-Za-z0-9]{32}$"),
+}
+
+
+def empty_dir(source: Object, at: Path, report: Report) -> None:
+    limit = source.get("sizeLimit")
+    if limit is not None and str(limit).startswith("-"):
+        report.forbidden(at / "sizeLimit", "SizeLimit field must be a valid resource quantity")
+
+
+def host_path(source: Object, at: Path, report: Report) -> None:
+    path = named(source, "path", at, report)
+    if not path:
+        return
+    no_backsteps(path, at / "path", report)
+    kind = source.get("type")
+    if kind is not None and kind not in HOST_PATH_TYPES:
+        report.unsupported(at / "type", kind, HOST_PATH_TYPES)
+
+
+def git_repo(source: Object, at: Path, report: Report) -> None:
+    named(source, "repository", at, report)
+    descending_path(source.get("directory") or "", at / "directory", report)
+
+
+def gce_persistent_disk(source: Object, at: Path, report: Report) -> None:
+    named(source, "pdName", at, report)
+    _partition(source, at, report)
+
+
+def aws_elastic_block_store(source: Object, at: Path, report: Report) -> None:
+    named(source, "volumeID", at, report)
+    _partition(source, at, report)
+
+
+def _partition(source: Object, at: Path, report: Report) -> None:
+    partition = source.get("partition") or 0
+    if partition:
+        report.invalids(at / "partition", partition, between(partition, 1, 255))
+
+
+def nfs(source: Object, at: Path, report: Report) -> None:
+    named(source, "server", at, report)
+    path = named(source, "path", at, report)
+    if not path.startswith("/"):
+        report.invalid(at / "path", path, "must be an absolute path")
+
+
+def iscsi(source: Object, at: Path, report: Report) -> None:
+    named(source, "targetPortal", at, report)
+    iqn = named(source, "iqn", at, report)
+    if iqn:
+        _iscsi_name(iqn, at / "iqn", report)
+    lun = source.get("lun") or 0
+    report.invalids(at / "lun", lun, between(lun, 0, 255))
+    secret = source.get("secretRef")
+    if (source.get("chapAuthDiscovery") or source.get("chapAuthSession")) and secret is None:
+        report.required(at / "secretRef")
+    if secret is not None and not secret.get("name"):
+        report.required(at / "secretRef" / "name")
+    if source.get("initiatorName") is not None:
+        _iscsi_name(source["initiatorName"], at / "initiatorname", report)
+
+
+def _iscsi_name(name: str, at: Path, report: Report) -> None:
+    pattern = _ISCSI.get(name[:3])
+    if pattern is None:
+        report.invalid(at, name, "must be valid format starting with iqn, eui, or naa")
+    elif not pattern.search(name):
+        report.invalid(at, name, "must be valid format")
+
+
+def glusterfs(source: Object, at: Path, report: Report) -> None:
+    named(source, "endpoints", at, report)
+    named(source, "path", at, report)
+
+
+def flocker(source: Object, at: Path, report: Report) -> None:
+    name, uuid = source.get("datasetName") or "", source.get("datasetUUID") or ""
+    if not name and not uuid:
+        report.required(at, "one of datasetName and datasetUUID is required")
+    if name and uuid:
+        report.invalid(at, "resource", "datasetName and datasetUUID can not be specified simultaneously")
+    if "/" in name:
+        report.invalid(at / "datasetName", name, "must not contain '/'")
+
+
+def rbd(source: Object, at: Path, report: Report) -> None:
+    if not source.get("monitors"):
+        report.required(at / "monitors")
+    named(source, "image", at, report)
+
+
+def cinder(source: Object, at: Path, report: Report) -> None:
+    named(source, "volumeID", at, report)
+    secret = source.get("secretRef")
+    if secret is not None:
+        named(secret, "name", at / "secretRef", report)
+
+
+def cephfs(source: Object, at: Path, report: Report) -> None:
+    if not source.get("monitors"):
+        report.required(at / "monitors")
+
+
+def quobyte(source: Object, at: Path, report: Report) -> None:
+    words = "must be a host:port pair or multiple pairs separated by commas"
+    registry = source.get("registry") or ""
+    if not registry:
+        report.required(at / "registry", words)
+    else:
+        for pair in registry.split(","):
+            host, colon, number = pair.rpartition(":")
+            if not colon or not host or not number:
+                report.invalid(at / "registry", registry, words)
+    if len(source.get("tenant") or "") >= 65:
+        report.required(at / "tenant", "must be a UUID and may not exceed a length of 64 characters")
+    named(source, "volume", at, report)
+
+
+def fibre_channel(source: Object, at: Path, report: Report) -> None:
+    names, ids = source.get("targetWWNs"), source.get("wwids")
+    if not names and not ids:
+        report.required(at / "targetWWNs", "must specify either targetWWNs or wwids, but not both")
+    if names and ids:
+        report.invalid(at / "targetWWNs", names, "targetWWNs and wwids can not be specified simultaneously")
+    if names:
+        lun = source.get("lun")
+        if lun is None:
+            report.required(at / "lun", "lun is required if targetWWNs is specified")
+        else:
+            report.invalids(at / "lun", lun, between(lun, 0, 255))
+
+
+def flex_volume(source: Object, at: Path, report: Report) -> None:
+    named(source, "driver", at, report)
+    dialect = report.dialect
+    reserved = (dialect(".{long}.io"), dialect(".{abbr}.io"))
+    for key in source.get("options") or ():
+        if ("." + key.split("/")[0].lower()).endswith(reserved):
+            report.invalid((at / "options")[key], key, dialect("{long}.io and {abbr}.io namespaces are reserved"))
+
+
+def azure_file(source: Object, at: Path, report: Report) -> None:
+    named(source, "secretName", at, report)
+    named(source, "shareName", at, report)
+
+
+def vsphere(source: Object, at: Path, report: Report) -> None:
+    named(source, "volumePath", at, report)
+
+
+def photon(source: Object, at: Path, report: Report) -> None:
+    named(source, "pdID", at, report)
+
+
+def portworx(source: Object, at: Path, report: Report) -> None:
+    named(source, "volumeID", at, report)
+
+
+def azure_disk(source: Object, at: Path, report: Report) -> None:
+    named(source, "diskName", at, report)
+    uri = named(source, "diskURI", at, report)
+    caching, kind = source.get("cachingMode"), source.get("kind")
+    if caching is not None and caching not in ("None", "ReadOnly", "ReadWrite"):
+        report.unsupported(at / "cachingMode", caching, ("None", "ReadOnly", "ReadWrite"))
+    if kind is not None and kind not in ("Dedicated", "Managed", "Shared"):
+        report.unsupported(at / "kind", kind, ("Dedicated", "Managed", "Shared"))
+    if kind == "Managed" and not uri.startswith("/subscriptions/"):
+        form = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
+        report.unsupported(at / "diskURI", uri, (form,))
+    if kind is not None and kind != "Managed" and not uri.startswith("https://"):
+        form = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
+        report.unsupported(at / "diskURI", uri, (form,))
+
+
+def storageos(source: Object, at: Path, report: Report) -> None:
+    name = named(source, "volumeName", at, report)
+    if name:
+        is_label(name, at / "volumeName", report)
+    if source.get("volumeNamespace"):
+        is_label(source["volumeNamespace"], at / "volumeNamespace", report)
+    secret = source.get("secretRef")
+    if secret is not None:
+        named(secret, "name", at / "secretRef", report)
+
+
+def scale_io(source: Object, at: Path, report: Report) -> None:
+    for member in ("gateway", "system", "volumeName"):
+        named(source, member, at, report)
+
+
+def secret(source: Object, at: Path, report: Report) -> None:
+    named(source, "secretName", at, report)
+    keyed(source, at, report)
+
+
+def config_map(source: Object, at: Path, report: Report) -> None:
+    named(source, "name", at, report)
+    keyed(source, at, report)
+
+
+def keyed(source: Object, at: Path, report: Report) -> None:
+    """Mode and chosen keys of a volume made from a keyed object."""
+    mode(source.get("defaultMode"), at / "defaultMode", report)
+    for i, item in enumerate(source.get("items") or ()):
+        key_to_path(item, (at / "items")[i], report)
+
+
+def key_to_path(item: Object, at: Path, report: Report) -> None:
+    named(item, "key", at, report)
+    path = named(item, "path", at, report)
+    plain_path(path, at / "path", report)
+    mode(item.get("mode"), at / "mode", report)
+
+
+def claim(source: Object, at: Path, report: Report) -> None:
+    named(source, "claimName", at, report)
+
+
+def csi(source: Object, at: Path, report: Report) -> None:
+    csi_driver_name(source.get("driver") or "", at / "driver", report)
+    reference = source.get("nodePublishSecretRef")
+    if reference is not None:
+        named(reference, "name", at / "nodePublishSecretRef", report)
+
+
+#: Member -> (the member as causes name it, rule), in the order in which sources are looked at.
+SHARED: Final[dict[str, tuple[str, Rule]]] = {
+    "hostPath": ("hostPath", host_path),
+    "gcePersistentDisk": ("persistentDisk", gce_persistent_disk),
+    "awsElasticBlockStore": ("awsElasticBlockStore", aws_elastic_block_store),
+    "nfs": ("nfs", nfs),
+    "iscsi": ("iscsi", iscsi),
+    "glusterfs": ("glusterfs", glusterfs),
+    "flocker": ("flocker", flocker),
+    "rbd": ("rbd", rbd),
+    "cinder": ("cinder", cinder),
+    "cephfs": ("cephfs", cephfs),
+    "quobyte": ("quobyte", quobyte),
+    "fc": ("fc", fibre_channel),
+    "flexVolume": ("flexVolume", flex_volume),
+    "azureFile": ("azureFile", azure_file),
+    "vsphereVolume": ("vsphereVolume", vsphere),
+    "photonPersistentDisk": ("photonPersistentDisk", photon),
+    "portworxVolume": ("portworxVolume", portworx),
+    "azureDisk": ("azureDisk", azure_disk),
+    "storageos": ("storageos", storageos),
+    "scaleIO": ("scaleIO", scale_io),
+}

@@ -1,0 +1,272 @@
+"""Flow schemas and priority levels."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.core.forms import is_subdomain
+from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.words import label, subdomain, subdomain_name
+
+Object = dict[str, Any]
+
+_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
+_MAX_PRECEDENCE: Final = 10000
+_MAX_QUEUES: Final = 10 * 1000 * 1000
+_MAX_ENTROPY: Final = 60
+_SUBJECTS: Final = {"User": "user", "Group": "group", "ServiceAccount": "serviceAccount"}
+_RULE: Final = {"apiGroups": ["*"], "clusterScope": True, "namespaces": ["*"], "resources": ["*"], "verbs": ["*"]}
+_PATHS: Final = {"nonResourceURLs": ["*"], "verbs": ["*"]}
+
+
+def _fixed_schema(level: str, precedence: int, groups: tuple[str, ...], method: str = "") -> Object:
+    spec: Object = {
+        "priorityLevelConfiguration": {"name": level},
+        "matchingPrecedence": precedence,
+        "rules": [{
+            "subjects": [{"kind": "Group", "group": {"name": g}} for g in groups],
+            "resourceRules": [_RULE],
+            "nonResourceRules": [_PATHS],
+        }],
+    }
+    if method:
+        spec["distinguisherMethod"] = {"type": method}
+    return spec
+
+
+#: Objects that must be what they are, because the server depends on them.
+FIXED_SCHEMAS: Final[dict[str, Object]] = {
+    "exempt": _fixed_schema("exempt", 1, ("system:masters",)),
+    "catch-all": _fixed_schema("catch-all", 10000, ("system:unauthenticated", "system:authenticated"), "ByUser"),
+}
+FIXED_LEVELS: Final[dict[str, Object]] = {
+    "exempt": {"type": "Exempt"},
+    "catch-all": {"type": "Limited", "limited": {"assuredConcurrencyShares": 5, "limitResponse": {"type": "Reject"}}},
+}
+
+
+def create_schema(value: Object, report: Report) -> None:
+    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
+    _schema(value, report)
+
+
+def update_schema(value: Object, old: Object, report: Report) -> None:
+    _schema_update(value, report)
+
+
+def _schema_update(value: Object, report: Report) -> None:
+    create_schema(value, report)
+
+
+def _schema(value: Object, report: Report) -> None:
+    name, spec = (value.get("metadata") or {}).get("name") or "", value.get("spec") or {}
+    precedence = spec.get("matchingPrecedence") or 0
+    fixed = FIXED_SCHEMAS.get(name)
+    if fixed is not None and not _equal(spec, fixed):
+        shown = dump("flowcontrol.FlowSchemaSpec", spec)
+        report.invalid(SPEC, shown, f"spec of '{name}' must equal the fixed value")
+        if precedence == 1 or name == "exempt":
+            pass
+    if precedence <= 0:
+        report.invalid(SPEC / "matchingPrecedence", precedence, "must be a positive value")
+    if precedence > _MAX_PRECEDENCE:
+        report.invalid(SPEC / "matchingPrecedence", precedence, f"must not be greater than {_MAX_PRECEDENCE}")
+    if precedence == 1 and name != "exempt":
+        why = "only the schema named 'exempt' may have matchingPrecedence 1"
+        report.invalid(SPEC / "matchingPrecedence", precedence, why)
+    method = spec.get("distinguisherMethod")
+    if method is not None and method.get("type") not in ("ByUser", "ByNamespace"):
+        shown = dump("flowcontrol.FlowDistinguisherMethod", method)
+        report.unsupported(SPEC / "distinguisherMethod" / "type", shown, ("ByNamespace", "ByUser"))
+    level, at = (spec.get("priorityLevelConfiguration") or {}).get("name") or "", SPEC / "priorityLevelConfiguration" / "name"
+    if level:
+        is_subdomain(level, at, report)
+    else:
+        report.required(at, "must reference a priority level")
+    for i, rule in enumerate(spec.get("rules") or ()):
+        _rule(rule, (SPEC / "rules")[i], report)
+
+
+def _equal(spec: Object, fixed: Object) -> bool:
+    return {k: v for k, v in spec.items() if v not in (None, {}, [])} == fixed
+
+
+def _rule(rule: Object, at: Path, report: Report) -> None:
+    subjects = rule.get("subjects") or []
+    if not subjects:
+        report.required(at / "subjects", "subjects must contain at least one value")
+    for i, subject in enumerate(subjects):
+        _subject(subject, (at / "subjects")[i], report)
+    resources, paths = rule.get("resourceRules") or [], rule.get("nonResourceRules") or []
+    if not resources and not paths:
+        report.required(at, "at least one of resourceRules and nonResourceRules has to be non-empty")
+    for i, entry in enumerate(resources):
+        _resource_rule(entry, (at / "resourceRules")[i], report)
+    for i, entry in enumerate(paths):
+        _path_rule(entry, (at / "nonResourceRules")[i], report)
+
+
+def _subject(subject: Object, at: Path, report: Report) -> None:
+    kind = subject.get("kind") or ""
+    wanted = _SUBJECTS.get(kind)
+    if wanted is None:
+        report.unsupported(at / "kind", kind, tuple(sorted(_SUBJECTS)))
+        return
+    value = subject.get(wanted)
+    if value is None:
+        report.required(at / wanted, f"{wanted} is required when subject kind is '{kind}'")
+    elif wanted == "serviceAccount":
+        _account(value, at / wanted, report)
+    elif not value.get("name"):
+        report.required(at / wanted / "name")
+    for other_kind, member in _SUBJECTS.items():
+        if member != wanted and subject.get(member) is not None:
+            report.forbidden(at / member, f"{member} is forbidden when subject kind is not '{other_kind}'")
+
+
+def _account(account: Object, at: Path, report: Report) -> None:
+    name, namespace = account.get("name") or "", account.get("namespace") or ""
+    if not name:
+        report.required(at / "name")
+    elif name != "*":
+        is_subdomain(name, at / "name", report)
+    if not namespace:
+        report.required(at / "namespace", "must specify namespace for service account")
+    else:
+        report.invalids(at / "namespace", namespace, label(namespace))
+
+
+def _verbs(verbs: list[str], at: Path, report: Report) -> None:
+    if not verbs:
+        report.required(at, "verbs must contain at least one value")
+    elif "*" in verbs:
+        if len(verbs) > 1:
+            report.invalid(at, verbs, "if '*' is present, must not specify other verbs")
+    elif not set(verbs) <= set(_VERBS):
+        report.unsupported(at, verbs, _VERBS)
+
+
+def _resource_rule(rule: Object, at: Path, report: Report) -> None:
+    _verbs(rule.get("verbs") or [], at / "verbs", report)
+    for member, one, many in (("apiGroups", "api group", "api groups"), ("resources", "resource", "resources")):
+        listed = rule.get(member) or []
+        if not listed:
+            report.required(at / member, f"resource rules must supply at least one {one}")
+        elif len(listed) > 1 and "*" in listed:
+            report.invalid(at / member, listed, f"if '*' is present, must not specify other {many}")
+    namespaces = rule.get("namespaces") or []
+    if not namespaces and not rule.get("clusterScope"):
+        why = "resource rules that are not cluster scoped must supply at least one namespace"
+        report.required(at / "namespaces", why)
+    elif "*" in namespaces:
+        if len(namespaces) > 1:
+            report.invalid(at / "namespaces", namespaces, "if '*' is present, must not specify other namespaces")
+    else:
+        for i, namespace in enumerate(namespaces):
+            for why in label(namespace):
+                words = f"each member of this list must be '*' or a DNS-1123 label; {why}"
+                report.invalid((at / "namespaces")[i], namespace, words)
+
+
+def _path_rule(rule: Object, at: Path, report: Report) -> None:
+    _verbs(rule.get("verbs") or [], at / "verbs", report)
+    urls = rule.get("nonResourceURLs") or []
+    at = at / "nonResourceURLs"
+    if not urls:
+        report.required(at, "nonResourceURLs must contain at least one value")
+    elif "*" in urls:
+        if len(urls) > 1:
+            report.invalid(at, urls, "if '*' is present, must not specify other non-resource URLs")
+    else:
+        for i, url in enumerate(urls):
+            if not url:
+                report.required(at[i], "must not be empty")
+            elif url != "/" and not url.startswith("/"):
+                report.invalid(at[i], url, "must start with slash")
+            elif " " in url:
+                report.invalid(at[i], url, "must not contain white-space")
+            elif "//" in url:
+                report.invalid(at[i], url, "must not contain double slash")
+            elif "*" in url and not url.endswith("/*") or url.count("*") > 1:
+                report.invalid(at[i], url, "wildcard can only do suffix matching")
+
+
+def create_level(value: Object, report: Report) -> None:
+    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
+    name, spec = (value.get("metadata") or {}).get("name") or "", value.get("spec") or {}
+    kind, limited = spec.get("type") or "", spec.get("limited")
+    fixed = FIXED_LEVELS.get(name)
+    if fixed is not None and not _equal(spec, fixed):
+        shown = dump("flowcontrol.PriorityLevelConfigurationSpec", spec)
+        report.invalid(SPEC, shown, f"spec of '{name}' must equal the fixed value")
+    if (name == "exempt") != (kind == "Exempt") and kind in ("Exempt", "Limited"):
+        report.invalid(SPEC / "type", kind, "type must be 'Exempt' if and only if name is 'exempt'")
+    if kind == "Exempt":
+        if limited is not None:
+            report.forbidden(SPEC / "limited", "must be nil if the type is not Limited")
+    elif kind == "Limited":
+        if limited is None:
+            report.required(SPEC / "limited", "must not be empty when type is Limited")
+        else:
+            _limited(limited, SPEC / "limited", report)
+    else:
+        report.unsupported(SPEC / "type", kind, ("Exempt", "Limited"))
+
+
+def update_level(value: Object, old: Object, report: Report) -> None:
+    create_level(value, report)
+
+
+def update_status(value: Object, old: Object, report: Report) -> None:
+    seen: set[str] = set()
+    for i, condition in enumerate((value.get("status") or {}).get("conditions") or ()):
+        kind, at = condition.get("type") or "", (STATUS / "conditions")[i]
+        if kind in seen:
+            report.duplicate(at / "type", kind)
+        seen.add(kind)
+        if not kind:
+            report.required(at / "type", "must not be empty")
+
+
+def _limited(limited: Object, at: Path, report: Report) -> None:
+    shares = limited.get("assuredConcurrencyShares") or 0
+    if shares <= 0:
+        report.invalid(at / "assuredConcurrencyShares", shares, "must be positive")
+    response, at = limited.get("limitResponse") or {}, at / "limitResponse"
+    kind, queuing = response.get("type") or "", response.get("queuing")
+    if kind == "Reject":
+        if queuing is not None:
+            report.forbidden(at / "queuing", "must be nil if limited.limitResponse.type is not Limited")
+    elif kind == "Queue":
+        if queuing is None:
+            report.required(at / "queuing", "must not be empty if limited.limitResponse.type is Limited")
+        else:
+            _queuing(queuing, at / "queuing", report)
+    else:
+        report.unsupported(at / "type", kind, ("Queue", "Reject"))
+
+
+def _queuing(queuing: Object, at: Path, report: Report) -> None:
+    length, queues, hand = (queuing.get(k) or 0 for k in ("queueLengthLimit", "queues", "handSize"))
+    if length <= 0:
+        report.invalid(at / "queueLengthLimit", length, "must be positive")
+    if queues <= 0:
+        report.invalid(at / "queues", queues, "must be positive")
+    if queues > _MAX_QUEUES:
+        report.invalid(at / "queues", queues, f"must not be greater than {_MAX_QUEUES}")
+    if hand <= 0:
+        report.invalid(at / "handSize", hand, "must be positive")
+    elif hand > queues:
+        report.invalid(at / "handSize", hand, f"should not be greater than queues ({queues})")
+    elif _entropy(queues, hand) > _MAX_ENTROPY:
+        why = f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {_MAX_ENTROPY}"
+        report.invalid(at / "handSize", hand, why)
+
+
+def _entropy(deck: int, hand: int) -> int:
+    """Bits that dealing a hand takes (shuffle sharding)."""
+    return math.ceil(sum(math.log2(deck - i) for i in range(hand)))

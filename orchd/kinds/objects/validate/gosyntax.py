@@ -1,0 +1,225 @@
+"""Values as the reference prints them inside messages.
+
+Its messages quote strings as Go source does and print everything that is not a scalar as a Go value of the internal
+type. `dump` does that from the small table below: the fields of the types that messages show, in their order.
+A pointer prints as an address there, which nobody can reproduce; any address does.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from orchd.kinds.objects.validate.numbers import go_quantity
+
+_POINTER: Final = "(0xc000000000)"
+
+#: Type -> fields ``Name:type``; the JSON name is the name with a small first letter unless given as ``Name=json``.
+STRUCTS: Final[dict[str, str]] = {
+    "v1.LabelSelector": "MatchLabels:map[string]string MatchExpressions:[]v1.LabelSelectorRequirement",
+    "v1.LabelSelectorRequirement": "Key:string Operator:string Values:[]string",
+    "v1.OwnerReference": (
+        "APIVersion=apiVersion:string Kind:string Name:string UID=uid:string Controller:*bool BlockOwnerDeletion:*bool"
+    ),
+    "core.Toleration": "Key:string Operator:string Value:string Effect:string TolerationSeconds:*int64",
+    "core.Taint": "Key:string Value:string Effect:string TimeAdded:<nil>",
+    "core.NodeAddress": "Type:string Address:string",
+    "core.VolumeNodeAffinity": "Required:*core.NodeSelector",
+    "core.Lifecycle": "PostStart:*core.LifecycleHandler PreStop:*core.LifecycleHandler",
+    "core.Probe": (
+        "ProbeHandler=:core.ProbeHandler InitialDelaySeconds:int32 TimeoutSeconds:int32 PeriodSeconds:int32 "
+        "SuccessThreshold:int32 FailureThreshold:int32 TerminationGracePeriodSeconds:*int64"
+    ),
+    "core.ProbeHandler": (
+        "Exec:*core.ExecAction HTTPGet=httpGet:*core.HTTPGetAction TCPSocket=tcpSocket:*core.TCPSocketAction "
+        "GRPC=grpc:*core.GRPCAction"
+    ),
+    "core.SecurityContext": (
+        "Capabilities:*core.Capabilities Privileged:*bool SELinuxOptions=seLinuxOptions:*core.SELinuxOptions "
+        "WindowsOptions:*core.WindowsSecurityContextOptions RunAsUser:*int64 RunAsGroup:*int64 RunAsNonRoot:*bool "
+        "ReadOnlyRootFilesystem:*bool AllowPrivilegeEscalation:*bool ProcMount:*core.ProcMountType "
+        "SeccompProfile:*core.SeccompProfile"
+    ),
+    "core.SeccompProfile": "Type:string LocalhostProfile:*string",
+    "core.ServicePort": (
+        "Name:string Protocol:string AppProtocol:*string Port:int32 TargetPort:intstr.IntOrString NodePort:int32"
+    ),
+    "apps.DeploymentStrategy": "Type:string RollingUpdate:*apps.RollingUpdateDeployment",
+    "apps.DaemonSetUpdateStrategy": "Type:string RollingUpdate:*apps.RollingUpdateDaemonSet",
+    "apps.StatefulSetUpdateStrategy": "Type:string RollingUpdate:*apps.RollingUpdateStatefulSetStrategy",
+    "apps.RollingUpdateStatefulSetStrategy": "Partition:int32",
+    "policy.PodDisruptionBudgetSpec": (
+        "MinAvailable:*intstr.IntOrString Selector:*v1.LabelSelector MaxUnavailable:*intstr.IntOrString"
+    ),
+    "rbac.RoleRef": "APIGroup=apiGroup:string Kind:string Name:string",
+    "storage.CSINodeDriver": (
+        "Name:string NodeID=nodeID:string TopologyKeys:[]string Allocatable:*storage.VolumeNodeResources"
+    ),
+    "storage.VolumeAttachmentSpec": "Attacher:string Source:storage.VolumeAttachmentSource NodeName:string",
+    "storage.VolumeAttachmentSource": "PersistentVolumeName:*string InlineVolumeSpec:*core.PersistentVolumeSpec",
+    "flowcontrol.FlowDistinguisherMethod": "Type:string",
+    "flowcontrol.PriorityLevelConfigurationSpec": (
+        "Type:string Limited:*flowcontrol.LimitedPriorityLevelConfiguration"
+    ),
+    "flowcontrol.FlowSchemaSpec": (
+        "PriorityLevelConfiguration:flowcontrol.PriorityLevelConfigurationReference MatchingPrecedence:int32 "
+        "DistinguisherMethod:*flowcontrol.FlowDistinguisherMethod Rules:[]flowcontrol.PolicyRulesWithSubjects"
+    ),
+    "flowcontrol.PriorityLevelConfigurationReference": "Name:string",
+    "flowcontrol.PolicyRulesWithSubjects": (
+        "Subjects:[]flowcontrol.Subject ResourceRules:[]flowcontrol.ResourcePolicyRule "
+        "NonResourceRules:[]flowcontrol.NonResourcePolicyRule"
+    ),
+    "flowcontrol.Subject": (
+        "Kind:string User:*flowcontrol.UserSubject Group:*flowcontrol.GroupSubject "
+        "ServiceAccount:*flowcontrol.ServiceAccountSubject"
+    ),
+    "flowcontrol.ResourcePolicyRule": (
+        "Verbs:[]string APIGroups=apiGroups:[]string Resources:[]string ClusterScope:bool Namespaces:[]string"
+    ),
+    "flowcontrol.NonResourcePolicyRule": "Verbs:[]string NonResourceURLs=nonResourceURLs:[]string",
+    "authorization.NonResourceAttributes": "Path:string Verb:string",
+    "networking.IngressRule": "Host:string IngressRuleValue=:networking.IngressRuleValue",
+    "networking.IngressRuleValue": "HTTP=http:*networking.HTTPIngressRuleValue",
+    "apiextensions.CustomResourceDefinitionVersion": (
+        "Name:string Served:bool Storage:bool Deprecated:bool DeprecationWarning:*string "
+        "Schema:*apiextensions.CustomResourceValidation Subresources:*apiextensions.CustomResourceSubresources "
+        "AdditionalPrinterColumns:[]apiextensions.CustomResourceColumnDefinition"
+    ),
+    "v1.ObjectMeta": (
+        "Name:string GenerateName:string Namespace:string SelfLink:string UID=uid:string ResourceVersion:string "
+        "Generation:int64 CreationTimestamp:time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC) DeletionTimestamp:<nil> "
+        "DeletionGracePeriodSeconds:*int64 Labels:map[string]string Annotations:map[string]string "
+        "OwnerReferences:[]v1.OwnerReference Finalizers:[]string ClusterName:string ManagedFields:[]v1.ManagedFieldsEntry"
+    ),
+}
+
+
+class Go(str):
+    """Text that is shown as it is."""
+
+    __slots__ = ()
+
+
+def quote(text: str) -> str:
+    """A string as Go's %q prints it."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return '"' + "".join(map(_quoted, text)) + '"'
+
+
+def _quoted(char: str) -> str:
+    named = {'"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
+    if char in named:
+        return named[char]
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def show(value: Any) -> str:
+    """A value as messages show it: strings quoted, scalars plain, lists and maps of strings as Go values."""
+    if value is None:
+        return '"null"'
+    if isinstance(value, Go):
+        return value
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, list):
+        if all(isinstance(v, str) for v in value):
+            return "[]string{" + ", ".join(map(quote, value)) + "}"
+        return "[]interface {}{" + ", ".join(map(interface, value)) + "}"
+    if isinstance(value, dict) and value and all(isinstance(v, str) for v in value.values()):
+        return dump("map[string]string", value)
+    return interface(value)
+
+
+def number(value: float) -> str:
+    """A float as Go's %v prints it."""
+    if value == int(value) and abs(value) < 1e21:
+        return str(int(value))
+    text = repr(value)
+    return text
+
+
+def interface(value: Any) -> str:
+    """JSON data as Go prints untyped values."""
+    if value is None:
+        return "interface {}(nil)"
+    if isinstance(value, dict):
+        return "map[string]interface {}{" + ", ".join(f"{quote(k)}:{interface(value[k])}" for k in sorted(value)) + "}"
+    if isinstance(value, list):
+        return "[]interface {}{" + ", ".join(map(interface, value)) + "}"
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, float):
+        return number(value)
+    return json.dumps(value)
+
+
+def dump(type_name: str, value: Any) -> Go:
+    """`value` as a Go value of a type named in `STRUCTS`, or of a slice, map or pointer of one."""
+    return Go(_dump(type_name, value))
+
+
+def _dump(type_name: str, value: Any) -> str:
+    if type_name.startswith("*"):
+        return f"(*{type_name[1:]})" + ("(nil)" if value is None else _POINTER)
+    if type_name.startswith("[]"):
+        if not value:
+            return f"{type_name}(nil)"
+        return type_name + "{" + ", ".join(_dump(type_name[2:], v) for v in value) + "}"
+    if type_name.startswith("map[string]"):
+        if not value:
+            return f"{type_name}(nil)"
+        inner = type_name[len("map[string]"):]
+        return type_name + "{" + ", ".join(f"{quote(k)}:{_dump(inner, value[k])}" for k in sorted(value)) + "}"
+    if type_name in ("int32", "int64"):
+        return str(value or 0)
+    if type_name == "bool":
+        return "true" if value else "false"
+    if type_name == "intstr.IntOrString":
+        kind, number_, text = (1, 0, value) if isinstance(value, str) else (0, value or 0, "")
+        return f"intstr.IntOrString{{Type:{kind}, IntVal:{number_}, StrVal:{quote(text)}}}"
+    if type_name == "resource.Quantity":
+        return go_quantity(str(value))
+    if type_name == "core.ResourceList":
+        return "core.ResourceList" + _dump("map[string]resource.Quantity", value).removeprefix("map[string]resource.Quantity")
+    if type_name.startswith(("<nil>", "time.")):
+        return type_name
+    fields = STRUCTS.get(type_name)
+    if fields is None:
+        return quote(value or "")
+    return type_name + "{" + ", ".join(_member(field, value or {}) for field in _fields(fields)) + "}"
+
+
+def _fields(spelled: str) -> list[str]:
+    """The fields of a table line; a time literal has blanks of its own."""
+    out: list[str] = []
+    for word in spelled.split(" "):
+        if ":" in word:
+            out.append(word)
+        else:
+            out[-1] += " " + word
+    return out
+
+
+def _member(field: str, value: dict[str, Any]) -> str:
+    name, _, type_name = field.partition(":")
+    name, given, json_name = name.partition("=")
+    if given and not json_name:
+        return f"{name}:{_dump(type_name, value)}"
+    return f"{name}:{_dump(type_name, value.get(json_name or name[0].lower() + name[1:]))}"
+
+
+def quantity(text: str) -> Go:
+    return dump("resource.Quantity", text)

@@ -1,0 +1,188 @@
+"""Rules of ObjectMeta, on creation and on change (specification, "Metadata")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from orchd.kinds.catalog import split_group_version
+from orchd.kinds.objects.validate.gosyntax import Go, dump, show
+from orchd.kinds.objects.validate.paths import METADATA, Path
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.selectors import labels
+from orchd.kinds.objects.validate.words import label, qualified_name, subdomain
+
+Object = dict[str, Any]
+#: What is wrong with a name; the flag says that it is only the beginning of one.
+NameRule = Callable[[str, bool], Sequence[str]]
+
+ANNOTATIONS_LIMIT: Final = 256 * 1024
+FIELD_MANAGER_LIMIT: Final = 128
+STANDARD_FINALIZERS: Final = ("{long}", "orphan", "foregroundDeletion")
+
+
+def create(
+    meta: Object, report: Report, *, namespaced: bool, name_rule: NameRule, at: Path = METADATA, core: bool = True,
+) -> None:
+    """Metadata of a new object. `core` adds the rule about finalizers that most kinds have."""
+    generate = meta.get("generateName")
+    if generate:
+        report.invalids(at / "generateName", generate, name_rule(generate, True))
+    name = meta.get("name")
+    if not name:
+        report.required(at / "name", "name or generateName is required")
+    else:
+        wrong = name_rule(name, False)
+        if wrong:
+            report.invalids(at / "name", name, wrong)
+    namespace = meta.get("namespace")
+    if namespaced:
+        if not namespace:
+            report.required(at / "namespace")
+        else:
+            wrong = label(namespace)
+            if wrong:
+                report.invalids(at / "namespace", namespace, wrong)
+    elif namespace:
+        report.forbidden(at / "namespace", "not allowed on this type")
+    if meta.get("clusterName"):
+        report.invalids(at / "clusterName", meta["clusterName"], subdomain(meta["clusterName"]))
+    managers = meta.get("managedFields")
+    if managers:
+        for entry in managers:
+            field_manager(entry.get("manager", ""), at / "fieldManager", report)
+    if (meta.get("generation") or 0) < 0:
+        report.nonnegative(at / "generation", meta["generation"])
+    _common(meta, at, report)
+    finalizers = meta.get("finalizers")
+    if finalizers:
+        _finalizers(finalizers, at / "finalizers", report)
+    if managers:
+        managed_fields(managers, at / "managedFields", report)
+    if core and finalizers:
+        core_finalizers(finalizers, at / "finalizers", report)
+
+
+def _common(meta: Object, at: Path, report: Report) -> None:
+    if meta.get("labels"):
+        labels(meta["labels"], at / "labels", report)
+    if meta.get("annotations"):
+        annotations(meta["annotations"], at / "annotations", report)
+    if meta.get("ownerReferences"):
+        owner_references(meta["ownerReferences"], at / "ownerReferences", report)
+
+
+def update(meta: Object, old: Object, report: Report, *, at: Path = METADATA, core: bool = True) -> None:
+    """Metadata of a change. What the write sequence carries over itself (creation time, deletion time once set,
+    resource version) is not held against the client."""
+    if old.get("deletionTimestamp"):
+        have = old.get("finalizers") or ()
+        added = [f for f in meta.get("finalizers") or () if f not in have]
+        if added:
+            report.forbidden(
+                at / "finalizers",
+                f"no new finalizers can be added if the object is being deleted, found new finalizers {show(sorted(added))}",
+            )
+    if (meta.get("generation") or 0) < (old.get("generation") or 0):
+        report.invalid(at / "generation", meta.get("generation") or 0, "must not be decremented")
+    managers = meta.get("managedFields")
+    if managers:
+        for entry in managers:
+            field_manager(entry.get("manager", ""), at / "fieldManager", report)
+    for name in ("name", "namespace"):
+        report.immutable(at / name, meta.get(name) or "", old.get(name) or "")
+    if meta.get("uid"):
+        report.immutable(at / "uid", meta["uid"], old.get("uid") or "")
+    if not old.get("deletionTimestamp") and meta.get("deletionTimestamp"):
+        report.invalid(at / "deletionTimestamp", _instant(meta["deletionTimestamp"]), "field is immutable")
+    grace, before = meta.get("deletionGracePeriodSeconds"), old.get("deletionGracePeriodSeconds")
+    if grace is not None and grace != before:
+        report.invalid(at / "deletionGracePeriodSeconds", grace, "field is immutable")
+    report.immutable(at / "clusterName", meta.get("clusterName") or "", old.get("clusterName") or "")
+    _common(meta, at, report)
+    if managers:
+        managed_fields(managers, at / "managedFields", report)
+    if core and meta.get("finalizers"):
+        core_finalizers(meta["finalizers"], at / "finalizers", report)
+
+
+def _instant(text: str) -> Go:
+    """``2000-01-01T00:00:00Z`` as Go prints a time."""
+    return Go(text.replace("T", " ").replace("Z", "") + " +0000 UTC")
+
+
+def annotations(value: Object, at: Path, report: Report) -> None:
+    size = 0
+    for key, text in value.items():
+        wrong = qualified_name(key.lower())
+        if wrong:
+            report.invalids(at, key, wrong)
+        size += len(key) + len(text) if key.isascii() and text.isascii() else len(key.encode()) + len(text.encode())
+    if size > ANNOTATIONS_LIMIT:
+        report.too_long(at, ANNOTATIONS_LIMIT)
+
+
+def owner_references(references: list[Object], at: Path, report: Report) -> None:
+    controller = ""
+    for reference in references:
+        _owner_reference(reference, at, report)
+        if reference.get("controller"):
+            if controller:
+                report.invalid(
+                    at, dump("[]v1.OwnerReference", references),
+                    "Only one reference can have Controller set to true. Found \"true\" in references for "
+                    f"{controller} and {reference.get('name', '')}",
+                )
+            else:
+                controller = reference.get("name", "")
+
+
+def _owner_reference(reference: Object, at: Path, report: Report) -> None:
+    api_version = reference.get("apiVersion") or ""
+    group, version = split_group_version(api_version)
+    if not version or api_version.count("/") > 1:
+        report.invalid(at / "apiVersion", api_version, "version must not be empty")
+    for member in ("kind", "name", "uid"):
+        if not reference.get(member):
+            report.invalid(at / member, reference.get(member) or "", f"{member} must not be empty")
+    if (group, version, reference.get("kind")) == ("", "v1", "Event"):
+        report.invalid(at, dump("v1.OwnerReference", reference), "/v1, Kind=Event is disallowed from being an owner")
+
+
+def _finalizers(finalizers: list[str], at: Path, report: Report) -> None:
+    for finalizer in finalizers:
+        report.invalids(at, finalizer, qualified_name(finalizer))
+    if "orphan" in finalizers and "foregroundDeletion" in finalizers:
+        report.invalid(at, finalizers, "finalizer orphan and foregroundDeletion cannot be both set")
+
+
+def core_finalizers(finalizers: list[str], at: Path, report: Report) -> None:
+    """A short finalizer has to be one of the standard ones."""
+    for i, finalizer in enumerate(finalizers):
+        core_finalizer(finalizer, at[i], report)
+
+
+def core_finalizer(finalizer: str, at: Path, report: Report) -> None:
+    if "/" not in finalizer and finalizer not in map(report.dialect, STANDARD_FINALIZERS):
+        report.invalid(at, finalizer, "name is neither a standard finalizer name nor is it fully qualified")
+
+
+def field_manager(manager: str, at: Path, report: Report) -> None:
+    """Who owns fields: short and printable."""
+    if manager.isprintable() and len(manager) <= FIELD_MANAGER_LIMIT:
+        return
+    if len(manager.encode()) > FIELD_MANAGER_LIMIT:
+        report.too_long(at, FIELD_MANAGER_LIMIT)
+    for i, char in enumerate(manager):
+        if not char.isprintable():
+            report.invalid(at, manager, f"invalid character U+{ord(char):04X} (at position {i})")
+
+
+def managed_fields(entries: list[Object], at: Path, report: Report) -> None:
+    for i, entry in enumerate(entries):
+        if entry.get("operation") not in ("Apply", "Update"):
+            report.invalid(at[i] / "operation", entry.get("operation") or "", 'must be `Apply` or `Update`')
+        if entry.get("fieldsType") not in (None, "", "FieldsV1"):
+            report.invalid(at[i] / "fieldsType", entry["fieldsType"], "must be `FieldsV1`")
+        if len(entry.get("subresource") or "") > 256:
+            report.too_long(at[i] / "subresource", 256)

@@ -1,0 +1,285 @@
+"""Network policies, ingresses, ingress classes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.core.addresses import load_balancer_status
+from orchd.kinds.objects.validate.core.forms import is_label, is_subdomain
+from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.selectors import label_selector
+from orchd.kinds.objects.validate.words import (
+    label_1035,
+    parse_cidr,
+    parse_ip,
+    port,
+    port_name,
+    subdomain,
+    subdomain_name,
+    wildcard,
+)
+
+Object = dict[str, Any]
+
+_PROTOCOLS: Final = ("TCP", "UDP", "SCTP")
+_PATH_TYPES: Final = ("Exact", "ImplementationSpecific", "Prefix")
+_BAD_INSIDE: Final = ("//", "/./", "/../", "%2f", "%2F")
+_BAD_AT_END: Final = ("/..", "/.")
+_HTTP_PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+").fullmatch
+CLASS_ANNOTATION: Final = "{long}.io/ingress.class"
+
+
+def create_policy(value: Object, report: Report) -> None:
+    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
+    _policy(value.get("spec") or {}, report)
+
+
+def update_policy(value: Object, old: Object, report: Report) -> None:
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    _policy(value.get("spec") or {}, report)
+
+
+def _policy(spec: Object, report: Report) -> None:
+    label_selector(spec.get("podSelector"), SPEC / "podSelector", report)
+    for direction, peers in (("ingress", "from"), ("egress", "to")):
+        for i, rule in enumerate(spec.get(direction) or ()):
+            at = (SPEC / direction)[i]
+            for j, entry in enumerate(rule.get("ports") or ()):
+                _policy_port(entry, (at / "ports")[j], report)
+            for j, peer in enumerate(rule.get(peers) or ()):
+                _peer(peer, (at / peers)[j], report)
+    kinds = spec.get("policyTypes") or []
+    if len(kinds) > 2:
+        shown = dump("[]networking.PolicyType", kinds)
+        report.invalid(SPEC / "policyTypes", shown, "may not specify more than two policyTypes")
+        return
+    for i, kind in enumerate(kinds):
+        if kind not in ("Ingress", "Egress"):
+            report.unsupported((SPEC / "policyTypes")[i], kind, ("Ingress", "Egress"))
+
+
+def _policy_port(entry: Object, at: Path, report: Report) -> None:
+    protocol, number, end = entry.get("protocol"), entry.get("port"), entry.get("endPort")
+    if protocol is not None and protocol not in _PROTOCOLS:
+        report.unsupported(at / "protocol", protocol, _PROTOCOLS)
+    if number is None:
+        if end is not None:
+            report.invalid(at / "endPort", end, "may not be specified when `port` is not specified")
+    elif isinstance(number, str):
+        if end is not None:
+            report.invalid(at / "endPort", end, "may not be specified when `port` is non-numeric")
+        report.invalids(at / "port", number, port_name(number))
+    else:
+        report.invalids(at / "port", number, port(number))
+        if end is not None:
+            if end < number:
+                report.invalid(at / "endPort", end, "must be greater than or equal to `port`")
+            report.invalids(at / "endPort", end, port(end))
+
+
+def _peer(peer: Object, at: Path, report: Report) -> None:
+    count = 0
+    for member in ("podSelector", "namespaceSelector"):
+        if peer.get(member) is not None:
+            count += 1
+            label_selector(peer[member], at / member, report)
+    block = peer.get("ipBlock")
+    if block is not None:
+        count += 1
+        _block(block, at / "ipBlock", report)
+    if not count:
+        report.required(at, "must specify a peer")
+    elif count > 1 and block is not None:
+        report.forbidden(at, "may not specify both ipBlock and another peer")
+
+
+def _block(block: Object, at: Path, report: Report) -> None:
+    text = block.get("cidr") or ""
+    if not text:
+        report.required(at / "cidr")
+        return
+    parsed = parse_cidr(text)
+    if parsed is None:
+        report.invalid(at / "cidr", text, "not a valid CIDR")
+        return
+    for i, hole in enumerate(block.get("except") or ()):
+        inner = parse_cidr(hole)
+        if inner is None:
+            report.invalid((at / "except")[i], hole, "not a valid CIDR")
+        elif inner[1].network_address not in parsed[1] or inner[1].prefixlen <= parsed[1].prefixlen:
+            report.invalid((at / "except")[i], hole, "must be a strict subset of `cidr`")
+
+
+def create_ingress(value: Object, report: Report) -> None:
+    metadata, spec = value.get("metadata") or {}, value.get("spec") or {}
+    meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
+    key = report.dialect(CLASS_ANNOTATION)
+    given = (metadata.get("annotations") or {}).get(key)
+    if given is not None and spec.get("ingressClassName") is not None:
+        report.invalid(root("annotations") / key, given, "can not be set when the class field is also set")
+    _ingress(spec, report)
+
+
+def update_ingress(value: Object, old: Object, report: Report) -> None:
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    _ingress(value.get("spec") or {}, report)
+
+
+def update_ingress_status(value: Object, old: Object, report: Report) -> None:
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    status = (value.get("status") or {}).get("loadBalancer") or {}
+    load_balancer_status(status, STATUS / "loadBalancer", report)
+
+
+def _ingress(spec: Object, report: Report) -> None:
+    rules, backend = spec.get("rules") or [], spec.get("defaultBackend")
+    if not rules and backend is None:
+        shown = dump("[]networking.IngressRule", None)
+        report.invalid(SPEC, shown, "either `defaultBackend` or `rules` must be specified")
+    if backend is not None:
+        _backend(backend, SPEC / "defaultBackend", report)
+    for i, rule in enumerate(rules):
+        _rule(rule, (SPEC / "rules")[i], report)
+    for i, tls in enumerate(spec.get("tls") or ()):
+        at = (SPEC / "tls")[i]
+        for j, host in enumerate(tls.get("hosts") or ()):
+            report.invalids((at / "hosts")[j], host, wildcard(host) if "*" in host else subdomain(host))
+        if tls.get("secretName"):
+            is_subdomain(tls["secretName"], at / "secretName", report)
+    if spec.get("ingressClassName") is not None:
+        is_subdomain(spec["ingressClassName"], SPEC / "ingressClassName", report)
+
+
+def _rule(rule: Object, at: Path, report: Report) -> None:
+    host = rule.get("host") or ""
+    if host:
+        if parse_ip(host) is not None:
+            report.invalid(at / "host", host, "must be a DNS name, not an IP address")
+        report.invalids(at / "host", host, wildcard(host) if "*" in host else subdomain(host))
+    http = rule.get("http")
+    if http is None:
+        return
+    paths = http.get("paths") or []
+    if not paths:
+        report.required(at / "http" / "paths")
+    for i, path in enumerate(paths):
+        _path(path, (at / "http" / "paths")[i], report)
+
+
+def _path(path: Object, at: Path, report: Report) -> None:
+    kind, text = path.get("pathType"), path.get("path") or ""
+    if kind is None:
+        report.required(at / "pathType", "pathType must be specified")
+    elif kind in ("Exact", "Prefix"):
+        if not text.startswith("/"):
+            report.invalid(at / "path", text, "must be an absolute path")
+        for bad in _BAD_INSIDE:
+            if bad in text:
+                report.invalid(at / "path", text, f"must not contain '{bad}'")
+        for bad in _BAD_AT_END:
+            if text.endswith(bad):
+                report.invalid(at / "path", text, f"cannot end with '{bad}'")
+    elif kind == "ImplementationSpecific":
+        if text and not text.startswith("/"):
+            report.invalid(at / "path", text, "must be an absolute path")
+    else:
+        report.unsupported(at / "pathType", kind, _PATH_TYPES)
+    _backend(path.get("backend") or {}, at / "backend", report)
+
+
+def _backend(backend: Object, at: Path, report: Report) -> None:
+    resource, service = backend.get("resource"), backend.get("service")
+    if resource is not None and service is not None:
+        report.invalid(at, "", "cannot set both resource and service backends")
+    elif resource is not None:
+        _typed_reference(resource, at / "resource", report)
+    elif service is not None:
+        _service(service, at, report)
+    else:
+        report.invalid(at, "", "resource or service backend is required")
+
+
+def _service(service: Object, at: Path, report: Report) -> None:
+    name, chosen = service.get("name") or "", service.get("port") or {}
+    if not name:
+        report.required(at / "service" / "name")
+    else:
+        report.invalids(at / "service" / "name", name, label_1035(name))
+    named, number = chosen.get("name") or "", chosen.get("number") or 0
+    if named and number:
+        report.invalid(at, "", "cannot set both port name & port number")
+    elif named:
+        report.invalids(at / "service" / "port" / "name", named, port_name(named))
+    elif number:
+        report.invalids(at / "service" / "port" / "number", number, port(number))
+    else:
+        report.required(at, "port name or number is required")
+
+
+def _typed_reference(reference: Object, at: Path, report: Report) -> None:
+    if reference.get("apiGroup") is not None:
+        group = reference["apiGroup"]
+        report.invalids(at / "apiGroup", group, subdomain(group))
+    for member in ("kind", "name"):
+        value = reference.get(member) or ""
+        if not value:
+            report.required(at / member, f"{member} is required")
+        else:
+            for bad in ("/", "%"):
+                if bad in value:
+                    report.invalid(at / member, value, f"may not contain '{bad}'")
+
+
+def create_class(value: Object, report: Report) -> None:
+    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
+    _class(value.get("spec") or {}, report)
+
+
+def update_class(value: Object, old: Object, report: Report) -> None:
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    spec = value.get("spec") or {}
+    report.immutable(SPEC / "controller", spec.get("controller") or "", (old.get("spec") or {}).get("controller") or "")
+    _class(spec, report)
+
+
+def _class(spec: Object, report: Report) -> None:
+    controller = spec.get("controller") or ""
+    if len(controller) > 250:
+        report.too_long(SPEC / "controller", 250)
+    _domain_path(controller, SPEC / "controller", report)
+    parameters = spec.get("parameters")
+    if parameters is None:
+        return
+    at = SPEC / "parameters"
+    _typed_reference(parameters, at, report)
+    scope, namespace = parameters.get("scope"), parameters.get("namespace")
+    if scope is None:
+        report.required(at / "scope")
+        return
+    if scope not in ("Cluster", "Namespace"):
+        report.unsupported(at / "scope", scope, ("Cluster", "Namespace"))
+    elif scope == "Namespace":
+        if not namespace:
+            report.required(at / "namespace", "`parameters.scope` is set to 'Namespace'")
+        else:
+            is_label(namespace, at / "namespace", report)
+    elif namespace is not None:
+        report.forbidden(at / "namespace", "`parameters.scope` is set to 'Cluster'")
+
+
+def _domain_path(value: str, at: Path, report: Report) -> None:
+    if not value:
+        report.required(at)
+        return
+    host, slash, path = value.partition("/")
+    if not slash or not host or not path:
+        report.invalid(at, value, 'must be a domain-prefixed path (such as "acme.io/foo")')
+        return
+    report.invalids(at, host, subdomain(host))
+    if not _HTTP_PATH(path):
+        why = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')"
+        report.invalid(at, path, why)

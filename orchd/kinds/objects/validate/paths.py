@@ -1,0 +1,46 @@
+"""Field paths that cost next to nothing until somebody prints them."""
+
+from __future__ import annotations
+
+
+class Path:
+    """A place in an object: ``root("spec") / "containers" [0] / "name"`` prints ``spec.containers[0].name``.
+
+    ``/`` goes to a member, ``[]`` to an index of a list or a key of a map.
+    """
+
+    __slots__ = ("_above", "_step")
+
+    def __init__(self, above: Path | None, step: str | int | tuple[str]) -> None:
+        self._above = above
+        self._step = step
+
+    def __truediv__(self, name: str) -> Path:
+        return Path(self, name)
+
+    def __getitem__(self, key: int | str) -> Path:
+        return Path(self, key if isinstance(key, int) else (key,))
+
+    def __str__(self) -> str:
+        steps: list[str] = []
+        at: Path | None = self
+        while at is not None:
+            step = at._step
+            if isinstance(step, str):
+                steps.append(f".{step}" if at._above is not None else step)
+            elif isinstance(step, int):
+                steps.append(f"[{step}]")
+            else:
+                steps.append(f"[{step[0]}]")
+            at = at._above
+        return "".join(reversed(steps))
+
+
+def root(name: str) -> Path:
+    """A path of one member."""
+    return Path(None, name)
+
+
+METADATA = root("metadata")
+SPEC = root("spec")
+STATUS = root("status")

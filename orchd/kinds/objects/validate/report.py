@@ -1,0 +1,75 @@
+"""The collector that rules write to: one method per reason, messages in the reference's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from orchd.dialect import Dialect
+from orchd.errors import Cause
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.gosyntax import quote, show
+from orchd.kinds.objects.validate.paths import Path
+
+
+class Report:
+    """What was found wrong so far, in order, and the settings that rules depend on."""
+
+    __slots__ = ("causes", "dialect", "settings")
+
+    def __init__(self, settings: ObjectSettings) -> None:
+        self.causes: list[Cause] = []
+        self.settings = settings
+        self.dialect: Dialect = settings.dialect
+
+    def required(self, at: Path, why: str = "") -> None:
+        self._add("FieldValueRequired", "Required value", at, why)
+
+    def invalid(self, at: Path, value: Any, why: str) -> None:
+        self._add("FieldValueInvalid", f"Invalid value: {show(value)}", at, why)
+
+    def invalids(self, at: Path, value: Any, whys: Iterable[str]) -> None:
+        """One cause per reason."""
+        for why in whys:
+            self.invalid(at, value, why)
+
+    def duplicate(self, at: Path, value: Any) -> None:
+        self._add("FieldValueDuplicate", f"Duplicate value: {show(value)}", at)
+
+    def duplicate_because(self, at: Path, value: Any, why: str) -> None:
+        self._add("FieldValueDuplicate", f"Duplicate value: {show(value)}", at, why)
+
+    def not_found(self, at: Path, value: Any) -> None:
+        self._add("FieldValueNotFound", f"Not found: {show(value)}", at)
+
+    def unsupported(self, at: Path, value: Any, supported: Sequence[str]) -> None:
+        why = "supported values: " + ", ".join(map(quote, supported)) if supported else ""
+        self._add("FieldValueNotSupported", f"Unsupported value: {show(value)}", at, why)
+
+    def forbidden(self, at: Path, why: str) -> None:
+        self._add("FieldValueForbidden", "Forbidden", at, why)
+
+    def too_long(self, at: Path, limit: int) -> None:
+        self._add("FieldValueTooLong", "Too long", at, f"must have at most {limit} bytes")
+
+    def too_many(self, at: Path, count: int, limit: int) -> None:
+        self._add("FieldValueTooMany", f"Too many: {count}", at, f"must have at most {limit} items")
+
+    def internal(self, at: Path, why: str) -> None:
+        self._add("InternalError", "Internal error", at, why)
+
+    def wrong_type(self, at: Path, value: Any, why: str) -> None:
+        self._add("FieldValueTypeInvalid", f"Invalid value: {show(value)}", at, why)
+
+    def immutable(self, at: Path, new: Any, old: Any) -> None:
+        """`new` must equal `old`; an absent value equals null."""
+        if new != old:
+            self.invalid(at, new, "field is immutable")
+
+    def nonnegative(self, at: Path, value: int | None) -> None:
+        """An absent number is zero."""
+        if value is not None and value < 0:
+            self.invalid(at, value, "must be greater than or equal to 0")
+
+    def _add(self, reason: str, head: str, at: Path, why: str = "") -> None:
+        self.causes.append(Cause(reason, f"{head}: {why}" if why else head, str(at)))

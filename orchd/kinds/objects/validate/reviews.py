@@ -1,0 +1,61 @@
+"""Access and token reviews: questions, not objects."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.paths import METADATA, SPEC
+from orchd.kinds.objects.validate.report import Report
+
+Object = dict[str, Any]
+
+#: What the server itself fills in; anything else in the metadata is refused.
+_SERVERS: Final = frozenset(("managedFields", "namespace", "creationTimestamp"))
+
+
+def access_review(value: Object, report: Report) -> None:
+    spec = value.get("spec") or {}
+    _attributes(spec, report)
+    if not spec.get("user") and not spec.get("groups"):
+        report.invalid(SPEC / "user", spec.get("user") or "", "at least one of user or group must be specified")
+    _no_metadata(value, report)
+
+
+def self_access_review(value: Object, report: Report) -> None:
+    _attributes(value.get("spec") or {}, report)
+    _no_metadata(value, report)
+
+
+def local_access_review(value: Object, report: Report) -> None:
+    spec = value.get("spec") or {}
+    _attributes(spec, report)
+    if not spec.get("user") and not spec.get("groups"):
+        report.invalid(SPEC / "user", spec.get("user") or "", "at least one of user or group must be specified")
+    _no_metadata(value, report)
+    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    # The namespace of the path has not been written to the metadata when the reference compares.
+    namespace = (value.get("metadata") or {}).get("namespace") or ""
+    if resource is not None and (resource.get("namespace") or "") != namespace:
+        at = SPEC / "resourceAttributes" / "namespace"
+        report.invalid(at, resource.get("namespace") or "", "must match metadata.namespace")
+    if path is not None:
+        shown = dump("authorization.NonResourceAttributes", path)
+        report.invalid(SPEC / "nonResourceAttributes", shown, "disallowed on this kind of request")
+
+
+def _attributes(spec: Object, report: Report) -> None:
+    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if resource is not None and path is not None:
+        shown = dump("authorization.NonResourceAttributes", path)
+        why = "cannot be specified in combination with resourceAttributes"
+        report.invalid(SPEC / "nonResourceAttributes", shown, why)
+    if resource is None and path is None:
+        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        report.invalid(SPEC / "resourceAttributes", None, why)
+
+
+def _no_metadata(value: Object, report: Report) -> None:
+    metadata = value.get("metadata") or {}
+    if any(given for member, given in metadata.items() if member not in _SERVERS):
+        report.invalid(METADATA, dump("v1.ObjectMeta", metadata), "must be empty")

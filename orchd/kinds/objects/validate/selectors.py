@@ -1,0 +1,88 @@
+"""Labels and label selectors: their form, and whether a selector matches labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.words import label_value, qualified_name
+
+Object = dict[str, Any]
+
+
+def labels(value: Mapping[str, str] | None, at: Path, report: Report) -> None:
+    """Every key a qualified name, every value a label value; causes name the map, not the key."""
+    if not value:
+        return
+    for key, text in value.items():
+        wrong = qualified_name(key)
+        if wrong:
+            report.invalids(at, key, wrong)
+        wrong = label_value(text)
+        if wrong:
+            report.invalids(at, text, wrong)
+
+
+def label_selector(selector: Object | None, at: Path, report: Report) -> None:
+    if not selector:
+        return
+    labels(selector.get("matchLabels"), at / "matchLabels", report)
+    for i, requirement in enumerate(selector.get("matchExpressions") or ()):
+        _requirement(requirement, (at / "matchExpressions")[i], report)
+
+
+def _requirement(requirement: Object, at: Path, report: Report) -> None:
+    operator = requirement.get("operator", "")
+    values = requirement.get("values")
+    if operator in ("In", "NotIn"):
+        if not values:
+            report.required(at / "values", "must be specified when `operator` is 'In' or 'NotIn'")
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            report.forbidden(at / "values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+    else:
+        report.invalid(at / "operator", operator, "not a valid selector operator")
+    report.invalids(at / "key", requirement.get("key", ""), qualified_name(requirement.get("key", "")))
+
+
+def usable(selector: Object | None) -> bool:
+    """Can the selector be evaluated at all? Stricter than `label_selector`: values count too."""
+    if not selector:
+        return True
+    for key, value in (selector.get("matchLabels") or {}).items():
+        if qualified_name(key) or label_value(value):
+            return False
+    for requirement in selector.get("matchExpressions") or ():
+        operator, values = requirement.get("operator", ""), requirement.get("values") or []
+        if operator not in ("In", "NotIn", "Exists", "DoesNotExist") or (operator in ("In", "NotIn")) != bool(values):
+            return False
+        if qualified_name(requirement.get("key", "")) or any(label_value(v) for v in values):
+            return False
+    return True
+
+
+def matches(selector: Object | None, given: Mapping[str, str] | None) -> bool:
+    """Does a usable selector select these labels? None selects nothing, an empty one everything."""
+    if selector is None:
+        return False
+    have = given or {}
+    for key, value in (selector.get("matchLabels") or {}).items():
+        if have.get(key) != value:
+            return False
+    return all(_met(requirement, have) for requirement in selector.get("matchExpressions") or ())
+
+
+def _met(requirement: Object, have: Mapping[str, str]) -> bool:
+    key, operator = requirement.get("key", ""), requirement.get("operator", "")
+    if operator == "In":
+        return key in have and have[key] in requirement.get("values", ())
+    if operator == "NotIn":
+        return key not in have or have[key] not in requirement.get("values", ())
+    return (key in have) == (operator == "Exists")
+
+
+def is_empty(selector: Object | None) -> bool:
+    """Has it no requirement?"""
+    return not selector or not selector.get("matchLabels") and not selector.get("matchExpressions")

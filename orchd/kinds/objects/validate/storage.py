@@ -1,0 +1,205 @@
+"""Storage classes, volume attachments, CSI drivers, nodes and capacities."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.objects.validate import differences, meta
+from orchd.kinds.objects.validate.core import persistentvolumes
+from orchd.kinds.objects.validate.core.forms import csi_driver_name, is_qualified, is_subdomain, token_seconds
+from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.numbers import amount
+from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.selectors import label_selector
+from orchd.kinds.objects.validate.words import qualified_name, subdomain_name
+
+Object = dict[str, Any]
+
+_BINDING: Final = ("Immediate", "WaitForFirstConsumer")
+_MAX_PARAMETERS: Final = 512
+_MAX_PARAMETERS_BYTES: Final = 256 * 1024
+
+
+def create_class(value: Object, report: Report) -> None:
+    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
+    provisioner = value.get("provisioner") or ""
+    if not provisioner:
+        report.required(root("provisioner"))
+    else:
+        report.invalids(root("provisioner"), provisioner, qualified_name(provisioner.lower()))
+    _parameters(value.get("parameters") or {}, report)
+    policy = value.get("reclaimPolicy")
+    if policy and policy not in ("Delete", "Retain"):
+        report.unsupported(root("reclaimPolicy"), policy, ("Delete", "Retain"))
+    mode = value.get("volumeBindingMode")
+    if mode is None:
+        report.required(root("volumeBindingMode"))
+    elif mode not in _BINDING:
+        report.unsupported(root("volumeBindingMode"), mode, _BINDING)
+    for i, term in enumerate(value.get("allowedTopologies") or ()):
+        seen: set[str] = set()
+        for j, expression in enumerate(term.get("matchLabelExpressions") or ()):
+            at = (root("allowedTopologies")[i] / "matchLabelExpressions")[j]
+            values, key = expression.get("values") or [], expression.get("key") or ""
+            if not values:
+                report.required(at / "values")
+            for k, text in enumerate(values):
+                if text in values[:k]:
+                    report.duplicate((at / "values")[k], text)
+            is_qualified(key, at / "key", report)
+            if key in seen:
+                report.duplicate(at / "key", key)
+            seen.add(key)
+
+
+def _parameters(parameters: Object, report: Report) -> None:
+    if len(parameters) > _MAX_PARAMETERS:
+        report.too_long(root("parameters"), _MAX_PARAMETERS)
+        return
+    for key in parameters:
+        if not key:
+            report.invalid(root("parameters"), key, "field can not be empty.")
+    if sum(len(k.encode()) + len(v.encode()) for k, v in parameters.items()) > _MAX_PARAMETERS_BYTES:
+        report.too_long(root("parameters"), _MAX_PARAMETERS_BYTES)
+
+
+def update_class(value: Object, old: Object, report: Report) -> None:
+    create_class(value, report)
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    for member in ("parameters", "provisioner", "reclaimPolicy"):
+        if not differences.same(value.get(member), old.get(member)):
+            report.forbidden(root(member), f"updates to {member} are forbidden.")
+    report.immutable(root("volumeBindingMode"), value.get("volumeBindingMode"), old.get("volumeBindingMode"))
+
+
+def create_attachment(value: Object, report: Report) -> None:
+    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
+    spec, status = value.get("spec") or {}, value.get("status") or {}
+    csi_driver_name(spec.get("attacher") or "", SPEC / "attacher", report)
+    source = spec.get("source") or {}
+    inline, name = source.get("inlineVolumeSpec"), source.get("persistentVolumeName")
+    words = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+    if inline is None and name is None:
+        report.required(SPEC / "source", words)
+    elif inline is not None and name is not None:
+        report.forbidden(SPEC / "source", words)
+    elif name is not None:
+        if not name:
+            report.required(SPEC / "source" / "persistentVolumeName", "must specify non empty persistentVolumeName")
+    else:
+        persistentvolumes.spec(inline or {}, SPEC / "source" / "inlineVolumeSpec", report, inline=True)
+    is_subdomain(spec.get("nodeName") or "", SPEC / "nodeName", report)
+    for member in ("attachError", "detachError"):
+        if len(((status.get(member) or {}).get("message") or "").encode()) > 4096:
+            report.too_long(STATUS / member / "message", 4096)
+
+
+def update_attachment(value: Object, old: Object, report: Report) -> None:
+    create_attachment(value, report)
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    if not differences.same(value.get("spec"), old.get("spec")):
+        report.invalid(SPEC, dump("storage.VolumeAttachmentSpec", value.get("spec")), "field is immutable")
+
+
+def create_driver(value: Object, report: Report) -> None:
+    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
+    name = (value.get("metadata") or {}).get("name") or ""
+    if len(name) > 63:
+        report.too_long(root("metadata") / "name", 63)
+    spec = value.get("spec") or {}
+    for member, shown in (
+        ("attachRequired", "attachedRequired"), ("podInfoOnMount", "podInfoOnMount"), ("storageCapacity", "storageCapacity"),
+    ):
+        if spec.get(member) is None:
+            report.required(SPEC / shown)
+    policy = spec.get("fsGroupPolicy")
+    if policy is not None and policy not in ("File", "None", "ReadWriteOnceWithFSType"):
+        report.unsupported(SPEC / "fsGroupPolicy", policy, ("File", "None", "ReadWriteOnceWithFSType"))
+    _token_requests(spec, report)
+    for mode in spec.get("volumeLifecycleModes") or ():
+        if mode not in ("Persistent", "Ephemeral"):
+            report.unsupported(SPEC / "volumeLifecycleModes", mode, ("Persistent", "Ephemeral"))
+
+
+def _token_requests(spec: Object, report: Report) -> None:
+    audiences: set[str] = set()
+    for i, request in enumerate(spec.get("tokenRequests") or ()):
+        at, audience = (SPEC / "tokenRequests")[i], request.get("audience") or ""
+        if audience in audiences:
+            report.duplicate(at / "audience", audience)
+        audiences.add(audience)
+        if request.get("expirationSeconds") is not None:
+            token_seconds(request["expirationSeconds"], at / "expirationSeconds", report)
+
+
+def update_driver(value: Object, old: Object, report: Report) -> None:
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    spec, before = value.get("spec") or {}, old.get("spec") or {}
+    for member, shown in (
+        ("attachRequired", "attachedRequired"), ("fsGroupPolicy", "fsGroupPolicy"), ("podInfoOnMount", "podInfoOnMount"),
+    ):
+        report.immutable(SPEC / shown, spec.get(member), before.get(member))
+    modes = spec.get("volumeLifecycleModes")
+    if (modes or []) != (before.get("volumeLifecycleModes") or []):
+        shown_modes = dump("[]storage.VolumeLifecycleMode", modes)
+        report.invalid(SPEC / "volumeLifecycleModes", shown_modes, "field is immutable")
+    _token_requests(spec, report)
+
+
+def create_csi_node(value: Object, report: Report) -> None:
+    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
+    names: set[str] = set()
+    for i, driver in enumerate((value.get("spec") or {}).get("drivers") or ()):
+        _csi_node_driver(driver, names, (SPEC / "drivers")[i], report)
+
+
+def _csi_node_driver(driver: Object, names: set[str], at: Path, report: Report) -> None:
+    name, node = driver.get("name") or "", driver.get("nodeID") or ""
+    csi_driver_name(name, at / "name", report)
+    if not node:
+        report.required(at / "nodeID")
+    if len(node) > 192:
+        report.invalid(at / "nodeID", node, "must be 192 characters or less")
+    count = (driver.get("allocatable") or {}).get("count")
+    if count is not None and count < 0:
+        report.nonnegative(at / "allocatable" / "count", count)
+    if name in names:
+        report.duplicate(at / "name", name)
+    names.add(name)
+    keys: set[str] = set()
+    for key in driver.get("topologyKeys") or ():
+        if not key:
+            report.required(at)
+        if key in keys:
+            report.duplicate(at, key)
+        keys.add(key)
+        report.invalids(at, key, qualified_name(key))
+
+
+def update_csi_node(value: Object, old: Object, report: Report) -> None:
+    create_csi_node(value, report)
+    before = {d.get("name"): d for d in (old.get("spec") or {}).get("drivers") or ()}
+    for driver in (value.get("spec") or {}).get("drivers") or ():
+        was = before.get(driver.get("name"))
+        if was is not None and not differences.same(driver, was):
+            report.invalid(root("CSINodeDriver"), dump("storage.CSINodeDriver", driver), "field is immutable")
+
+
+def create_capacity(value: Object, report: Report) -> None:
+    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
+    label_selector(value.get("nodeTopology"), root("nodeTopology"), report)
+    is_subdomain(value.get("storageClassName") or "", root("storageClassName"), report)
+    for member in ("capacity", "maximumVolumeSize"):
+        number = value.get(member)
+        if number is not None and amount(number) < 0:
+            report.invalid(root(member), str(number), "must be greater than or equal to 0")
+
+
+def update_capacity(value: Object, old: Object, report: Report) -> None:
+    create_capacity(value, report)
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    if not differences.same(value.get("nodeTopology"), old.get("nodeTopology")):
+        shown = dump("v1.LabelSelector", value.get("nodeTopology"))
+        report.invalid(root("nodeTopology"), shown, "field is immutable")
+    report.immutable(root("storageClassName"), value.get("storageClassName"), old.get("storageClassName"))

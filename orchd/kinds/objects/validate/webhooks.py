@@ -1,0 +1,73 @@
+"""Where a webhook is: a URL or a service (used by admission, conversion and audit)."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.words import subdomain
+
+Object = dict[str, Any]
+
+_FORM = "; desired format: https://host[/path]"
+
+
+def url(text: str, at: Path, report: Report) -> None:
+    try:
+        parts = urlsplit(text)
+    except ValueError as error:
+        report.required(at, f"url must be a valid URL: {error}{_FORM}")
+        return
+    if parts.scheme != "https":
+        report.invalid(at, parts.scheme, f"'https' is the only allowed URL scheme{_FORM}")
+    if not parts.netloc.rpartition("@")[2]:
+        report.invalid(at, "", f"host must be provided{_FORM}")
+    if "@" in parts.netloc:
+        report.invalid(at, parts.netloc.rpartition("@")[0], "user information is not permitted in the URL")
+    if parts.fragment:
+        report.invalid(at, parts.fragment, "fragments are not permitted in the URL")
+    if parts.query:
+        report.invalid(at, parts.query, "query parameters are not permitted in the URL")
+
+
+def service(value: Object, at: Path, report: Report) -> None:
+    if not value.get("name"):
+        report.required(at / "name", "service name is required")
+    if not value.get("namespace"):
+        report.required(at / "namespace", "service namespace is required")
+    number = value.get("port", 443)
+    if not 1 <= number <= 65535:
+        report.invalid(at / "port", number, "port is not valid: must be between 1 and 65535, inclusive")
+    if value.get("path") is not None:
+        _path(value["path"], at / "path", report)
+
+
+def _path(text: str, at: Path, report: Report) -> None:
+    if not text:
+        return
+    if text == "/":
+        return
+    if not text.startswith("/"):
+        report.invalid(at, text, "must start with a '/'")
+    steps = text[1:].split("/")
+    for i, step in enumerate(steps):
+        if not step:
+            if i == len(steps) - 1 and i > 0:
+                return
+            report.invalid(at, text, f"segment[{i}] may not be empty")
+            continue
+        for why in subdomain(step):
+            report.invalid(at, text, f"segment[{i}]: {why}")
+
+
+def client(config: Object, at: Path, report: Report) -> None:
+    """Exactly one of the two."""
+    where, in_cluster = config.get("url"), config.get("service")
+    if (where is None) == (in_cluster is None):
+        report.required(at, "exactly one of url or service is required")
+    elif where is not None:
+        url(where, at / "url", report)
+    else:
+        service(in_cluster or {}, at / "service", report)

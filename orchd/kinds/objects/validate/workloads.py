@@ -1,0 +1,92 @@
+"""What controllers of pods have in common: selectors against templates, int-or-percent, counts in their status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchd.kinds.objects.validate.core import pods
+from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.selectors import is_empty, label_selector, matches, usable
+from orchd.kinds.objects.validate.words import percent
+
+Object = dict[str, Any]
+
+
+def shown_selector(selector: Object | None) -> Any:
+    return None if selector is None else dump("v1.LabelSelector", selector)
+
+
+def selector(value: Object | None, kind: str, at: Path, report: Report) -> None:
+    """A selector that has to be there and to select something."""
+    if value is None:
+        report.required(at)
+        return
+    label_selector(value, at, report)
+    if is_empty(value):
+        report.invalid(at, shown_selector(value), f"empty selector is invalid for {kind}")
+
+
+def agrees(value: Object | None, template: Object, at: Path, report: Report) -> None:
+    """The template's labels are selected. `at` is the template's path."""
+    given = (template.get("metadata") or {}).get("labels")
+    if not matches(value, given):
+        shown = dump("map[string]string", given)
+        report.invalid(at / "metadata" / "labels", shown, "`selector` does not match template `labels`")
+
+
+def template(value: Object | None, chosen: Object | None, kind: str, at: Path, report: Report) -> None:
+    """The template of a controller that replaces its pods forever. `chosen` is its selector."""
+    value = value or {}
+    if chosen is None or not is_empty(chosen):
+        agrees(chosen, value, at, report)
+    pods.template(value, at, report)
+    restarts_always(value, kind, at, report)
+
+
+def restarts_always(value: Object, kind: str, at: Path, report: Report) -> None:
+    spec = value.get("spec") or {}
+    policy = spec.get("restartPolicy") or ""
+    if policy != "Always":
+        report.unsupported(at / "spec" / "restartPolicy", policy, ("Always",))
+    if spec.get("activeDeadlineSeconds") is not None:
+        report.forbidden(at / "spec" / "activeDeadlineSeconds", f"activeDeadlineSeconds in {kind} is not Supported")
+
+
+def nonnegative(value: Object, members: tuple[str, ...], at: Path, report: Report) -> None:
+    for member in members:
+        number = value.get(member)
+        if number is not None and number < 0:
+            report.nonnegative(at / member, number)
+
+
+def int_or_percent(value: int | str | None, at: Path, report: Report) -> None:
+    if isinstance(value, str):
+        report.invalids(at, dump("intstr.IntOrString", value), percent(value))
+    else:
+        report.nonnegative(at, value)
+
+
+def at_most_all(value: int | str | None, at: Path, report: Report) -> None:
+    if isinstance(value, str) and not percent(value) and int(value[:-1]) > 100:
+        report.invalid(at, dump("intstr.IntOrString", value), "must not be greater than 100%")
+
+
+def number_of(value: int | str | None) -> int:
+    """The number in an int-or-percent; 0 for text that is none."""
+    if isinstance(value, str):
+        return 0 if percent(value) else int(value[:-1])
+    return value or 0
+
+
+def at_most_replicas(status: Object, members: tuple[str, ...], at: Path, report: Report) -> None:
+    for member in members:
+        if (status.get(member) or 0) > (status.get("replicas") or 0):
+            report.invalid(at / member, status.get(member) or 0, "cannot be greater than status.replicas")
+
+
+def collisions(status: Object, old: Object, at: Path, report: Report) -> None:
+    before, now = old.get("collisionCount"), status.get("collisionCount")
+    if before is not None and (now is None or now < before):
+        report.invalid(at / "collisionCount", now or 0, "cannot be decremented")
