@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -21,6 +20,9 @@ UPDATE: Final = "Update"
 MAX_UPDATERS: Final = 10
 #: The manager of updates that were thrown together.
 ANCIENT: Final = "ancient-changes"
+
+#: Members of an entry that are text.
+_TEXTS: Final = ("manager", "operation", "apiVersion", "time", "fieldsType", "subresource")
 
 #: (manager, operation, apiVersion or "" for appliers, subresource)
 Identity: TypeAlias = tuple[str, str, str, str]
@@ -69,15 +71,19 @@ def timestamp(now: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
 
 
-def decode(entries: Iterable[Any] | None, *, trusted: bool = False) -> Owners:
+def decode(entries: Any, *, trusted: bool = False) -> Owners:
     """Owners from stored entries. `trusted` entries were written by `encode`: their sets are taken as they are.
 
     Raises `ManagedFieldsError` with the reference's text.
     """
     out: Owners = {}
-    for position, entry in enumerate(entries or ()):
-        if not isinstance(entry, dict):
-            raise ManagedFieldsError(f"entry {position} is no object")
+    if entries is None:
+        return out
+    if not isinstance(entries, list):
+        raise ManagedFieldsError("managedFields must be a list")
+    for position, entry in enumerate(entries):
+        if not isinstance(entry, dict) or not all(isinstance(entry.get(name) or "", str) for name in _TEXTS):
+            raise ManagedFieldsError(f"entry {position} is malformed")
         operation = entry.get("operation")
         if operation not in (APPLY, UPDATE):
             raise ManagedFieldsError("operation must be `Apply` or `Update`")
@@ -92,7 +98,7 @@ def decode(entries: Iterable[Any] | None, *, trusted: bool = False) -> Owners:
                 else f"missing fieldsType in managed fields entry {position}"
             )
         fields = entry.get("fieldsV1") or {}
-        if not trusted:
+        if not trusted or not isinstance(fields, dict):
             try:
                 fields = parse_root(fields)
             except FieldSetError as error:

@@ -468,6 +468,20 @@ def keep_times(new: Object, live: Object) -> Object:
     return live if equal(_unmanaged(new), _unmanaged(live)) else new
 
 
+def after_admission(obj: Object, before: Object) -> Object:
+    """`obj` as mutating admission left it, with entries in stored form if it changed those of `before`; with those of
+    `before` if it made them unreadable."""
+    mine, theirs = _entries(obj), _entries(before)
+    if mine is theirs or mine == theirs:
+        return obj
+    try:
+        entries = managed.encode(managed.decode(mine))
+    except managed.ManagedFieldsError:
+        entries = theirs
+    bare = _unmanaged(obj)
+    return {**bare, "metadata": {**(bare.get("metadata") or {}), "managedFields": entries}} if entries else bare
+
+
 def _timeless(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     out = [{k: v for k, v in entry.items() if k != "time"} for entry in entries]
     out.sort(key=lambda e: (e.get("operation"), e.get("manager"), e.get("apiVersion"), e.get("subresource", "")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from orchd.kinds.patch import managed
@@ -16,7 +16,7 @@ _REPLICAS: Final = of_paths(("f:spec", "f:replicas"))
 Replicas: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
-def to_scale(parent: Iterable[Any] | None, replicas: Replicas) -> list[dict[str, Any]]:
+def to_scale(parent: Any, replicas: Replicas) -> list[dict[str, Any]]:
     """managedFields of the Scale of an object with entries `parent`: those that own its replicas."""
     out: Owners = {}
     for key, owner in managed.decode(parent, trusted=True).items():
@@ -26,9 +26,7 @@ def to_scale(parent: Iterable[Any] | None, replicas: Replicas) -> list[dict[str,
     return managed.encode(out)
 
 
-def to_parent(
-    parent: Iterable[Any] | None, scale: Iterable[Any] | None, replicas: Replicas, api_version: str
-) -> list[dict[str, Any]]:
+def to_parent(parent: Any, scale: Any, replicas: Replicas, api_version: str) -> list[dict[str, Any]]:
     """managedFields of the object after its Scale was written with entries `scale`.
 
     Who is new among the owners of the replicas gets an entry in `api_version`, without a time, as in the reference."""

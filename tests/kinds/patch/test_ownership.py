@@ -15,7 +15,7 @@ from orchd.errors import ApiError
 from orchd.kinds.ir import Type
 from orchd.kinds.patch import managed, merge_patch, scale, typed
 from orchd.kinds.patch.fieldset import of_paths
-from orchd.kinds.patch.ownership import Target, keep_times, on_apply, on_write
+from orchd.kinds.patch.ownership import Target, after_admission, keep_times, on_apply, on_write
 
 from .conftest import struct
 
@@ -197,6 +197,20 @@ def test_keep_times() -> None:
     assert keep_times(later, one) is one
     changed = {**later, "spec": {"a": "2"}}
     assert keep_times(changed, one) is changed
+
+
+def test_after_admission() -> None:
+    """Admission may change entries as long as they can be read; otherwise they stay as they were."""
+    one = _apply(None, {"a": "1"}, "m1")
+    assert after_admission(one, one) is one
+    assert "managedFields" not in after_admission({**one, "metadata": {"name": "t"}}, one)["metadata"]
+    for broken in ("x", [{"operation": "No"}], [{**one["metadata"]["managedFields"][0], "fieldsV1": [1]}]):
+        changed = {**one, "metadata": {**one["metadata"], "managedFields": broken}}
+        assert after_admission(changed, one) == one
+    other = {**one["metadata"]["managedFields"][0], "fieldsV1": {"f:z": {}, "f:a": {".": {}}}}
+    changed = {**one, "metadata": {**one["metadata"], "managedFields": [other]}}
+    kept = after_admission(changed, one)["metadata"]["managedFields"][0]["fieldsV1"]
+    assert json.dumps(kept) == '{"f:a": {}, "f:z": {}}'
 
 
 @pytest.mark.parametrize(
