@@ -96,7 +96,7 @@ def _defaulted(container: Object, item: Object, word: str, notes: list[str]) -> 
 
 
 def _pod_total(pod: Object, key: str) -> dict[str, Quantity]:
-    """What a pod needs: its containers together, or its hungriest init container."""
+    """What a pod needs: its containers together, or its hungriest init container. Sums are written in decimal."""
     total: dict[str, Quantity] = {}
     for container in spec(pod).get("containers") or ():
         for name, value in amounts((container.get("resources") or {}).get(key)).items():
@@ -105,7 +105,7 @@ def _pod_total(pod: Object, key: str) -> dict[str, Quantity]:
         for name, value in amounts((container.get("resources") or {}).get(key)).items():
             if name not in total or value > total[name]:
                 total[name] = value
-    return total
+    return {name: Quantity(value.nano) for name, value in total.items()}
 
 
 def _check_claim(item: Object, claim: Object) -> Iterable[str]:

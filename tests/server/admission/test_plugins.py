@@ -1,0 +1,508 @@
+"""The plugins one by one: what they change and what they refuse."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from orchd import errors
+from orchd.client.interfaces import ResourceRef
+from orchd.dialect import ORCH
+from orchd.errors import ApiError
+from orchd.kinds.identity import User
+from orchd.server.admission.interfaces import DELETE, UPDATE
+from orchd.server.admission.plugins.namespacelifecycle import NamespaceLifecycle
+from orchd.server.admission.plugins.tolerations import merge
+
+NODE = User(name="system:node:n1", groups=("system:nodes",))
+QUOTAS = ResourceRef("", "v1", "resourcequotas")
+
+
+def configmap(name="a"):
+    return {"metadata": {"name": name}}
+
+
+# --- namespaces
+
+
+def test_nothing_is_made_in_a_missing_or_terminating_namespace(world):
+    """A missing namespace is its own 404; a terminating one refuses creates with a cause, and lets updates through."""
+    w = world()
+    error = w.refusal("configmaps", configmap(), namespace="gone")
+    assert (error.code, error.message) == (404, 'namespaces "gone" not found')
+    w.namespace("going", phase="Terminating")
+    error = w.refusal("configmaps", configmap(), namespace="going")
+    assert error.message == (
+        'configmaps "a" is forbidden: unable to create new content in namespace going because it is being terminated'
+    )
+    assert error.details["causes"] == [
+        {
+            "reason": "NamespaceTerminating",
+            "message": "namespace going is being terminated",
+            "field": "metadata.namespace",
+        }
+    ]
+    w.run("configmaps", configmap(), configmap(), operation=UPDATE, namespace="going")
+    w.run("configmaps", None, configmap(), operation=DELETE, namespace="gone")
+
+
+def test_some_namespaces_stay(world):
+    """The default and the system's namespaces may not be deleted."""
+    w = world()
+    for name in ("default", ORCH("{short}-system"), ORCH("{short}-public")):
+        error = w.refusal("namespaces", None, {"metadata": {"name": name}}, operation=DELETE)
+        assert error.message == f'namespaces "{name}" is forbidden: this namespace may not be deleted'
+    w.run("namespaces", None, {"metadata": {"name": "ns"}}, operation=DELETE)
+
+
+def test_a_deleted_namespace_is_asked_for_again(world):
+    """After a delete the informer is not believed when it still calls the namespace active."""
+    w = world(only=["NamespaceLifecycle"])
+    w.run("namespaces", None, {"metadata": {"name": "ns"}}, operation=DELETE)
+    w.client.calls.clear()
+    w.run("configmaps", configmap())
+    assert w.client.calls == [("get", "namespaces", "", "ns")]
+    w.now += 31
+    w.run("configmaps", configmap())
+    assert len(w.client.calls) == 1
+
+
+def test_namespaces_can_make_themselves(world):
+    """NamespaceAutoProvision creates what is missing, but not on a dry run."""
+    w = world(enable=["NamespaceAutoProvision"])
+    w.run("configmaps", configmap(), namespace="new")
+    assert ("create", "namespaces", "", "new") in w.client.calls
+    assert w.refusal("configmaps", configmap(), namespace="newer", dry_run=True).code == 404
+    assert world(only=["NamespaceExists"]).refusal("configmaps", configmap(), namespace="x").code == 404
+
+
+def test_waiting_for_informers_is_bounded(world):
+    """A request waits for the first list, for ten seconds at most, then is refused."""
+    from dataclasses import replace
+
+    w = world()
+    clock = Clock()
+    plugin = NamespaceLifecycle(replace(w.context, reactor=clock))
+    informer = w.informers.informer(ResourceRef("", "v1", "namespaces"))
+    informer.synced = False
+    outcomes: list = []
+    Deferred.fromCoroutine(plugin.admit(w.review("configmaps", configmap()))).addBoth(outcomes.append)
+    assert not outcomes
+    clock.advance(11)
+    assert outcomes[0].value.message == 'configmaps "a" is forbidden: not yet ready to handle request'
+    Deferred.fromCoroutine(plugin.admit(w.review("configmaps", configmap()))).addBoth(outcomes.append)
+    informer.sync()
+    assert outcomes[1] is None
+
+
+# --- pods
+
+
+def test_pods_run_as_an_account(world, pod):
+    """The default account, its token in every container and its pull secrets; other settings stay."""
+    w = world(only=["ServiceAccount"])
+    w.put(
+        "serviceaccounts",
+        {"metadata": {"name": "default", "namespace": "ns"}, "imagePullSecrets": [{"name": "pull"}]},
+    )
+    given = pod(initContainers=[{"name": "i", "image": "i"}])
+    made = w.run("pods", given)["spec"]
+    assert made["serviceAccountName"] == "default" and made["imagePullSecrets"] == [{"name": "pull"}]
+    (volume,) = made["volumes"]
+    assert volume["name"] == ORCH("{short}-api-access-xxxxx")
+    assert [next(iter(s)) for s in volume["projected"]["sources"]] == [
+        "serviceAccountToken", "configMap", "downwardAPI"
+    ]
+    mount = {
+        "name": volume["name"],
+        "readOnly": True,
+        "mountPath": ORCH("/var/run/secrets/{long}.io/serviceaccount"),
+    }
+    for key in ("containers", "initContainers"):
+        assert made[key][0]["volumeMounts"] == [mount]
+    assert "volumeMounts" not in given["spec"]["containers"][0]
+
+
+def test_tokens_are_mounted_only_where_wanted(world, pod):
+    """The pod's choice comes before the account's; an own mount at the path is left alone."""
+    w = world(only=["ServiceAccount"])
+    assert "volumes" not in w.run("pods", pod(automountServiceAccountToken=False))["spec"]
+    w.put("serviceaccounts", {"metadata": {"name": "q", "namespace": "ns"}, "automountServiceAccountToken": False})
+    assert "volumes" not in w.run("pods", pod(serviceAccountName="q"))["spec"]
+    assert "volumes" in w.run("pods", pod(serviceAccountName="q", automountServiceAccountToken=True))["spec"]
+    own = pod()
+    path = ORCH("/var/run/secrets/{long}.io/serviceaccount")
+    own["spec"]["containers"][0]["volumeMounts"] = [{"name": "x", "mountPath": path}]
+    assert "volumes" not in w.run("pods", own)["spec"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        (
+            {"volumes": [{"name": "v", "secret": {"secretName": "s2"}}]},
+            'volume with secret.secretName="s2" is not allowed because service account strict does not reference '
+            "that secret",
+        ),
+        (
+            {"imagePullSecrets": [{"name": "other"}]},
+            'imagePullSecrets[0].name="other" is not allowed because service account strict does not reference '
+            "that imagePullSecret",
+        ),
+        (
+            {
+                "initContainers": [
+                    {"name": "i", "env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s2"}}}]}
+                ]
+            },
+            'init container i with envVar A referencing secret.secretName="s2" is not allowed because service account '
+            "strict does not reference that secret",
+        ),
+        ({"volumes": [{"name": "v", "secret": {"secretName": "s1"}}]}, None),
+    ],
+)
+def test_an_account_may_limit_secrets(world, pod, spec, text):
+    """With the annotation, only the account's own secrets may be used."""
+    w = world(only=["ServiceAccount"])
+    meta = {
+        "name": "strict",
+        "namespace": "ns",
+        "annotations": {ORCH("{long}.io/enforce-mountable-secrets"): "true"},
+    }
+    w.put("serviceaccounts", {"metadata": meta, "secrets": [{"name": "s1"}], "automountServiceAccountToken": False})
+    given = pod(serviceAccountName="strict", **spec)
+    if text is None:
+        w.run("pods", given)
+    else:
+        assert w.refusal("pods", given).message == f'pods "p" is forbidden: {text}'
+
+
+def priority_class(name, value, **more):
+    return {"metadata": {"name": name}, "value": value, **more}
+
+
+def test_priority_comes_from_the_class(world, pod):
+    """The named class, else the default one, else zero; an update keeps what was computed."""
+    w = world(only=["Priority"])
+    group = "scheduling.{abbr}.io"
+    made = w.run("pods", pod())["spec"]
+    assert (made["priority"], made["preemptionPolicy"]) == (0, "PreemptLowerPriority")
+    w.put("priorityclasses", priority_class("high", 10, preemptionPolicy="Never"), group)
+    w.put("priorityclasses", priority_class("std", 5, globalDefault=True), group)
+    made = w.run("pods", pod(priorityClassName="high"))["spec"]
+    assert (made["priority"], made["preemptionPolicy"]) == (10, "Never")
+    made = w.run("pods", pod())["spec"]
+    assert (made["priority"], made["priorityClassName"]) == (5, "std")
+    kept = w.run("pods", pod(), pod(priority=7), operation=UPDATE)
+    assert kept["spec"]["priority"] == 7
+    error = w.refusal("priorityclasses", priority_class("x", 1, globalDefault=True), group=group)
+    assert error.message.endswith("PriorityClass std is already marked as default. Only one default can exist")
+
+
+def test_default_tolerations(world, pod):
+    """Missing tolerations are added after the pod's own; an empty key or effect covers them."""
+    w = world(only=["DefaultTolerationSeconds"])
+    keys = [ORCH("node.{long}.io/not-ready"), ORCH("node.{long}.io/unreachable")]
+    made = w.run("pods", pod())["spec"]["tolerations"]
+    assert [(t["key"], t["tolerationSeconds"]) for t in made] == [(k, 300) for k in keys]
+    assert w.run("pods", pod(tolerations=[{"operator": "Exists"}]))["spec"]["tolerations"] == [{"operator": "Exists"}]
+    one = {"key": keys[0], "operator": "Exists", "effect": "NoExecute"}
+    assert [t["key"] for t in w.run("pods", pod(tolerations=[one]))["spec"]["tolerations"]] == keys
+
+
+def test_runtime_classes_set_overhead_and_scheduling(world, pod):
+    """Overhead, node selector and tolerations come from the class; conflicts are refused."""
+    w = world(only=["RuntimeClass"])
+    toleration = {"key": "k", "operator": "Exists"}
+    w.put(
+        "runtimeclasses",
+        {
+            "metadata": {"name": "rc"},
+            "overhead": {"podFixed": {"cpu": "1"}},
+            "scheduling": {"nodeSelector": {"a": "b"}, "tolerations": [toleration]},
+        },
+        "node.{abbr}.io",
+    )
+    made = w.run("pods", pod(runtimeClassName="rc", overhead={"cpu": "1000m"}))["spec"]
+    assert (made["overhead"], made["nodeSelector"], made["tolerations"]) == ({"cpu": "1"}, {"a": "b"}, [toleration])
+    assert "doesn't match" in w.refusal("pods", pod(runtimeClassName="rc", overhead={"cpu": "2"})).message
+    assert "conflict: " in w.refusal("pods", pod(runtimeClassName="rc", nodeSelector={"a": "c"})).message
+
+
+def test_limit_ranges_give_defaults(world, pod):
+    """Missing requests and limits are filled in, and an annotation says so."""
+    w = world(only=["LimitRanger"])
+    limits = [{"type": "Container", "default": {"cpu": "2"}, "defaultRequest": {"cpu": "1", "memory": "1Gi"}}]
+    w.put("limitranges", {"metadata": {"name": "l", "namespace": "ns"}, "spec": {"limits": limits}})
+    made = w.run("pods", pod())
+    assert made["spec"]["containers"][0]["resources"] == {
+        "requests": {"cpu": "1", "memory": "1Gi"},
+        "limits": {"cpu": "2"},
+    }
+    assert made["metadata"]["annotations"] == {
+        ORCH("{long}.io/limit-ranger"): "LimitRanger plugin set: cpu, memory request for container c; "
+        "cpu limit for container c"
+    }
+
+
+def test_merging_tolerations():
+    """What another toleration covers goes; of equal ones the first stays."""
+    wide, narrow = {"key": "a", "operator": "Exists"}, {"key": "a", "operator": "Exists", "effect": "NoSchedule"}
+    assert merge([narrow], [wide]) == [wide]
+    assert merge([wide], [wide]) == [wide]
+    assert merge([{"key": "a", "value": "x"}], [{"key": "a", "value": "y"}]) == [
+        {"key": "a", "value": "x"}, {"key": "a", "value": "y"}
+    ]
+
+
+# --- policies that are off by default
+
+
+def test_pod_policies(world, pod):
+    """Images are always pulled, and extended resources are tolerated."""
+    w = world(only=["AlwaysPullImages", "ExtendedResourceToleration"])
+    given = pod()
+    given["spec"]["containers"][0].update(imagePullPolicy="Never", resources={"requests": {"acme.com/gpu": "1"}})
+    made = w.run("pods", given)["spec"]
+    assert made["containers"][0]["imagePullPolicy"] == "Always"
+    assert made["tolerations"] == [{"key": "acme.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+
+
+def test_node_selectors_of_a_namespace(world, pod):
+    """The annotation, else the cluster's default, is merged in; the allowed labels of the configuration hold."""
+    config = {"podNodeSelectorPluginConfig": {"clusterDefaultNodeSelector": "region=west", "wl": "env=prod"}}
+    w = world(only=["PodNodeSelector"], configurations={"PodNodeSelector": config})
+    assert w.run("pods", pod())["spec"]["nodeSelector"] == {"region": "west"}
+    key = ORCH("scheduler.alpha.{long}.io/node-selector")
+    w.namespace("own", annotations={key: "env=test,tier=a"})
+    made = w.run("pods", pod(nodeSelector={"x": "y"}), namespace="own")["spec"]["nodeSelector"]
+    assert made == {"env": "test", "tier": "a", "x": "y"}
+    assert "conflicts with" in w.refusal("pods", pod(nodeSelector={"env": "x"}), namespace="own").message
+    w.namespace("bad", annotations={key: "env in (a,b)"})
+    error = w.refusal("pods", pod(), namespace="bad")
+    assert (error.code, error.message) == (500, "invalid selector: [env in (a]")
+    w.namespace("wl", annotations={key: ""})
+    w.run("pods", pod(nodeSelector={"env": "prod"}), namespace="wl")
+    assert "whitelist" in w.refusal("pods", pod(nodeSelector={"a": "b"}), namespace="wl").message
+
+
+def test_tolerations_of_a_namespace(world, pod):
+    """Defaults are merged in; with a list of allowed ones, others are refused."""
+    w = world(only=["PodTolerationRestriction"])
+    x = {"key": "dedicated", "operator": "Equal", "value": "x", "effect": "NoSchedule"}
+    w.namespace(
+        "tol",
+        annotations={
+            ORCH("scheduler.alpha.{long}.io/defaultTolerations"): json.dumps([x]),
+            ORCH("scheduler.alpha.{long}.io/tolerationsWhitelist"): json.dumps([x]),
+        },
+    )
+    assert w.run("pods", pod(), namespace="tol")["spec"]["tolerations"] == [x]
+    error = w.refusal("pods", pod(tolerations=[{**x, "value": "y"}]), namespace="tol")
+    assert (error.code, error.reason) == (500, "")
+    busy = pod()
+    busy["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
+    assert w.run("pods", busy)["spec"]["tolerations"][0]["key"] == ORCH("node.{long}.io/memory-pressure")
+
+
+def test_event_rates(world):
+    """A bucket per namespace fills again with time."""
+    limits = {"limits": [{"type": "Namespace", "qps": 1, "burst": 2}]}
+    w = world(only=["EventRateLimit"], configurations={"EventRateLimit": limits})
+    w.run("events", configmap())
+    w.run("events", configmap())
+    error = w.refusal("events", configmap())
+    assert (error.code, error.message) == (429, "Too many requests: limit reached on type Namespace for key ns")
+    w.now += 1
+    w.run("events", configmap())
+
+
+def test_owners_are_protected(world):
+    """Changing owners needs the right to delete; blocking needs the owner's finalizers."""
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"}
+    owned = {"metadata": {"name": "a", "ownerReferences": [owner]}}
+    w = world(only=["OwnerReferencesPermissionEnforcement"], allowed=lambda action: False)
+    w.run("configmaps", owned)
+    error = w.refusal("configmaps", owned, configmap(), operation=UPDATE)
+    assert error.message.endswith("cannot set an ownerRef on a resource you can't delete: , <nil>")
+    blocking = {"metadata": {"name": "a", "ownerReferences": [{**owner, "blockOwnerDeletion": True}]}}
+    assert "you can't set finalizers on: , <nil>" in w.refusal("configmaps", blocking).message
+
+
+def node(name="n1", labels=None, **spec):
+    return {"metadata": {"name": name, **({"labels": labels} if labels else {})}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "text"),
+    [
+        (node(taints=[{"key": "a"}]), node(), 'node "n1" is not allowed to modify taints'),
+        (node(labels={"a/b": "c"}), node(), None),
+        (node(labels={ORCH("{long}.io/hostname"): "c"}), node(), None),
+        (
+            node(labels={ORCH("{long}.io/foo"): "c"}),
+            node(),
+            ORCH("is not allowed to modify labels: {long}.io/foo"),
+        ),
+        (node("n2"), node("n2"), 'node "n1" is not allowed to modify node "n2"'),
+    ],
+)
+def test_nodes_change_only_themselves(world, new, old, text):
+    """Taints and the product's labels are not the node's to change."""
+    w = world(only=["NodeRestriction"])
+    if text is None:
+        w.run("nodes", new, old, operation=UPDATE, user=NODE)
+    else:
+        assert w.refusal("nodes", new, old, operation=UPDATE, user=NODE).message.endswith(text)
+
+
+def test_nodes_delete_only_their_pods(world, pod):
+    """A pod on another node is out of reach, for deletes, evictions and tokens."""
+    w = world(only=["NodeRestriction"])
+    other = {**pod("q"), "metadata": {"name": "q", "namespace": "ns", "uid": "u"}, "spec": {"nodeName": "n2"}}
+    w.put("pods", other)
+    assert "can only delete pods" in w.refusal("pods", None, other, operation=DELETE, user=NODE).message
+    assert "can only evict pods" in w.refusal("pods", {"metadata": {"name": "q"}}, sub="eviction", user=NODE).message
+    request = {"spec": {"boundObjectRef": {"apiVersion": "v1", "kind": "Pod", "name": "q", "uid": "u"}}}
+    error = w.refusal("serviceaccounts", request, sub="token", user=NODE, name="default")
+    assert "scheduled on a different node" in error.message
+
+
+def test_certificates(world):
+    """Approving and signing need the verb on the signer, by name or by domain."""
+    group = "certificates.{abbr}.io"
+    csr = {"metadata": {"name": "c"}, "spec": {"signerName": "example.com/s"}}
+    w = world(allowed=lambda action: action.verb == "approve" and action.name == "example.com/*")
+    w.run("certificatesigningrequests", csr, csr, group=group, operation=UPDATE, sub="approval")
+    w.run("certificatesigningrequests", csr, csr, group=group, operation=UPDATE, sub="status")
+    signed = {**csr, "status": {"certificate": "x"}}
+    error = w.refusal("certificatesigningrequests", signed, csr, group=group, operation=UPDATE, sub="status")
+    assert error.message.endswith('user not permitted to sign requests with signerName "example.com/s"')
+
+
+# --- storage and quota
+
+
+def test_claims(world):
+    """Finalizer, default class, and growth only where the class allows it."""
+    w = world()
+    group = "storage.{abbr}.io"
+    mark = {ORCH("storageclass.{long}.io/is-default-class"): "true"}
+    w.put("storageclasses", {"metadata": {"name": "std", "annotations": mark}}, group)
+    claim = {"metadata": {"name": "c"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}
+    made = w.run("persistentvolumeclaims", claim)
+    assert made["metadata"]["finalizers"] == [ORCH("{long}.io/pvc-protection")]
+    assert made["spec"]["storageClassName"] == "std"
+    bound = {**made, "status": {"phase": "Bound"}}
+    grown = {**bound, "spec": {**made["spec"], "resources": {"requests": {"storage": "2Gi"}}}}
+    assert "only dynamically provisioned" in w.refusal(
+        "persistentvolumeclaims", grown, bound, operation=UPDATE
+    ).message
+    w.put("storageclasses", {"metadata": {"name": "std"}, "allowVolumeExpansion": True}, group)
+    w.run("persistentvolumeclaims", grown, bound, operation=UPDATE)
+
+
+def quota(name="q", **hard):
+    values = {k.replace("__", "/").replace("_", "."): v for k, v in hard.items()}
+    return {
+        "metadata": {"name": name, "namespace": "ns", "uid": name, "resourceVersion": "1"},
+        "spec": {"hard": values},
+        "status": {"hard": values, "used": dict.fromkeys(values, "0")},
+    }
+
+
+def used(w, name="q"):
+    return w.informers.informer(QUOTAS).get("ns", name)["status"]["used"]
+
+
+def test_usage_is_charged_before_the_write(world):
+    """Every create adds to the status; the one too many is refused; a dry run charges nothing."""
+    w = world(only=["ResourceQuota"])
+    w.put("resourcequotas", quota(configmaps="2", count__configmaps="5"))
+    w.run("configmaps", configmap(), dry_run=True)
+    w.run("configmaps", configmap())
+    w.run("configmaps", configmap("b"))
+    assert used(w) == {"configmaps": "2", "count/configmaps": "2"}
+    assert w.refusal("configmaps", configmap("c")).message == (
+        'configmaps "c" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=2, '
+        "limited: configmaps=2"
+    )
+
+
+def test_updates_charge_the_difference(world):
+    """A service that becomes a NodePort uses node ports, and nothing else twice."""
+    w = world(only=["ResourceQuota"])
+    w.put("resourcequotas", quota(services="1", services_nodeports="1"))
+    service = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 1}]}}
+    nodeport = {**service, "spec": {**service["spec"], "type": "NodePort"}}
+    w.run("services", service)
+    w.run("services", nodeport, service, operation=UPDATE)
+    assert used(w) == {"services": "1", "services.nodeports": "1"}
+
+
+def test_a_lost_race_is_charged_again(world):
+    """A conflict is tried again on the live quota; a quota that keeps changing is an error."""
+    w = world(only=["ResourceQuota"])
+    w.put("resourcequotas", quota(configmaps="2"))
+    w.client.refuse = [errors.conflict("", "resourcequotas", "q", errors.MODIFIED)]
+    w.run("configmaps", configmap())
+    assert used(w) == {"configmaps": "1"}
+    w.client.refuse = [errors.conflict("", "resourcequotas", "q", errors.MODIFIED)] * 9
+    assert w.refusal("configmaps", configmap("b")).code == 409
+
+
+def test_scopes(world, pod):
+    """A quota for best-effort pods does not see pods that ask for something."""
+    w = world(only=["ResourceQuota"])
+    limited = quota(pods="0")
+    w.put("resourcequotas", {**limited, "spec": {**limited["spec"], "scopes": ["BestEffort"]}})
+    busy = pod()
+    busy["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
+    w.run("pods", busy)
+    assert "exceeded quota" in w.refusal("pods", pod()).message
+
+
+def test_new_nodes_are_tainted(world):
+    """A node starts as not ready."""
+    made = world().run("nodes", node())
+    assert made["spec"]["taints"] == [{"key": ORCH("node.{long}.io/not-ready"), "effect": "NoSchedule"}]
+
+
+def test_default_classes_of_ingresses(world):
+    """The class marked as default, unless the ingress has one or the old annotation."""
+    w = world()
+    group = "networking.{abbr}.io"
+    mark = {ORCH("ingressclass.{long}.io/is-default-class"): "true"}
+    w.put("ingressclasses", {"metadata": {"name": "i", "annotations": mark}}, group)
+    assert w.run("ingresses", {"metadata": {"name": "a"}}, group=group)["spec"] == {"ingressClassName": "i"}
+    old = {"metadata": {"name": "a", "annotations": {ORCH("{long}.io/ingress.class"): "x"}}}
+    assert "spec" not in w.run("ingresses", old, group=group)
+
+
+def test_always(world):
+    """AlwaysDeny refuses everything."""
+    assert "denying all" in world(enable=["AlwaysDeny"]).refusal("configmaps", configmap()).message
+
+
+def test_tightening_a_namespace_warns(world, pod):
+    """Pods that would not be let in any more are listed, those of one controller once."""
+    w = world(only=["PodSecurity"])
+    privileged = {"name": "c", "image": "i", "securityContext": {"privileged": True}}
+    for name in ("p36", "p37"):
+        w.put("pods", {"metadata": {"name": name, "namespace": "ns"}, "spec": {"containers": [privileged]}})
+    old = {"metadata": {"name": "ns", "labels": {}}}
+    new = {"metadata": {"name": "ns", "labels": {ORCH("pod-security.{long}.io/enforce"): "baseline"}}}
+    w.run("namespaces", new, old, operation=UPDATE)
+    assert w.warnings == [
+        'existing pods in namespace "ns" violate the new PodSecurity enforce level "baseline:latest"',
+        "p36 (and 1 other pod): privileged",
+    ]
+
+
+def test_api_error_is_the_only_refusal(world):
+    """A refusal names the object by its name, or by what the name will be generated from."""
+    error = world(enable=["AlwaysDeny"]).refusal("configmaps", {"metadata": {"generateName": "gen-"}})
+    assert isinstance(error, ApiError) and error.message.startswith('configmaps "gen-" is forbidden: ')

@@ -1,0 +1,102 @@
+"""Refusals and warnings as they were recorded: the case's objects go in, the same words come out."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from orchd.client.interfaces import ResourceRef
+from orchd.dialect import ORCH
+from orchd.errors import ApiError
+from orchd.kinds.identity import User
+
+_PATH = re.compile(r"/apis?/(?:([^/]+\.[^/]+|apps|batch)/)?(v\w+)(?:/namespaces/([^/]+))?/([a-z]+)$")
+_LABELS = {
+    "psa-b": {"enforce": "baseline"},
+    "psa-r": {"enforce": "restricted"},
+    "psa-rv": {"enforce": "restricted", "enforce-version": "v1.22"},
+    "psa-w": {"warn": "restricted"},
+}
+_PLUGINS = (
+    "PodSecurity", "ResourceQuota", "LimitRange", "plugin:SecurityContextDeny", "plugin:NodeRestriction",
+    "plugin:LimitPodHardAntiAffinityTopology", "plugin:DenyServiceExternalIPs", "Pod",
+)
+#: The registry's pod strategy turns the annotation of this case into a field before admission sees it.
+_ELSEWHERE = ("PodSecurity/baseline-seccomp-annotation",)
+_POD_CASES = re.compile(r"Pod/(serviceAccountName-|priority|preemption|runtimeClass-missing|overhead-without)")
+
+
+def cases(reference):
+    for case in reference("validation")["cases"]:
+        request, answer = case["req"], case["ans"]
+        area = case["id"].split("/")[0]
+        if case["id"] in _ELSEWHERE or area not in _PLUGINS or (area == "Pod" and not _POD_CASES.match(case["id"])):
+            continue
+        if request["m"] == "POST" and _PATH.match(request["p"]) and (answer["code"] == 403 or area == "PodSecurity"):
+            yield case
+
+
+def put(world, setup):
+    match = _PATH.match(setup["p"])
+    if match and setup["m"] == "POST":
+        group, version, namespace, plural = match.groups()
+        body = setup["body"]
+        meta = {**body["metadata"], **({"namespace": namespace} if namespace else {})}
+        world.put(plural, {**body, "metadata": meta}, group or "", version)
+    elif setup.get("live_with"):
+        path = setup["p"].removesuffix("/status")
+        base, name = path.rsplit("/", 1)
+        _, _, namespace, plural = _PATH.match(base).groups()
+        (held,) = [o for o in informer_of(world, plural).list(namespace) if o["metadata"]["name"] == name]
+        world.put(plural, {**held, **setup["live_with"]})
+
+
+def informer_of(world, plural):
+    return world.informers.informer(ResourceRef("", "v1", plural))
+
+
+def test_recorded_cases(reference, world):
+    """Every recorded create that a plugin refuses, or warns about, has the recorded message."""
+    seen = 0
+    wrong = []
+    for case in cases(reference):
+        request, answer = case["req"], case["ans"]
+        group, version, namespace, plural = _PATH.match(request["p"]).groups()
+        plugin = case["id"].split("/")[0].removeprefix("plugin:")
+        enable = [plugin] if case["id"].startswith("plugin:") else []
+        case_world = world(enable=enable)
+        labels = {ORCH("pod-security.{long}.io/") + k: v for k, v in _LABELS.get(namespace, {}).items()}
+        if namespace:
+            case_world.namespace(namespace, labels)
+        for setup in case.get("setup") or ():
+            put(case_world, setup)
+        headers = request.get("headers") or {}
+        user = User(name=headers.get("Impersonate-User", "admin"), groups=(headers.get("Impersonate-Group", ""),))
+        try:
+            case_world.run(
+                plural, request["body"], group=group or "", version=version, namespace=namespace or "", user=user
+            )
+            message = None
+        except ApiError as error:
+            message = error.message
+        wanted = answer.get("message") if answer["code"] >= 400 else None
+        if wanted is not None and "cannot create resource" in wanted:
+            continue
+        seen += 1
+        if message != wanted:
+            wrong.append((case["id"], message, wanted))
+        shown = ", ".join('299 - "' + w.replace('"', '\\"') + '"' for w in case_world.warnings)
+        if answer["code"] < 400 and plural != "namespaces" and shown != (answer.get("warning") or ""):
+            wrong.append((case["id"], shown, answer.get("warning")))
+    assert not wrong
+    assert seen > 40
+
+
+@pytest.mark.parametrize("level", ["x", ""])
+def test_a_wrong_level_is_invalid(world, level):
+    """A namespace may not ask for a level that does not exist."""
+    labels = {ORCH("pod-security.{long}.io/enforce"): level}
+    error = world().refusal("namespaces", {"metadata": {"name": "n", "labels": labels}})
+    assert error.code == 422
+    assert f'Invalid value: "{level}": must be one of privileged, baseline, restricted' in error.message
