@@ -260,7 +260,10 @@ async def test_small_and_joined_records(server: Running) -> None:
             out = b""
             while True:
                 try:
-                    out += tls.read(65536)
+                    data = tls.read(65536)
+                    if not data:
+                        return read_answers(out)
+                    out += data
                 except ssl.SSLWantReadError:
                     data = raw.recv(65536)
                     if not data:

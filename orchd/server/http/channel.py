@@ -422,10 +422,12 @@ class HttpChannel(Protocol):
         if seconds:
             self._factory.clock.callLater(seconds, self._close)
         else:
-            self._transport.loseConnection()
+            self._close()
 
     def _close(self) -> None:
         if self.state == CLOSING:
+            # Twisted's TLS waits for its producer to be done before it closes.
+            self._transport.unregisterProducer()
             self._transport.loseConnection()
 
     def abort(self) -> None:

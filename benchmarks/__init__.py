@@ -1,0 +1,1 @@
+"""Programs that print figures. `python -m benchmarks.run` prints the table; see its --help."""

@@ -1,0 +1,212 @@
+"""Rows against a running API server: each a function of the bench that gives seconds of CPU per operation and a note.
+
+They work in namespaces of their own, made when first needed. A new row is a function and a line in `API_ROWS`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from benchmarks.load import Connection, Target, Watchers, cpu, resident, run
+
+if TYPE_CHECKING:
+    from benchmarks.run import Bench
+
+#: Namespaces are per run: figures must not depend on what an earlier run left.
+_RUN = f"bench-{os.getpid()}"
+_LISTED, _WRITTEN = f"{_RUN}-list", f"{_RUN}-write"
+_TABLE = "Accept: application/json;as=Table;v=v1;g={group},application/json"
+
+
+def _pod(name: str, *, labels: dict[str, str] | None = None) -> bytes:
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "labels": {"app": "bench", **(labels or {})}},
+            "spec": {
+                "containers": [
+                    {
+                        "name": "main",
+                        "image": "registry.example/app:1",
+                        "env": [{"name": f"V{n}", "value": "x" * 20} for n in range(5)],
+                        "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}},
+                        "ports": [{"containerPort": 8080}],
+                    }
+                ]
+            },
+        }
+    ).encode()
+
+
+def _target(bench: Bench) -> Target:
+    assert bench.target is not None
+    return bench.target
+
+
+_made: set[str] = set()
+
+
+def _namespace(bench: Bench, name: str) -> None:
+    """The namespace with the service account that pods need; once a run."""
+    if name in _made:
+        return
+    _made.add(name)
+    target, connection = _target(bench), Connection(_target(bench))
+    for path, kind, called in (
+        ("/api/v1/namespaces", "Namespace", name),
+        (f"/api/v1/namespaces/{name}/serviceaccounts", "ServiceAccount", "default"),
+    ):
+        body = json.dumps({"apiVersion": "v1", "kind": kind, "metadata": {"name": called}}).encode()
+        code, answer = connection.ask(target.request("POST", path, body, "Content-Type: application/json"))
+        if code not in (201, 409):
+            raise SystemExit(f"{path}: {code} {answer[:300]!r}")
+    connection.close()
+
+
+def _create(bench: Bench, namespace: str, prefix: str, count: int) -> tuple[float, float]:
+    target, path = _target(bench), f"/api/v1/namespaces/{namespace}/pods"
+
+    def request(number: int) -> bytes:
+        body = _pod(f"{prefix}-{number}", labels={"group": f"g{number % 50}"})
+        return target.request("POST", path, body, "Content-Type: application/json")
+
+    got = run(target, bench.pids, request, count, 8)
+    return got.cpu, got.rate
+
+
+def _listed(bench: Bench) -> str:
+    """The path of a list of `bench.pods` pods."""
+    if _LISTED not in _made:
+        _namespace(bench, _LISTED)
+        _create(bench, _LISTED, "p", bench.pods)
+    return f"/api/v1/namespaces/{_LISTED}/pods"
+
+
+def _same(bench: Bench, path: str, count: int, *headers: str, concurrency: int = 4) -> tuple[float, str]:
+    target = _target(bench)
+    request = target.request("GET", path, b"", *headers)
+    code, body = Connection(target).ask(request)
+    if code != 200:
+        raise SystemExit(f"{path}: {code} {body[:300]!r}")
+    got = run(target, bench.pids, lambda _: request, bench.times(count), concurrency)
+    return got.cpu, f"{got.rate:.0f}/s, {len(body):,} bytes"
+
+
+def memory_idle(bench: Bench) -> tuple[None, str]:
+    return None, f"{sum(map(resident, bench.pids)):.0f} MB"
+
+
+def create(bench: Bench) -> tuple[float, str]:
+    _namespace(bench, _WRITTEN)
+    spent, rate = _create(bench, _WRITTEN, "c", bench.times(2000))
+    return spent, f"{rate:.0f}/s"
+
+
+def get_consistent(bench: Bench) -> tuple[float, str]:
+    return _same(bench, f"{_listed(bench)}/p-1", 8000)
+
+
+def get_cached(bench: Bench) -> tuple[float, str]:
+    return _same(bench, f"{_listed(bench)}/p-1?resourceVersion=0", 8000)
+
+
+def list_all(bench: Bench) -> tuple[float, str]:
+    return _same(bench, _listed(bench), 40, concurrency=2)
+
+
+def list_page(bench: Bench) -> tuple[float, str]:
+    return _same(bench, f"{_listed(bench)}?limit=500", 400)
+
+
+def list_by_label(bench: Bench) -> tuple[float, str]:
+    return _same(bench, f"{_listed(bench)}?labelSelector=group%3Dg7", 400)
+
+
+def table(bench: Bench) -> tuple[float, str]:
+    target, path = _target(bench), f"{_listed(bench)}?limit=500"
+    # The group of Table is spelled as the server's dialect does, which its own discovery tells.
+    _, groups = Connection(target).ask(target.request("GET", "/apis"))
+    spelled = next(
+        group["name"].partition(".")[2]
+        for group in json.loads(groups)["groups"]
+        if group["name"].startswith("authentication.")
+    )
+    return _same(bench, path, 200, _TABLE.format(group=f"meta.{spelled}"))
+
+
+def merge_patch(bench: Bench) -> tuple[float, str]:
+    target, path = _target(bench), _listed(bench)
+
+    def request(number: int) -> bytes:
+        body = b'{"metadata":{"annotations":{"n":"%d"}}}' % number
+        return target.request(
+            "PATCH", f"{path}/p-{number % bench.pods}", body, "Content-Type: application/merge-patch+json"
+        )
+
+    got = run(target, bench.pids, request, bench.times(2000), 8)
+    return got.cpu, f"{got.rate:.0f}/s"
+
+
+def apply(bench: Bench) -> tuple[float, str]:
+    target = _target(bench)
+    _namespace(bench, _WRITTEN)
+
+    def request(number: int) -> bytes:
+        name = f"a-{number % 100}"
+        data = {f"k{n}": "v" * 30 for n in range(10)} | {"n": str(number)}
+        body = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
+        path = f"/api/v1/namespaces/{_WRITTEN}/configmaps/{name}?fieldManager=bench"
+        return target.request("PATCH", path, body.encode(), "Content-Type: application/apply-patch+yaml")
+
+    got = run(target, bench.pids, request, bench.times(2000), 8)
+    return got.cpu, f"{got.rate:.0f}/s"
+
+
+def watch_fan_out(bench: Bench) -> tuple[float, str]:
+    """The difference that 500 watches make to a write, per watch."""
+    target, count, watches = _target(bench), bench.times(100), 500
+    namespace = f"{_RUN}-watch"
+    _namespace(bench, namespace)
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+
+    def request(number: int) -> bytes:
+        body = json.dumps(
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "w-"}, "data": {"x": "y" * 1000}}
+        )
+        return target.request("POST", path, body.encode(), "Content-Type: application/json")
+
+    alone = run(target, bench.pids, request, count, 1)
+    watchers = Watchers(target, f"{path}?watch=1", watches)
+    try:
+        before = sum(map(cpu, bench.pids))
+        watched = run(target, bench.pids, request, count, 1)
+        spent = sum(map(cpu, bench.pids)) - before
+    finally:
+        watchers.stop()
+    per_frame = (spent / watched.count - alone.cpu) / watches
+    return per_frame, f"{watches * watched.rate:.0f} events/s"
+
+
+def memory_full(bench: Bench) -> tuple[None, str]:
+    _listed(bench)
+    return None, f"{sum(map(resident, bench.pids)):.0f} MB"
+
+
+API_ROWS: tuple[tuple[str, Callable[[Bench], tuple[float | None, str]]], ...] = (
+    ("memory, idle", memory_idle),
+    ("CREATE pod", create),
+    ("GET one object, consistent", get_consistent),
+    ("GET one object, resourceVersion=0", get_cached),
+    ("LIST of all pods", list_all),
+    ("LIST page of 500", list_page),
+    ("LIST by label, one in 50", list_by_label),
+    ("Table of 500", table),
+    ("merge PATCH of a pod", merge_patch),
+    ("server-side apply of a ConfigMap", apply),
+    ("event to one of 500 watchers", watch_fan_out),
+    ("memory, all pods", memory_full),
+)

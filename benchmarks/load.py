@@ -1,0 +1,180 @@
+"""A load generator that costs little itself: blocking TLS sockets in a few processes, prepared bytes, no parsing
+beyond the length. Runs in processes of its own, so that a server's CPU can be read from outside."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import select
+import socket
+import ssl
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Target:
+    """A server; `token` is sent as bearer. `authority` is a PEM file, "" trusts anything."""
+
+    host: str
+    port: int
+    token: str = ""
+    authority: str = ""
+
+    def connect(self) -> ssl.SSLSocket:
+        context = ssl.create_default_context(cafile=self.authority or None)
+        context.check_hostname = False
+        if not self.authority:
+            context.verify_mode = ssl.CERT_NONE
+        raw = socket.create_connection((self.host, self.port), timeout=120)
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return context.wrap_socket(raw, server_hostname=self.host)
+
+    def request(self, method: str, path: str, body: bytes = b"", *headers: str) -> bytes:
+        lines = [f"{method} {path} HTTP/1.1", f"Host: {self.host}:{self.port}", "User-Agent: bench", *headers]
+        if not any(header.lower().startswith("accept:") for header in headers):
+            lines.append("Accept: application/json")
+        if self.token:
+            lines.append(f"Authorization: Bearer {self.token}")
+        if body:
+            lines.append(f"Content-Length: {len(body)}")
+        return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+class Connection:
+    """One keep-alive connection."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self._socket = target.connect()
+        self._rest = b""
+
+    def ask(self, request: bytes) -> tuple[int, bytes]:
+        """Send and wait for the answer: code and body."""
+        self._socket.sendall(request)
+        data = self._rest
+        while (end := data.find(b"\r\n\r\n")) < 0:
+            data += self._more()
+        head = data[:end].lower()
+        code = int(head[9:12])
+        at = head.find(b"content-length: ")
+        if at >= 0:
+            stop = head.find(b"\r\n", at)
+            size = int(head[at + 16 : stop if stop >= 0 else len(head)])
+            pieces, have = [data[end + 4 :]], len(data) - end - 4
+            while have < size:
+                pieces.append(self._more())
+                have += len(pieces[-1])
+            body = b"".join(pieces)
+            self._rest = body[size:]
+            return code, body[:size]
+        if b"transfer-encoding: chunked" in head:
+            data = data[end + 4 :]
+            while not data.endswith(b"0\r\n\r\n"):
+                data += self._more()
+            self._rest = b""
+            return code, data
+        self._rest = data[end + 4 :]
+        return code, b""
+
+    def _more(self) -> bytes:
+        data = self._socket.recv(1 << 18)
+        if not data:
+            raise ConnectionError("the server closed the connection")
+        return data
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def cpu(pid: int) -> float:
+    """Seconds of CPU that a process and its threads have used."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident(pid: int) -> float:
+    """Resident memory of a process in MB."""
+    with open(f"/proc/{pid}/status") as file:
+        for line in file:
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+    return 0.0
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a run gave. `cpu` is the server's seconds per operation, `rate` operations per second."""
+
+    count: int
+    cpu: float
+    rate: float
+
+
+def _worker(target: Target, make: Callable[[int], bytes], first: int, count: int, gate: object, go: object) -> None:
+    connection = Connection(target)
+    gate.release()  # type: ignore[attr-defined]  # a semaphore of multiprocessing, which has no public type
+    go.wait()  # type: ignore[attr-defined]  # an event, as above
+    for number in range(first, first + count):
+        code, body = connection.ask(make(number))
+        if code >= 400:
+            raise SystemExit(f"the server answered {code}: {body[:300]!r}")
+
+
+def run(target: Target, pids: list[int], make: Callable[[int], bytes], count: int, concurrency: int = 4) -> Figures:
+    """`count` requests, made by `make(number)`, over `concurrency` connections; CPU is that of `pids` together."""
+    context = multiprocessing.get_context("fork")
+    gate, go = context.Semaphore(0), context.Event()
+    share = max(1, count // concurrency)
+    workers = [
+        context.Process(target=_worker, args=(target, make, index * share, share, gate, go))
+        for index in range(concurrency)
+    ]
+    for worker in workers:
+        worker.start()
+    for _ in workers:
+        if not gate.acquire(timeout=30):
+            raise SystemExit("the clients could not connect")
+    before, began = sum(map(cpu, pids)), time.monotonic()
+    go.set()
+    for worker in workers:
+        worker.join()
+    took, spent = time.monotonic() - began, sum(map(cpu, pids)) - before
+    if any(worker.exitcode for worker in workers):
+        raise SystemExit("a client failed")
+    done = share * concurrency
+    return Figures(count=done, cpu=spent / done, rate=done / took)
+
+
+class Watchers:
+    """A process that holds watches open and throws away what they bring."""
+
+    def __init__(self, target: Target, path: str, count: int) -> None:
+        context = multiprocessing.get_context("fork")
+        self._gate = context.Semaphore(0)
+        self._process = context.Process(target=self._hold, args=(target, path, count), daemon=True)
+        self._process.start()
+        for _ in range(count):
+            if not self._gate.acquire(timeout=60):
+                raise SystemExit("the watches did not start")
+
+    def _hold(self, target: Target, path: str, count: int) -> None:
+        poll = select.epoll()
+        held = []
+        for _ in range(count):
+            one = target.connect()
+            one.sendall(target.request("GET", path))
+            one.recv(1 << 16)
+            held.append(one)
+            poll.register(one.fileno(), select.EPOLLIN)
+            self._gate.release()
+        while True:
+            for number, _ in poll.poll():
+                # The bytes stay encrypted: the clients' work is not what is measured.
+                os.read(number, 1 << 18)
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.join()

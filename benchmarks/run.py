@@ -1,0 +1,181 @@
+"""Prints the table: the server's CPU per operation, in microseconds and in units of a bare GET of the same run.
+
+``python -m benchmarks.run`` measures what needs no server of its own: bare, our HTTP layer, fan-out.
+``--url https://127.0.0.1:6443 --token T --pid P`` measures a running API server as well (P: its process; several with
+commas, for a store of its own). ``--start 'COMMAND'`` starts one instead and measures the time until it is ready.
+``--only TEXT`` chooses rows by name, ``--pods N`` the size of the lists, ``--scale F`` how often things are done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from benchmarks.api_rows import API_ROWS
+from benchmarks.load import Connection, Target, Watchers, cpu, resident, run
+from orchd.dialect import ORCH
+from orchd.pki.bootstrap import Files, ensure
+
+#: How often bare is measured anew: the machine's speed changes with what else runs on it.
+_ROUNDS = 3
+
+
+@dataclass
+class Bench:
+    """What a row gets."""
+
+    files: Files
+    scale: float
+    pods: int
+    bare: float = 0.0
+    target: Target | None = None
+    pids: list[int] = field(default_factory=list)
+
+    def times(self, count: int) -> int:
+        return max(8, int(count * self.scale))
+
+    def show(self, name: str, cpu_seconds: float | None, note: str = "") -> None:
+        if cpu_seconds is None:
+            print(f"{name:44} {'':>12} {'':>8}   {note}", flush=True)
+            return
+        units = f"{cpu_seconds / self.bare:8.2f}" if self.bare else " " * 8
+        print(f"{name:44} {cpu_seconds * 1e6:9.1f} us {units}   {note}", flush=True)
+
+
+@contextmanager
+def program(module: str, files: Files, *more: str) -> Iterator[tuple[Target, int]]:
+    """A server of this folder, for as long as the block runs."""
+    command = [sys.executable, "-m", module, str(files.serving_certificate), str(files.serving_key), *more]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            port = int(process.stdout.readline())
+            yield Target(host="127.0.0.1", port=port, token="t" * 40, authority=str(files.ca_certificate)), process.pid
+        finally:
+            process.terminate()
+
+
+def _gets(target: Target, pid: int, count: int) -> tuple[float, float]:
+    request = target.request("GET", "/api/v1/namespaces/default/pods/p")
+    run(target, [pid], lambda _: request, count // 4)
+    best = min((run(target, [pid], lambda _: request, count) for _ in range(_ROUNDS)), key=lambda got: got.cpu)
+    return best.cpu, best.rate
+
+
+def bare(bench: Bench) -> None:
+    with program("benchmarks.bare", bench.files) as (target, pid):
+        spent, rate = _gets(target, pid, bench.times(8000))
+        bench.bare = spent
+        bench.show("bare twisted.web, GET of 2 KB", spent, f"{rate:.0f}/s")
+
+
+def static(bench: Bench) -> None:
+    for label, more in (("our HTTP, Twisted's TLS, GET of 2 KB", ["plain"]), ("our HTTP and TLS, GET of 2 KB", [])):
+        with program("benchmarks.static", bench.files, *more) as (target, pid):
+            spent, rate = _gets(target, pid, bench.times(8000))
+            bench.show(label, spent, f"{rate:.0f}/s")
+
+
+def fan_out(bench: Bench) -> None:
+    for label, more in (("frame to one of 500, Twisted's TLS", ["plain"]), ("frame to one of 500, our TLS", [])):
+        with program("benchmarks.static", bench.files, *more) as (target, pid):
+            watchers = Watchers(target, "/stream", 500)
+            try:
+                count = bench.times(40)
+                connection = Connection(target)
+                connection.ask(target.request("GET", "/fan?count=5"))
+                before = cpu(pid)
+                _, body = connection.ask(target.request("GET", f"/fan?count={count}"))
+                whole = (cpu(pid) - before) / (count * 500)
+                note = f"with the reactor's part {whole * 1e6:.1f} us; {resident(pid):.0f} MB"
+                bench.show(label, float(body) / 1e6, note)
+            finally:
+                watchers.stop()
+
+
+Row = tuple[str, Callable[[Bench], None]]
+OWN_ROWS: tuple[Row, ...] = (("bare", bare), ("static", static), ("fan-out", fan_out))
+
+
+def _start(command: str, url: str, token: str, authority: str) -> tuple[subprocess.Popen[bytes], float]:
+    """A server from its command, and the seconds until it says that it is ready."""
+    parts = urlsplit(url)
+    target = Target(host=parts.hostname or "127.0.0.1", port=parts.port or 443, token=token, authority=authority)
+    began = time.monotonic()
+    process = subprocess.Popen(shlex.split(command))
+    while time.monotonic() - began < 60:
+        if process.poll() is not None:
+            raise SystemExit(f"the server ended with {process.returncode}")
+        try:
+            connection = Connection(target)
+            code, _ = connection.ask(target.request("GET", "/readyz"))
+            connection.close()
+        except OSError:
+            code = 0
+        if code == 200:
+            return process, time.monotonic() - began
+        time.sleep(0.01)
+    process.kill()
+    raise SystemExit("the server was not ready within 60 s")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--url", default="")
+    options.add_argument("--token", default=os.environ.get("BENCH_TOKEN", ""))
+    options.add_argument("--authority", default="", help="PEM file of the server's authority")
+    options.add_argument("--pid", default="", help="processes whose CPU counts")
+    options.add_argument("--start", default="", help="command that starts the server; needs --url")
+    options.add_argument("--only", default="")
+    options.add_argument("--pods", type=int, default=5000)
+    options.add_argument("--scale", type=float, default=1.0)
+    options.add_argument("--json", default="", help="file that gets what the API rows measured")
+    chosen = options.parse_args()
+    print(f"{'':44} {'CPU':>12} {'bare':>8}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        files = ensure(Path(folder) / "d", dialect=ORCH, server_url="https://localhost", now=datetime.now(UTC))
+        bench = Bench(files=files, scale=chosen.scale, pods=chosen.pods)
+        for name, row in OWN_ROWS:
+            # Everything else is in units of bare, so that it is always measured.
+            if name == "bare" or (chosen.only in name and (not chosen.url or chosen.only)):
+                row(bench)
+        if not chosen.url:
+            return
+        process = None
+        if chosen.start:
+            process, seconds = _start(chosen.start, chosen.url, chosen.token, chosen.authority)
+            bench.show("start to ready", None, f"{seconds:.2f} s")
+        parts = urlsplit(chosen.url)
+        bench.target = Target(
+            host=parts.hostname or "127.0.0.1", port=parts.port or 443, token=chosen.token, authority=chosen.authority
+        )
+        bench.pids = [int(pid) for pid in chosen.pid.split(",") if pid] or ([process.pid] if process else [])
+        figures = {}
+        try:
+            for label, measure in API_ROWS:
+                if chosen.only in label:
+                    spent, note = measure(bench)
+                    figures[label] = spent
+                    bench.show(label, spent, note)
+        finally:
+            if process is not None:
+                process.terminate()
+                process.wait()
+        if chosen.json:
+            Path(chosen.json).write_text(json.dumps({"bare": bench.bare, "rows": figures}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
