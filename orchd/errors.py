@@ -84,6 +84,25 @@ def _details(group: str, kind: str, name: str = "", causes: Iterable[Cause] = ()
     return out
 
 
+_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", '"': '\\"', "\\": "\\\\"}
+
+
+def quoted(text: str) -> str:
+    """A text as messages quote it: printable characters as they are, others escaped."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return '"' + "".join(_escaped(c) for c in text) + '"'
+
+
+def _escaped(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char.isprintable():
+        return char
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
 def qualified(group: str, resource: str) -> str:
     """A resource as messages name it: ``pods``, ``deployments.apps``."""
     return f"{resource}.{group}" if group else resource
@@ -91,7 +110,7 @@ def qualified(group: str, resource: str) -> str:
 
 def not_found(group: str, resource: str, name: str) -> ApiError:
     return ApiError(
-        404, "NotFound", f'{qualified(group, resource)} "{name}" not found', details=_details(group, resource, name)
+        404, "NotFound", f"{qualified(group, resource)} {quoted(name)} not found", details=_details(group, resource, name)
     )
 
 

@@ -11,6 +11,7 @@ from twisted.internet.interfaces import IStreamServerEndpoint
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from orchd.assembly.plugins import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.config import settings as config
 from orchd.config.options import TwistdOptions
@@ -19,7 +20,10 @@ _log = Logger(namespace="orchd")
 
 
 class Options(TwistdOptions):
-    """The options of ``twistd orchd``."""
+    """The options of ``twistd orchd``: all flags, and what they can choose from."""
+
+    def __init__(self) -> None:
+        super().__init__(capabilities=capabilities())
 
 
 def makeService(
@@ -42,9 +46,7 @@ def makeService(
         else:
             reactor.callWhenRunning(reactor.stop)
 
-    server = ApiServer(settings, reactor, endpoint=endpoint, failed=failed)
-    server.service.announce(lambda: _announce(server))
-    return server.service
+    return ApiServer(settings, reactor, endpoint=endpoint, failed=failed, opened=_announce).service
 
 
 def _announce(server: ApiServer) -> None:

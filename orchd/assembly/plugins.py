@@ -2,16 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+import yaml
+
 from orchd.client.interfaces import IClient, IInformers
-from orchd.config.settings import Settings
+from orchd.config.settings import Capabilities, Settings
+from orchd.server.admission import builtin
 from orchd.server.admission.chain import AdmissionChain
+from orchd.server.admission.interfaces import PluginContext
 
 
 def admission_chain(
     settings: Settings, client: IClient, informers: IInformers, *, authorize: Callable[..., Any], clock: Callable[[], float]
 ) -> AdmissionChain:
-    """The plugins that are on, in order. Raises ValueError naming the plugin whose configuration is wrong."""
-    return AdmissionChain([])
+    """The plugins that are on, in order. Raises ValueError naming the flag, file or plugin that is wrong."""
+    chosen = settings.admission
+    wanted = set(chosen.plugins)
+    context = PluginContext(
+        dialect=settings.dialect,
+        client=client,
+        informers=informers,
+        authorize=authorize,
+        flags={
+            "default-not-ready-toleration-seconds": chosen.not_ready_toleration_seconds,
+            "default-unreachable-toleration-seconds": chosen.unreachable_toleration_seconds,
+        },
+        clock=clock,
+    )
+    return builtin.make_chain(
+        context,
+        enable=[name for name in chosen.plugins if name not in builtin.DEFAULT_ON],
+        disable=[name for name in builtin.DEFAULT_ON if name not in wanted],
+        configurations=sections(chosen.config_file),
+        more=builtin.drop_ins(),
+    )
+
+
+def sections(name: str) -> dict[str, Mapping[str, Any]]:
+    """The plugins' sections of an AdmissionConfiguration file, {} for no file. Raises ValueError naming the file."""
+    if not name:
+        return {}
+    document = _load(Path(name))
+    out: dict[str, Mapping[str, Any]] = {}
+    for position, entry in enumerate(document.get("plugins") or ()):
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+            raise ValueError(f"--admission-control-config-file: {name}: plugins[{position}] has no name")
+        section = entry.get("configuration")
+        if section is None and entry.get("path"):
+            section = _load(Path(name).parent / entry["path"])
+        out[entry["name"]] = section or {}
+    return out
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise ValueError(f"--admission-control-config-file: {path}: {error}") from None
+    if not isinstance(document, dict):
+        raise ValueError(f"--admission-control-config-file: {path}: not an object")
+    return document
+
+
+def capabilities() -> Capabilities:
+    """What flags may choose from: what is built, and drop-ins that were found."""
+    return Capabilities(
+        admission_plugins=frozenset((*builtin.BUILT, *(str(f.name) for f in builtin.drop_ins()))),
+        controllers=frozenset(),
+    )

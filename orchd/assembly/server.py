@@ -22,10 +22,9 @@ from orchd.assembly.plugins import admission_chain
 from orchd.assembly.verbs import subresource_verbs, virtual_verbs
 from orchd.cache.caches import Caches
 from orchd.client.informers import Informers
-from orchd.config.settings import Settings
+from orchd.config.settings import Settings, object_settings
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.identity import MASTERS_GROUP, User
-from orchd.kinds.objects.settings import ObjectSettings
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.loopback import LOOPBACK_USER
 from orchd.server.authz import bootstrap as roles
@@ -77,17 +76,6 @@ def catalog_of(settings: Settings) -> Catalog:
     )
 
 
-def object_settings(settings: Settings) -> ObjectSettings:
-    """What the algorithms over objects need of the settings."""
-    return ObjectSettings(
-        dialect=settings.dialect,
-        allow_privileged=settings.api.allow_privileged,
-        service_cidrs=settings.api.service_ranges,
-        node_ports=settings.api.node_ports,
-        features=settings.api.features,
-    )
-
-
 class _Entrance:
     """Where local clients enter: they are made before the pipeline that they will use."""
 
@@ -101,7 +89,7 @@ class ApiServer:
     """One API server. Make it, run `service`, wait for `service.wait_ready()`.
 
     `reactor` is any Twisted reactor. `endpoint` replaces --bind-address and --secure-port. `failed` is told when the
-    server cannot start or go on.
+    server cannot start or go on, `opened` once when every request would be served.
     """
 
     log = Logger()
@@ -113,11 +101,13 @@ class ApiServer:
         *,
         endpoint: IStreamServerEndpoint | None = None,
         failed: Callable[[Failure], object] | None = None,
+        opened: Callable[[ApiServer], object] = lambda server: None,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self.settings = settings
         self.reactor = reactor
         self.wall = wall
+        self._opened = opened
         self.random = SystemRandom()
         self.catalog = catalog_of(settings)
         self.objects = object_settings(settings)
@@ -322,6 +312,7 @@ class ApiServer:
 
     async def _open(self) -> None:
         self.documents.prepare()
+        self._opened(self)
 
     async def _close(self) -> None:
         """The first thing to stop: say that we are going, then end what would never end by itself."""

@@ -1,9 +1,9 @@
 """The bytes that stand for an object: JSON whose resourceVersion is filled in when it is known (DESIGN 1).
 
-Members come in the order apiVersion, kind, metadata, then the rest; the first member of metadata is an empty
-resourceVersion. The revision is put there without decoding: the first occurrence of the empty member's bytes is it.
-Before it stand only apiVersion and kind, which are checked to be strings, and no JSON string can contain those bytes,
-because a quote inside a string has a backslash before it.
+Members come in the order that clients know: kind, apiVersion, metadata, then the rest; in metadata the name first, the
+managed fields last. The revision is put in without decoding: the first occurrence of the empty member's bytes is the
+place. Before it stand only kind, apiVersion and members of metadata that are checked to be strings, and no JSON string
+can contain those bytes, because a quote inside a string has a backslash before it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,12 @@ import orjson
 
 _EMPTY = b'"resourceVersion":""'
 _NAME = len(_EMPTY) - 1
+#: Members of metadata in the order of the API's own definition, those before the resourceVersion and those after.
+_BEFORE = ("name", "generateName", "namespace", "selfLink", "uid")
+_AFTER = (
+    "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations",
+    "ownerReferences", "finalizers", "clusterName", "managedFields",
+)
 
 
 def encode(obj: dict[str, Any]) -> bytes:
@@ -26,15 +32,24 @@ def encode(obj: dict[str, Any]) -> bytes:
     if not isinstance(metadata, dict):
         raise ValueError("an object without metadata cannot be stored")
     out: dict[str, Any] = {}
-    for name in ("apiVersion", "kind"):
+    for name in ("kind", "apiVersion"):
         if name in obj:
             if not isinstance(obj[name], str):
                 raise ValueError(f"{name} must be a string")
             out[name] = obj[name]
-    first: dict[str, Any] = {"resourceVersion": ""}
-    first.update(metadata)
-    first["resourceVersion"] = ""
-    out["metadata"] = first
+    ordered: dict[str, Any] = {}
+    for name in _BEFORE:
+        if name in metadata:
+            if not isinstance(metadata[name], str):
+                raise ValueError(f"metadata.{name} must be a string")
+            ordered[name] = metadata[name]
+    ordered["resourceVersion"] = ""
+    for name in _AFTER:
+        if name in metadata:
+            ordered[name] = metadata[name]
+    if len(ordered) <= len(metadata):
+        ordered.update((name, value) for name, value in metadata.items() if name not in ordered)
+    out["metadata"] = ordered
     # What is there already stays where it is.
     out.update((name, value) for name, value in obj.items() if name != "metadata")
     return orjson.dumps(out)

@@ -35,6 +35,7 @@ MODULES: Final[dict[str, str]] = {
     "apiextensions/v1": "apiextensions_v1",
     "apiextensions/v1beta1": "apiextensions_v1beta1",
     "apiregistration/v1": "apiregistration_v1",
+    "apiserverinternal/v1alpha1": "apiserverinternal_v1alpha1",
     "apps/v1": "apps_v1",
     "audit/v1": "audit_v1",
     "authentication/v1": "authentication_v1",

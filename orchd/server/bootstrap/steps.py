@@ -20,7 +20,7 @@ async def ensure(client: IClient, wanted: Iterable[Wanted], *, now: str) -> None
     try:
         await gatherResults([Deferred.fromCoroutine(_one(client, each, now)) for each in wanted], consumeErrors=True)
     except FirstError as first:
-        raise first.subFailure.value from first
+        first.subFailure.raiseException()
 
 
 async def _one(client: IClient, wanted: Wanted, now: str) -> None:

@@ -17,7 +17,7 @@ from orchd import errors
 from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource, split_group_version
-from orchd.kinds.codec import frames, json_, mediatype, partial, protobuf, yaml_
+from orchd.kinds.codec import decode, frames, json_, mediatype, partial, protobuf, yaml_
 from orchd.kinds.codec.mediatype import Form, Negotiated
 from orchd.kinds.ir import Type
 from orchd.kinds.objects import convert, shape
@@ -113,6 +113,7 @@ class Presenter:
         """The body that shows one entry."""
         if view.plain:
             return [entry.json, b"\n"]
+        self._check_list(view, is_list=False)
         # Ages make tables differ from one second to the next: they are not kept.
         if view.chosen.as_ == "Table":
             return self.encoded(view, self._table(view, [entry], {"resourceVersion": str(entry.revision)}))
@@ -150,6 +151,20 @@ class Presenter:
             obj = partial.partial(obj, view.chosen.api_version)
         return self.encoded(view, obj)
 
+    def _check_list(self, view: View, *, is_list: bool) -> None:
+        """PartialObjectMetadata is for objects, PartialObjectMetadataList for lists. Raises ApiError 406."""
+        asked = view.chosen.as_
+        if asked not in (partial.KIND, partial.LIST_KIND) or (asked == partial.LIST_KIND) == is_list:
+            return
+        resource = view.resource
+        kind = resource.list_kind if is_list else resource.kind
+        what = "is a list" if is_list else "is not a list"
+        package = "unstructured" if resource.custom else decode.internal_package(resource.type)
+        name = ("UnstructuredList" if is_list else "Unstructured") if resource.custom else kind
+        raise ApiError(
+            406, "NotAcceptable", f"you requested {asked}, but the requested object {what} (*{package}.{name})"
+        )
+
     def encoded(self, view: View, obj: dict[str, Any]) -> bytes:
         return self.bytes_of(view.chosen.form, obj, pretty=view.pretty)
 
@@ -176,6 +191,7 @@ class Presenter:
             if remaining:
                 meta["remainingItemCount"] = remaining
         chosen, resource = view.chosen, view.resource
+        self._check_list(view, is_list=True)
         if chosen.as_ == "Table":
             return self.encoded(view, self._table(view, entries, meta))
         if chosen.as_:
@@ -215,7 +231,7 @@ class Presenter:
         """A list as JSON from stored bytes; items of built-in kinds go without kind and apiVersion."""
         if resource.custom:
             return frames.list_pieces(resource.api_version, resource.list_kind, meta, [e.json for e in entries])
-        skip = len(f'{{"apiVersion":"{resource.storage_version}","kind":"{resource.kind}",')
+        skip = len(f'{{"kind":"{resource.kind}","apiVersion":"{resource.storage_version}",')
         head, *rest = frames.list_pieces(resource.api_version, resource.list_kind, meta, ())
         if not entries:
             return [head, *rest]

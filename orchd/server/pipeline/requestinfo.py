@@ -16,7 +16,7 @@ _TRUE = frozenset(("", "true", "1", "t", "T", "TRUE", "True"))
 def flag(query: Mapping[str, list[str]], name: str) -> bool:
     """A boolean query parameter; present without a value means true."""
     values = query.get(name)
-    return bool(values) and values[0] in _TRUE
+    return values is not None and values[:1] != [] and values[0] in _TRUE
 
 
 def _named_by_selector(query: Mapping[str, list[str]]) -> str:

@@ -98,4 +98,4 @@ class Access:
         except shape.ShapeError as error:
             # What admission made of the object is not the client's fault.
             raise errors.internal(f"admission left an object that is no {resource.kind}: {error}") from None
-        return default.apply(shaped, resource, self.settings)
+        return default.fill(shaped, type_, self.settings)

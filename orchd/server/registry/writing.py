@@ -14,6 +14,7 @@ from orchd.cache import stored
 from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource
+from orchd.kinds.patch import ownership
 from orchd.server.registry import objectmeta
 from orchd.server.registry.access import Access, path_of
 from orchd.server.registry.interfaces import Admit, Context, IStrategy, Object, Transform
@@ -172,7 +173,8 @@ class Writer:
             if not context.dry_run:
                 await self._access.store.delete(key, expected=entry.revision)
             return self._access.unsaved(resource, path, obj)
-        if obj == old:
+        if obj == old or ownership.keep_times(obj, old) is old:
+            # Nothing but the time of an owner's entry would change.
             return entry
         if context.dry_run:
             return self._access.unsaved(resource, path, obj)

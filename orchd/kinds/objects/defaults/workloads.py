@@ -135,7 +135,20 @@ def _autoscaler_v2(value: Object, settings: ObjectSettings) -> Object:
     return value
 
 
+#: Which change of the template a daemon set is at; the server counts, clients only see it.
+TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
+
+
+def _daemon_set(value: Object, settings: ObjectSettings) -> Object:
+    metadata = value.get("metadata") or {}
+    annotations = metadata.get("annotations") or {}
+    if TEMPLATE_GENERATION in annotations:
+        return value
+    return {**value, "metadata": {**metadata, "annotations": {**annotations, TEMPLATE_GENERATION: "0"}}}
+
+
 RULES: Final[dict[str, Rule]] = {
+    "apps/v1.DaemonSet": _daemon_set,
     "apps/v1.DaemonSetUpdateStrategy": _daemon_set_strategy,
     "apps/v1.DeploymentStrategy": _deployment_strategy,
     "apps/v1.StatefulSetSpec": _stateful_set_spec,

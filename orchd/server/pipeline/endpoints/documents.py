@@ -128,7 +128,7 @@ class Documents:
         """Begin to build the OpenAPI document for the catalog in force, so that nobody waits for it."""
         if self._building is None and self._spec_for is not self._catalog():
             self._building = []
-            build = Deferred.fromCoroutine(self._build(self._catalog()))  # type: ignore[arg-type]  # a coroutine of our own
+            build = Deferred.fromCoroutine(self._build(self._catalog()))
             build.addBoth(self._wake)
 
     async def _build(self, catalog: Catalog) -> None:

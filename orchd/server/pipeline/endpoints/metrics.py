@@ -127,7 +127,7 @@ class _Sources:
 def endpoint(sources: Iterable[Source]) -> Callable[[Request], Any]:
     """The endpoint over all sources, and what the process costs."""
     registry = CollectorRegistry()
-    registry.register(_Sources(sources))  # type: ignore[arg-type]  # a collector by shape, as the library asks for
+    registry.register(_Sources(sources))
     ProcessCollector(registry=registry)
 
     async def answer(request: Request) -> Response:

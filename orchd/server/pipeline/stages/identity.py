@@ -66,7 +66,9 @@ class Authorization:
         """Raise ApiError 403 unless `action` is allowed."""
         verdict = await self._authorizer.authorize(action)
         if verdict.decision is not Decision.ALLOW:
-            raise self._refused(action, verdict.reason)
+            error = self._refused(action, verdict.reason)
+            error.headers["X-Content-Type-Options"] = "nosniff"
+            raise error
 
 
 class Impersonating:

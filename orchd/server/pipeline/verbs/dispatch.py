@@ -64,7 +64,7 @@ class Dispatch:
         info = request.info
         assert info is not None
         catalog = self._tools.catalog()
-        resource = find(catalog, info)
+        resource = None if info.verb == "proxy" else find(catalog, info)
         if resource is None:
             if info.prefix == "apis" and catalog.group(info.group) is None:
                 return text_not_found()

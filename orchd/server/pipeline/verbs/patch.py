@@ -9,7 +9,7 @@ from orchd import errors
 from orchd.kinds.catalog import Resource
 from orchd.kinds.codec import decode, yaml_
 from orchd.kinds.codec.mediatype import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, patch_type
-from orchd.kinds.patch import json_patch, merge_patch, ownership, strategic
+from orchd.kinds.patch import json_patch, merge_patch, ownership, refusals, restore, strategic
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.options import WriteOptions, write_options
 from orchd.server.pipeline.verbs.tools import Target, Tools, check_name
@@ -32,7 +32,7 @@ async def patch(tools: Tools, request: Request, target: Target) -> Response:
         )
     else:
         change = changing(sent, data, target.resource)
-        entry, created = await tools.registry.update(context, target.name, partial(_patched, tools, target, context, change))
+        entry, created = await tools.registry.update(context, target.name, partial(_patched, tools, target, context, change, data))
     return tools.present.response(view, tools.present.entry(view, entry), code=201 if created else 200)
 
 
@@ -43,14 +43,22 @@ def changing(sent: str, data: bytes, resource: Resource) -> Callable[[Object], O
         return lambda live: json_patch.apply(live, operations)
     if sent == MERGE_PATCH:
         return lambda live: merge_patch.apply(live, data)
-    return lambda live: strategic.apply(live, data, resource.type)
+    return partial(_strategic, data, resource)
+
+
+def _strategic(data: bytes, resource: Resource, live: Object) -> Object:
+    merged = strategic.apply(live, data, resource.type)
+    why = restore.problem(merged, resource.type)
+    if why:
+        raise refusals.unusable_result(data.decode("utf-8", "replace"), why)
+    return merged
 
 
 async def _patched(
-    tools: Tools, target: Target, context: Context, change: Callable[[Object], Object], live: Object | None
+    tools: Tools, target: Target, context: Context, change: Callable[[Object], Object], data: bytes, live: Object | None
 ) -> Object:
     assert live is not None
-    changed = tools.settled(change(live), target.resource)
+    changed = tools.settled(change(live), target.resource, patch=data)
     check_name(target, changed)
     return tools.owned(context, live, changed)
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchd import errors
+from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Catalog, Resource
-from orchd.kinds.codec import decode, mediatype
+from orchd.kinds.codec import decode, json_, mediatype
+from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.ir import Type
 from orchd.kinds.objects import convert, default, shape
 from orchd.kinds.objects.settings import ObjectSettings
@@ -71,29 +73,47 @@ class Tools:
 
     async def sent(self, request: Request, resource: Resource) -> Object:
         """The object of a POST or PUT, in canonical shape and with defaults, in the requested version."""
-        return self.settled(await self.decoded(request, resource, resource.api_version, resource.kind), resource)
+        obj, data, form = await self.decoded(request, resource, resource.api_version, resource.kind)
+        try:
+            return self.settled(obj, resource)
+        except ApiError:
+            if form is not Form.JSON:
+                raise
+            # Once more with numbers as they were spelled: the message quotes them.
+            return self.settled(json_.decode_exact(data), resource)
 
-    async def decoded(self, request: Request, resource: Resource, api_version: str, kind: str) -> Object:
-        """The object of a body as it was sent; the endpoint of `resource` takes `kind` in `api_version`."""
+    async def decoded(
+        self, request: Request, resource: Resource, api_version: str, kind: str
+    ) -> tuple[Object, bytes, Form]:
+        """The object of a body as it was sent, the body and its form; the endpoint takes `kind` in `api_version`."""
         form = mediatype.body_form(request.header("content-type"), dialect=self.dialect)
         data = await self.body(request)
         custom = resource.custom and kind == resource.kind
         type_ = resource.type if kind == resource.kind else type_of(self.catalog(), api_version, kind)
         assert type_ is not None
-        return decode.decode_object(
+        obj = decode.decode_object(
             data, form, catalog=self.catalog(), api_version=api_version, kind=kind, type_=type_, custom=custom
         )
+        return obj, data, form
 
-    def settled(self, obj: Object, resource: Resource) -> Object:
-        """Canonical shape and defaults of an object in the requested version. Raises ApiError 400."""
+    def settled(self, obj: Object, resource: Resource, *, patch: bytes | None = None) -> Object:
+        """Canonical shape and defaults of an object in the requested version. Raises ApiError: 400 for one that was
+        sent, 422 for one that `patch` made."""
         try:
             shaped = shape.canonical(obj, resource.type)
         except shape.ShapeError as error:
-            raise shape.cannot_handle(resource.kind, resource.version, resource.kind, str(error)) from None
+            if patch is None:
+                raise shape.cannot_handle(resource.kind, resource.version, resource.kind, str(error)) from None
+            shown = patch.decode("utf-8", "replace").replace("\\", "\\\\").replace('"', '\\"')
+            cause = Cause("FieldValueInvalid", f'Invalid value: "{shown}": {error}', "patch")
+            raise errors.invalid("", "", "", [cause]) from None
         return default.apply(shaped, resource, self.settings)
 
     def owned(self, context: Context, live: Object | None, obj: Object) -> Object:
         """`obj` with managedFields brought up to date for a create, update or patch by the context's manager."""
+        if context.subresource == "ephemeralcontainers":
+            # The reference tracks no owners through this endpoint.
+            return obj
         entries = ownership.on_write(
             self.ownership(context), live, obj, manager=context.manager, now=context.now
         )

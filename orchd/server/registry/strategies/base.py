@@ -10,13 +10,9 @@ from zope.interface import implementer
 from orchd.errors import Cause
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.ir import Type
-from orchd.kinds.objects import shape
+from orchd.kinds.objects import gates, shape
 from orchd.kinds.objects.settings import ObjectSettings
-try:
-    from orchd.kinds.objects.validate import dispatch as validation
-except ImportError:
-    class validation:
-        validate_create=staticmethod(lambda *a,**k: []); validate_update=staticmethod(lambda *a,**k: []); warnings=staticmethod(lambda *a,**k: [])
+from orchd.kinds.objects.validate import dispatch as validation
 from orchd.kinds.patch.fieldset import FieldSet, of_paths
 from orchd.server.registry.interfaces import Context, IStrategy, Object
 from orchd.server.registry.strategies import facts
@@ -24,6 +20,13 @@ from orchd.server.registry.strategies import facts
 
 def nothing_taken() -> None:
     """The end of a write that took nothing from a range."""
+
+
+def _member(obj: Object, path: tuple[str, ...]) -> Any:
+    value: Any = obj
+    for name in path:
+        value = (value or {}).get(name)
+    return value
 
 
 @implementer(IStrategy)
@@ -53,9 +56,10 @@ class Strategy:
     # -- create
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
+        obj = gates.drop_disabled(obj, None, self.type, self.settings)
         if self.has_status and self.resource.plural not in facts.KEEPS_STATUS:
             obj = self.with_status(obj, self.empty_status())
-        if self._generation is not None:
+        if self._generation is not None and self.resource.plural not in facts.UNNUMBERED:
             obj = {**obj, "metadata": {**obj["metadata"], "generation": 1}}
         return obj
 
@@ -82,6 +86,7 @@ class Strategy:
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         if context.subresource == "status":
             return self.status_update(obj, old)
+        obj = gates.drop_disabled(obj, old, self.type, self.settings)
         if self.has_status:
             obj = {k: v for k, v in obj.items() if k != "status"}
             if "status" in old:
@@ -98,7 +103,7 @@ class Strategy:
 
     def raise_generation(self, obj: Object, old: Object) -> Object:
         """Add one to metadata.generation if what counts for it changed."""
-        if not self._generation or all(obj.get(m) == old.get(m) for m in self._generation):
+        if not self._generation or all(_member(obj, m) == _member(old, m) for m in self._generation):
             return obj
         generation = (old["metadata"].get("generation") or 0) + 1
         return {**obj, "metadata": {**obj["metadata"], "generation": generation}}

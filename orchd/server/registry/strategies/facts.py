@@ -21,8 +21,8 @@ GUARDED: Final = frozenset(
 #: DELETE answers with the object instead of a Status (ReturnDeletedObject).
 RETURNS_DELETED: Final = frozenset(
     (
-        "csidrivers csinodes ingressclasses namespaces nodes persistentvolumeclaims persistentvolumes podsecuritypolicies "
-        "pods podtemplates resourcequotas serviceaccounts services storageclasses volumeattachments csistoragecapacities"
+        "csidrivers csinodes persistentvolumeclaims persistentvolumes podsecuritypolicies pods podtemplates "
+        "resourcequotas serviceaccounts services storageclasses volumeattachments"
     ).split()
 )
 
@@ -36,28 +36,32 @@ ORPHANS: Final[dict[str, frozenset[str]]] = {
 #: Nothing depends on these and nothing collects them (garbage collection unsupported).
 UNCOLLECTED: Final = frozenset(("events",))
 
-#: metadata.generation starts at 1 and rises when one of these top-level members changes.
-GENERATION: Final[dict[str, tuple[str, ...]]] = {
-    "cronjobs": ("spec",),
-    "customresourcedefinitions": ("spec",),
-    "daemonsets": ("spec",),
-    "deployments": ("spec",),
-    "endpointslices": ("addressType", "endpoints", "ports"),
-    "flowschemas": ("spec",),
-    "ingressclasses": ("spec",),
-    "ingresses": ("spec",),
-    "jobs": ("spec",),
-    "mutatingwebhookconfigurations": ("webhooks",),
-    "networkpolicies": ("spec",),
-    "poddisruptionbudgets": ("spec",),
-    "podtemplates": ("template",),
+_SPEC: Final = (("spec",),)
+#: metadata.generation starts at 1 and rises when one of these members changes.
+GENERATION: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
+    "cronjobs": _SPEC,
+    "csidrivers": (("spec", "tokenRequests"), ("spec", "requiresRepublish")),
+    "customresourcedefinitions": _SPEC,
+    "daemonsets": _SPEC,
+    "deployments": _SPEC,
+    "endpointslices": (("addressType",), ("endpoints",), ("ports",), ("metadata", "labels")),
+    "flowschemas": _SPEC,
+    "ingressclasses": _SPEC,
+    "ingresses": _SPEC,
+    "jobs": _SPEC,
+    "mutatingwebhookconfigurations": (("webhooks",),),
+    "networkpolicies": _SPEC,
+    "poddisruptionbudgets": _SPEC,
+    "podtemplates": (("template",),),
     "priorityclasses": (),
-    "prioritylevelconfigurations": ("spec",),
-    "replicasets": ("spec",),
-    "replicationcontrollers": ("spec",),
-    "statefulsets": ("spec",),
-    "validatingwebhookconfigurations": ("webhooks",),
+    "prioritylevelconfigurations": _SPEC,
+    "replicasets": _SPEC,
+    "replicationcontrollers": _SPEC,
+    "statefulsets": _SPEC,
+    "validatingwebhookconfigurations": (("webhooks",),),
 }
+#: Of those, objects that start without a generation.
+UNNUMBERED: Final = frozenset(("csidrivers",))
 
 #: Status is not cleared on create for these.
 KEEPS_STATUS: Final = frozenset(("nodes",))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
-from orchd.kinds.objects import scalars
+from orchd.kinds.objects.scalars import Quantity
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.strategies.base import Strategy
 
@@ -15,8 +14,8 @@ _COUNTED = ("cpu", "memory")
 
 def qos_class(spec: Mapping[str, Any]) -> str:
     """Guaranteed, Burstable or BestEffort (specification, "Quality of Service")."""
-    requests: dict[str, Fraction] = {}
-    limits: dict[str, Fraction] = {}
+    requests: dict[str, Quantity] = {}
+    limits: dict[str, Quantity] = {}
     guaranteed = True
     for container in [*spec.get("containers", ()), *spec.get("initContainers", ())]:
         resources = container.get("resources") or {}
@@ -26,18 +25,20 @@ def qos_class(spec: Mapping[str, Any]) -> str:
             guaranteed = False
     if not requests and not limits:
         return "BestEffort"
-    if guaranteed and all(limits.get(k) == v for k, v in requests.items()) and len(requests) == len(limits):
+    if guaranteed and all(k in limits and limits[k].same(v) for k, v in requests.items()) and len(requests) == len(limits):
         return "Guaranteed"
     return "Burstable"
 
 
-def _add(total: dict[str, Fraction], amounts: Mapping[str, Any] | None) -> set[str]:
+def _add(total: dict[str, Quantity], given: Mapping[str, Any] | None) -> set[str]:
+    amounts = given or {}
     found = set()
     for name in _COUNTED:
-        value = scalars.quantity((amounts or {}).get(name, "0"))
-        if value > 0:
-            found.add(name)
-            total[name] = total.get(name, Fraction(0)) + value
+        if name in amounts:
+            value = Quantity.parse(amounts[name])
+            if value.sign > 0:
+                found.add(name)
+                total[name] = total[name] + value if name in total else value
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.objectmeta import timestamp
 from orchd.server.registry.strategies.base import Strategy
@@ -120,3 +121,22 @@ class DeploymentStrategy(Strategy):
         if "labels" in old["metadata"]:
             metadata["labels"] = old["metadata"]["labels"]
         return super().status_update({**obj, "metadata": metadata}, old)
+
+
+class DaemonSetStrategy(Strategy):
+    """Counts changes of the template in an annotation that clients cannot set."""
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        return self._numbered(super().prepare_create(context, obj), 1)
+
+    def raise_generation(self, obj: Object, old: Object) -> Object:
+        text = (old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0")
+        number = int(text) if text.isdigit() else 0
+        changed = (obj.get("spec") or {}).get("template") != (old.get("spec") or {}).get("template")
+        # The annotation is the server's own: it must not make the rest look changed.
+        return super().raise_generation(self._numbered(obj, number + 1 if changed else number), old)
+
+    def _numbered(self, obj: Object, number: int) -> Object:
+        metadata = obj["metadata"]
+        annotations = {**(metadata.get("annotations") or {}), TEMPLATE_GENERATION: str(number)}
+        return {**obj, "metadata": {**metadata, "annotations": annotations}}

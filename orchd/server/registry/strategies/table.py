@@ -15,6 +15,7 @@ from orchd.server.registry.strategies.services import ServiceStrategy
 
 _BY_PLURAL: dict[str, type[Strategy]] = {
     "certificatesigningrequests": small.SigningRequestStrategy,
+    "daemonsets": small.DaemonSetStrategy,
     "deployments": small.DeploymentStrategy,
     "events": small.EventStrategy,
     "jobs": small.JobStrategy,

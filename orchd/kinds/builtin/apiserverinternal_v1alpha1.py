@@ -1,0 +1,59 @@
+"""apiserverinternal/v1alpha1: types in protobuf field order, and the resources served from this version.
+
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "internal.apiserver.{abbr}.io"
+VERSION: Final = "v1alpha1"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = "io.{abbr}.api.apiserverinternal.v1alpha1."
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset()
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "plural": "storageversions",
+        "kind": "StorageVersion",
+        "enabled": False,
+        "key": "storageversions",
+        "subresources": (
+            ("status", "StorageVersion", "get patch update", ""),
+        ),
+    },
+)
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "ServerStorageVersion": (
+        ("apiServerID", 1, "string", "omit"),
+        ("encodingVersion", 2, "string", "omit"),
+        ("decodableVersions", 3, "[]string", "omit set"),
+    ),
+    "StorageVersion": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "StorageVersionSpec", "required"),
+        ("status", 3, "StorageVersionStatus", "required"),
+    ),
+    "StorageVersionCondition": (
+        ("type", 1, "string", "required"),
+        ("status", 2, "string", "required"),
+        ("observedGeneration", 3, "int64", "omit"),
+        ("lastTransitionTime", 4, "time", "omit"),
+        ("reason", 5, "string", "required"),
+        ("message", 6, "string", "omit"),
+    ),
+    "StorageVersionList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]StorageVersion", "required"),
+    ),
+    "StorageVersionSpec": (),
+    "StorageVersionStatus": (
+        ("storageVersions", 1, "[]ServerStorageVersion", "omit keys=apiServerID"),
+        ("commonEncodingVersion", 2, "string", "omit ptr"),
+        ("conditions", 3, "[]StorageVersionCondition", "omit keys=type"),
+    ),
+}
