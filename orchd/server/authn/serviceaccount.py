@@ -84,11 +84,14 @@ class ServiceAccountTokens:
         self._stale = dialect("authentication.{abbr}.io/stale-token")
 
     async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
-        claims = unverified_claims(token)
-        issuer = claims.get("iss") if claims else None
-        if not isinstance(issuer, str) or (issuer not in self._issuers and issuer != self._legacy_issuer):
-            return None
-        claims = self._verifier.verify(token)
+        claims = self._verifier.known(token)
+        if claims is None:
+            shown = unverified_claims(token)
+            issuer = shown.get("iss") if shown else None
+            if not isinstance(issuer, str) or (issuer not in self._issuers and issuer != self._legacy_issuer):
+                return None
+            claims = self._verifier.verify(token)
+        issuer = claims.get("iss")
         good = self._good_audiences(claims, audiences or self._audiences)
         if issuer == self._legacy_issuer:
             user = await self._validate_legacy(token, claims)

@@ -86,13 +86,17 @@ class Verifier:
         self._capacity = capacity
         self._known: OrderedDict[bytes, dict[str, Any]] = OrderedDict()
 
-    def verify(self, token: str) -> dict[str, Any]:
-        """The claims of a token that one of the keys has signed. Raises AuthenticationError."""
+    def known(self, token: str) -> dict[str, Any] | None:
+        """The claims of a token whose signature was found good before; None for any other."""
         digest = hashlib.sha256(token.encode()).digest()
         claims = self._known.get(digest)
         if claims is not None:
             self._known.move_to_end(digest)
-            return claims
+        return claims
+
+    def verify(self, token: str) -> dict[str, Any]:
+        """The claims of a token that one of the keys has signed. Raises AuthenticationError."""
+        digest = hashlib.sha256(token.encode()).digest()
         claims = self._check(token)
         self._known[digest] = claims
         if len(self._known) > self._capacity:

@@ -303,6 +303,12 @@ def test_tolerations_of_a_namespace(world, pod):
     assert w.run("pods", pod(), namespace="tol")["spec"]["tolerations"] == [x]
     error = w.refusal("pods", pod(tolerations=[{**x, "value": "y"}]), namespace="tol")
     assert (error.code, error.reason) == (500, "")
+    own = {"key": "own", "operator": "Exists"}
+    w.namespace("open", annotations={ORCH("scheduler.alpha.{long}.io/defaultTolerations"): json.dumps([x])})
+    assert w.run("pods", pod(tolerations=[own]), namespace="open")["spec"]["tolerations"] == [own, x]
+    w.namespace("broken", annotations={ORCH("scheduler.alpha.{long}.io/defaultTolerations"): "not json"})
+    error = w.refusal("pods", pod(), namespace="broken")
+    assert error.message == "invalid character 'o' in literal null (expecting 'u')"
     busy = pod()
     busy["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
     assert w.run("pods", busy)["spec"]["tolerations"][0]["key"] == ORCH("node.{long}.io/memory-pressure")

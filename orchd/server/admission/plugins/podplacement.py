@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.patch.syntax import SyntaxProblem, decode
 from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, annotations_of, refuse, spec, with_spec
 from orchd.server.admission.plugins.quotausage import quality
@@ -119,7 +119,7 @@ class PodTolerationRestriction(_ByNamespace):
             defaults = _listed(await self._annotations(review), self._default_key)
             defaults = self._default if defaults is None else defaults
             if defaults:
-                found = merge(defaults, found)
+                found = merge(found, defaults)
         if quality(pod) != "BestEffort":
             found = merge(found, [self._pressure])
         if found:
@@ -143,16 +143,16 @@ class PodTolerationRestriction(_ByNamespace):
 
 
 def _listed(found: Mapping[str, str], key: str) -> list[Toleration] | None:
-    """The tolerations in an annotation, None without it or with an empty one. Raises ApiError 500."""
+    """The tolerations in an annotation, None without it, none for an empty one. Raises ApiError 500."""
     text = found.get(key)
     if text is None:
         return None
     if not text:
         return []
     try:
-        value: Any = json.loads(text)
-    except ValueError as error:
-        raise _broken(f"{key}: {error}") from error
+        value: Any = decode(text)
+    except SyntaxProblem as problem:
+        raise _broken(str(problem)) from None
     if not isinstance(value, list) or not all(isinstance(v, dict) for v in value):
         raise _broken(f"{key}: a list of tolerations is needed")
     return value
