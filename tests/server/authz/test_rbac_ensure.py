@@ -1,0 +1,92 @@
+"""Writing the default roles through a client, and a property that ties granting to allowing."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orchd import errors
+from orchd.dialect import ORCH
+from orchd.kinds.identity import User
+from orchd.server.authz.bootstrap import bootstrap_objects, ensure
+from orchd.server.authz.compiled import CompiledRules
+from orchd.server.authz.covering import uncovered
+from orchd.server.authz.interfaces import Action
+from orchd.testing.results import result_of
+
+
+class Client:
+    """Keeps objects; the first update of each object loses a race when `racing`."""
+
+    def __init__(self, racing=False):
+        self.objects = {}
+        self.racing = racing
+        self.lost = set()
+
+    async def get(self, ref, namespace, name):
+        key = (ref.plural, namespace, name)
+        if key not in self.objects:
+            raise errors.not_found(ref.group, ref.plural, name)
+        return self.objects[key]
+
+    async def create(self, ref, namespace, obj):
+        self.objects[(ref.plural, namespace, obj["metadata"]["name"])] = obj
+
+    async def update(self, ref, namespace, name, obj):
+        key = (ref.plural, namespace, name)
+        if self.racing and key not in self.lost:
+            self.lost.add(key)
+            raise errors.conflict(ref.group, ref.plural, name, errors.MODIFIED)
+        self.objects[key] = obj
+
+    async def delete(self, ref, namespace, name):
+        del self.objects[(ref.plural, namespace, name)]
+
+
+def test_defaults_are_written_once():
+    """The first start writes every object, the next one nothing; a damaged role is mended, also after a lost race."""
+    client = Client(racing=True)
+    assert result_of(ensure(client, ORCH)) == len(bootstrap_objects(ORCH))
+    assert result_of(ensure(client, ORCH)) == 0
+    key = ("clusterroles", "", "cluster-admin")
+    client.objects[key] = {**client.objects[key], "rules": []}
+    assert result_of(ensure(client, ORCH)) == 1
+    assert len(client.objects[key]["rules"]) == 2 and client.lost == {key}
+
+
+_words = st.lists(st.sampled_from(["a", "b", "*"]), min_size=1, max_size=2, unique=True)
+_resources = st.lists(st.sampled_from(["r", "r/s", "*/s", "*"]), min_size=1, max_size=2, unique=True)
+_names = st.lists(st.sampled_from(["x", "y"]), max_size=2, unique=True)
+_rules = st.builds(
+    lambda verbs, groups, resources, names: {
+        "verbs": verbs, "apiGroups": groups, "resources": resources, **({"resourceNames": names} if names else {})
+    },
+    _words, _words, _resources, _names,
+)  # fmt: skip
+_actions = [
+    Action(user=User(name="u"), verb=verb, group=group, resource=resource, subresource=sub, name=name)
+    for verb in ("a", "b", "c")
+    for group in ("a", "c")
+    for resource in ("r", "q")
+    for sub in ("", "s")
+    for name in ("", "x", "z")
+]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(_rules, max_size=3), _rules)
+def test_who_covers_a_rule_may_do_what_it_allows(held, granted):
+    """If nothing of a rule is missing from the rules held, no action that it allows is beyond them."""
+    if not uncovered(held, [granted]):
+        mine, theirs = CompiledRules(held), CompiledRules([granted])
+        assert all(mine.allow(action) for action in _actions if theirs.allow(action))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(_rules, min_size=1, max_size=4))
+def test_compiling_rules_together_loses_nothing(rules):
+    """A role allows exactly what one of its rules allows."""
+    together = CompiledRules(rules)
+    alone = [CompiledRules([rule]) for rule in rules]
+    for action in _actions:
+        assert together.allow(action) == any(one.allow(action) for one in alone)
