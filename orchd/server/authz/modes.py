@@ -1,0 +1,73 @@
+"""The authorizers that --authorization-mode names, in its order, behind the group of masters."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from twisted.plugin import getPlugins
+from zope.interface.verify import verifyObject
+
+import orchd.plugins
+from orchd.client.interfaces import IInformers
+from orchd.dialect import Dialect
+from orchd.server.authz.always import AlwaysAllow, AlwaysDeny
+from orchd.server.authz.interfaces import IAuthorizer, IAuthorizerFactory
+from orchd.server.authz.node import NodeAuthorizer
+from orchd.server.authz.privileged import PrivilegedGroups
+from orchd.server.authz.rbac import RoleBasedAuthorizer
+from orchd.server.authz.union import Union
+
+#: Every mode of release 1.23.
+MODES = ("AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node")
+
+
+def drop_ins() -> dict[str, Any]:
+    """Factories found in `orchd.plugins`, by name. Raises ValueError naming one that is not what it should be."""
+    found = {}
+    for factory in getPlugins(IAuthorizerFactory, orchd.plugins):
+        try:
+            verifyObject(IAuthorizerFactory, factory)
+        except Exception as error:
+            # Any failure of a foreign object must name its culprit.
+            raise ValueError(f"authorizer {factory!r} cannot be used: {error}") from error
+        found[str(factory.name)] = factory
+    return found
+
+
+def make_union(
+    modes: Sequence[str],
+    *,
+    dialect: Dialect,
+    informers: IInformers,
+    flags: Mapping[str, Any],
+    more: Mapping[str, Any] | None = None,
+) -> Union:
+    """The union for `modes`; `more` are drop-ins by mode.
+
+    Raises ValueError for no mode, a mode twice, one that is unknown (naming the nearest) or not built yet.
+    """
+    built: dict[str, Callable[[], IAuthorizer]] = {
+        "AlwaysAllow": AlwaysAllow,
+        "AlwaysDeny": AlwaysDeny,
+        "RBAC": lambda: RoleBasedAuthorizer(dialect, informers),
+        "Node": lambda: NodeAuthorizer(dialect, informers),
+    }
+    extra = more or {}
+    if not modes:
+        raise ValueError("--authorization-mode: at least one mode is needed")
+    authorizers: list[IAuthorizer] = [PrivilegedGroups()]
+    for i, mode in enumerate(modes):
+        if mode in modes[:i]:
+            raise ValueError(f"--authorization-mode: {mode} is named twice")
+        if mode in built:
+            authorizers.append(built[mode]())
+        elif mode in extra:
+            authorizers.append(extra[mode].make(flags))
+        elif mode in MODES:
+            raise ValueError(f"--authorization-mode: {mode} is not built yet")
+        else:
+            near = difflib.get_close_matches(mode, [*MODES, *extra], 1, 0.0)[0]
+            raise ValueError(f"--authorization-mode: unknown mode {mode!r}; the nearest is {near!r}")
+    return Union(authorizers)

@@ -1,0 +1,44 @@
+"""Authorizers by flag."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchd.dialect import ORCH
+from orchd.server.authz.modes import make_union
+from orchd.testing.informers import MemoryInformers
+
+
+def union(*modes, **more):
+    return make_union(modes, dialect=ORCH, informers=MemoryInformers(), flags={}, **more)
+
+
+def test_modes_are_in_order_behind_the_masters():
+    """The union asks the privileged group first, then the modes as they are named."""
+    assert [a.name for a in union("Node", "RBAC").authorizers] == ["privileged", "Node", "RBAC"]
+
+
+@pytest.mark.parametrize(
+    ("modes", "text"),
+    [
+        ((), "at least one"),
+        (("RBAC", "RBAC"), "twice"),
+        (("Rbac",), "the nearest is 'RBAC'"),
+        (("Webhook",), "not built yet"),
+    ],
+)
+def test_wrong_modes_are_errors(modes, text):
+    """No mode, a repeated one, an unknown one and one that does not exist yet."""
+    with pytest.raises(ValueError, match=text):
+        union(*modes)
+
+
+def test_drop_ins_are_modes():
+    """A factory by name stands where its mode is named."""
+
+    class Factory:
+        def make(self, flags):
+            return self
+
+    factory = Factory()
+    assert union("Mine", more={"Mine": factory}).authorizers[-1] is factory
