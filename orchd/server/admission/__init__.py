@@ -1,4 +1,5 @@
 """What policies make of a write: mutating and validating chains, one module per plugin.
 
-Owns admission plugins and webhooks. Must not store anything. May import client.interfaces, kinds and txkit.
+Owns admission plugins and webhooks. Must not store anything. May import client.interfaces,
+authz.interfaces, kinds and txkit.
 """
