@@ -129,6 +129,8 @@ def _metric(metric: Object, at: Path, report: Report) -> None:
     if not kind:
         report.required(at / "type", "must specify a metric source type")
     if kind not in _TYPES:
+        # Said twice by the reference: once for the type, once for want of a source.
+        report.unsupported(at / "type", kind, _TYPES)
         report.unsupported(at / "type", kind, _TYPES)
     wanted = _SOURCES.get(kind, "")
     gated = report.settings.feature("HPAContainerMetrics", False)

@@ -175,7 +175,7 @@ def _dump(type_name: str, value: Any) -> str:
     if type_name.startswith("*"):
         return f"(*{type_name[1:]})" + ("(nil)" if value is None else _POINTER)
     if type_name.startswith("[]"):
-        if not value:
+        if value is None:
             return f"{type_name}(nil)"
         return type_name + "{" + ", ".join(_dump(type_name[2:], v) for v in value) + "}"
     if type_name.startswith("map[string]"):
@@ -198,7 +198,7 @@ def _dump(type_name: str, value: Any) -> str:
         return type_name
     fields = STRUCTS.get(type_name)
     if fields is None:
-        return quote(value or "")
+        return f"{type_name}{{{interface(value)}}}" if isinstance(value, (dict, list)) else quote(value or "")
     return type_name + "{" + ", ".join(_member(field, value or {}) for field in _fields(fields)) + "}"
 
 

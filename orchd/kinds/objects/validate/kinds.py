@@ -93,7 +93,7 @@ KINDS: Final[dict[str, Rules]] = {
     "node/RuntimeClass": Rules("smallgroups", "create_runtime_class", "update_runtime_class"),
     "discovery/EndpointSlice": Rules("smallgroups", "create_slice", "update_slice"),
     "events/v1beta1/Event": Rules("core.events", "create", "update", own_metadata=False),
-    "events/Event": Rules("core.events", "create_strict", "update_strict", own_metadata=False),
+    "events/Event": Rules("core.events", "create_strict", "update", own_metadata=False),
     "flowcontrol.apiserver/FlowSchema": Rules(
         "flowcontrol", "create_schema", "update_schema", {"status": "update_status"},
     ),

@@ -77,7 +77,7 @@ def _policy_port(entry: Object, at: Path, report: Report) -> None:
         report.invalids(at / "port", number, port(number))
         if end is not None:
             if end < number:
-                report.invalid(at / "endPort", end, "must be greater than or equal to `port`")
+                report.invalid(at / "endPort", number, "must be greater than or equal to `port`")
             report.invalids(at / "endPort", end, port(end))
 
 

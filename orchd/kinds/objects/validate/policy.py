@@ -68,13 +68,6 @@ def _security_policy(spec: Object, report: Report) -> None:
         if volume not in _VOLUMES:
             report.unsupported(SPEC / "volumes", volume, _VOLUMES)
     _capabilities(spec, report)
-    for i, port in enumerate(spec.get("hostPorts") or ()):
-        at, low, high = (SPEC / "hostPorts")[i], port.get("min") or 0, port.get("max") or 0
-        for member, number in (("min", low), ("max", high)):
-            if not 0 <= number <= 65535:
-                report.invalid(at / member, number, "must be between 0 and 65535, inclusive")
-        if low > high:
-            report.invalid(at / "min", low, "min cannot be greater than max")
     for i, allowed in enumerate(spec.get("allowedHostPaths") or ()):
         at, prefix = (SPEC / "allowedHostPaths")[i] / "pathPrefix", allowed.get("pathPrefix") or ""
         if not prefix:

@@ -132,7 +132,8 @@ def _endpoint(endpoint: Object, kind: str, at: Path, report: Report) -> None:
             _address(address, kind, (at / "addresses")[i], report)
     if endpoint.get("nodeName") is not None:
         is_subdomain(endpoint["nodeName"], at / "nodeName", report)
-    topology = endpoint.get("deprecatedTopology") or endpoint.get("topology") or {}
+    # Only the beta version still takes topology; the stable one drops it.
+    topology = endpoint.get("topology") or {}
     if len(topology) > 16:
         report.too_many(at / "deprecatedTopology", len(topology), 16)
     labels(topology, at / "deprecatedTopology", report)

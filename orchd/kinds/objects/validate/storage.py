@@ -17,6 +17,7 @@ from orchd.kinds.objects.validate.words import qualified_name, subdomain_name
 Object = dict[str, Any]
 
 _BINDING: Final = ("Immediate", "WaitForFirstConsumer")
+_MAX_NODE_ID: Final = 256
 _MAX_PARAMETERS: Final = 512
 _MAX_PARAMETERS_BYTES: Final = 256 * 1024
 
@@ -76,6 +77,8 @@ def update_class(value: Object, old: Object, report: Report) -> None:
 def create_attachment(value: Object, report: Report) -> None:
     meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
     spec, status = value.get("spec") or {}, value.get("status") or {}
+    if not spec.get("attacher"):
+        report.required(SPEC / "attacher")
     csi_driver_name(spec.get("attacher") or "", SPEC / "attacher", report)
     source = spec.get("source") or {}
     inline, name = source.get("inlineVolumeSpec"), source.get("persistentVolumeName")
@@ -104,9 +107,6 @@ def update_attachment(value: Object, old: Object, report: Report) -> None:
 
 def create_driver(value: Object, report: Report) -> None:
     meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
-    name = (value.get("metadata") or {}).get("name") or ""
-    if len(name) > 63:
-        report.too_long(root("metadata") / "name", 63)
     spec = value.get("spec") or {}
     for member, shown in (
         ("attachRequired", "attachedRequired"), ("podInfoOnMount", "podInfoOnMount"), ("storageCapacity", "storageCapacity"),
@@ -159,8 +159,8 @@ def _csi_node_driver(driver: Object, names: set[str], at: Path, report: Report) 
     csi_driver_name(name, at / "name", report)
     if not node:
         report.required(at / "nodeID")
-    if len(node) > 192:
-        report.invalid(at / "nodeID", node, "must be 192 characters or less")
+    if len(node) > _MAX_NODE_ID:
+        report.invalid(at / "nodeID", node, f"must be {_MAX_NODE_ID} characters or less")
     count = (driver.get("allocatable") or {}).get("count")
     if count is not None and count < 0:
         report.nonnegative(at / "allocatable" / "count", count)
@@ -187,6 +187,12 @@ def update_csi_node(value: Object, old: Object, report: Report) -> None:
 
 
 def create_capacity(value: Object, report: Report) -> None:
+    # The reference asks twice and gives every cause twice.
+    _capacity(value, report)
+    _capacity(value, report)
+
+
+def _capacity(value: Object, report: Report) -> None:
     meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
     label_selector(value.get("nodeTopology"), root("nodeTopology"), report)
     is_subdomain(value.get("storageClassName") or "", root("storageClassName"), report)
@@ -197,7 +203,7 @@ def create_capacity(value: Object, report: Report) -> None:
 
 
 def update_capacity(value: Object, old: Object, report: Report) -> None:
-    create_capacity(value, report)
+    _capacity(value, report)
     meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
     if not differences.same(value.get("nodeTopology"), old.get("nodeTopology")):
         shown = dump("v1.LabelSelector", value.get("nodeTopology"))

@@ -33,9 +33,10 @@ def url(text: str, at: Path, report: Report) -> None:
 
 
 def service(value: Object, at: Path, report: Report) -> None:
-    if not value.get("name"):
-        report.required(at / "name", "service name is required")
+    # The reference hands the two over in the wrong order, so that each is missed under the other's name.
     if not value.get("namespace"):
+        report.required(at / "name", "service name is required")
+    if not value.get("name"):
         report.required(at / "namespace", "service namespace is required")
     number = value.get("port", 443)
     if not 1 <= number <= 65535:

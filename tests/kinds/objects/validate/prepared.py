@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+from functools import cache
 from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
 
 from orchd.kinds.catalog import Resource
 
@@ -29,6 +37,12 @@ def create(obj: Object, resource: Resource, namespace: str) -> Object:
         out = _job(out)
     if resource.kind == "Service":
         out = _service(out)
+    if resource.kind == "PersistentVolumeClaim":
+        spec = dict(out.get("spec") or {})
+        source = spec.get("dataSource") or {}
+        if source.get("kind") not in ("PersistentVolumeClaim", "VolumeSnapshot"):
+            spec.pop("dataSource", None)
+        out = {**out, "spec": spec}
     if resource.kind == "CustomResourceDefinition":
         stored = [v["name"] for v in (out.get("spec") or {}).get("versions") or () if v.get("storage")]
         out = {**out, "status": {"storedVersions": stored[:1]} if stored else {}}
@@ -72,5 +86,43 @@ def update(obj: Object, old: Object, resource: Resource, sub: str) -> Object:
         if "status" in old:
             out["status"] = old["status"]
     if resource.kind == "Service" and not sub:
-        out = _service(out)
+        out = _service(_carried(out, old))
     return out
+
+
+def _carried(service: Object, old: Object) -> Object:
+    """Addresses that a client left out stay, those of a service that becomes external go."""
+    spec, members = dict(service.get("spec") or {}), ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
+    if spec.get("type") == "ExternalName":
+        for member in members:
+            if spec.get(member) == old["spec"].get(member):
+                spec.pop(member, None)
+    elif not spec.get("clusterIP"):
+        for member in members[:2]:
+            if member in old["spec"]:
+                spec[member] = old["spec"][member]
+    return {**service, "spec": spec}
+
+
+def allocated(obj: Object, resource: Resource) -> Object:
+    """A live service has got its address, and a live definition its name."""
+    if resource.kind == "CustomResourceDefinition":
+        conditions = [{"type": "Established", "status": "True"}]
+        return {**obj, "status": {**obj["status"], "conditions": conditions}}
+    if resource.kind != "Service":
+        return obj
+    spec = dict(obj["spec"])
+    if spec.get("type") != "ExternalName" and not spec.get("clusterIP"):
+        spec.update(clusterIP="10.0.0.230", clusterIPs=["10.0.0.230"], ipFamilies=["IPv4"], ipFamilyPolicy="SingleStack")
+    if spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local":
+        spec.setdefault("healthCheckNodePort", 30500)
+    return {**obj, "spec": spec}
+
+
+@cache
+def signing_request() -> str:
+    """A signing request for CN=alice, O=dev, as base64 of PEM."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "alice"), x509.NameAttribute(NameOID.ORGANIZATION_NAME, "dev")])
+    request = x509.CertificateSigningRequestBuilder().subject_name(name).sign(key, hashes.SHA256())
+    return base64.b64encode(request.public_bytes(Encoding.PEM)).decode()

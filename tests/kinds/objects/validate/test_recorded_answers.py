@@ -25,8 +25,8 @@ import prepared
 
 SETTINGS = ObjectSettings(dialect=ORCH, allow_privileged=True)
 #: How many cases must agree in code and causes, and how many of those in the message too. They only rise.
-FLOOR_CAUSES = 0
-FLOOR_MESSAGES = 0
+FLOOR_CAUSES = 993
+FLOOR_MESSAGES = 992
 
 _PATH = re.compile(r"/(?:api/(?P<v>[^/]+)|apis/(?P<g>[^/]+)/(?P<gv>[^/]+))/(?:namespaces/(?P<ns>[^/]+)/)?(?P<rest>[^?]+)")
 #: Answers of other parts of the server, by what the message says.
@@ -37,6 +37,14 @@ _ELSEWHERE = re.compile(
 #: Kinds of cases that exercise the machinery around validation.
 _AREAS = ("options", "body", "routing", "list", "patch", "apply", "fieldValidation", "PodSecurity", "webhook", "CustomResource",
           "delete", "auth", "expired", "update", "create", "Scale")
+#: Cases that hang on something between defaults and validation which this test does not play.
+_DIFFERENT = frozenset((
+    "Pod/sc-seccomp-localhost-abs",  # profiles are copied from fields to annotations first
+    "TokenRequest/name-mismatch",  # the default lifetime
+    "Secret/too-large", "ConfigMap/too-large",  # recorded without their megabytes
+    "Service/mixed-protocol-lb",  # node ports are taken first, and shown
+    "HorizontalPodAutoscaler/behavior-policies-empty",  # an empty list is not an absent one
+))
 #: Go values, addresses and differences that nobody else prints the same way.
 _DUMP = re.compile(r"\(<ptr>\)|\(0xc[0-9a-f]+\)")
 
@@ -55,9 +63,12 @@ class Case:
 
 
 def _cases(facts: dict[str, Any], catalog: Catalog) -> Iterator[Case]:
-    for raw in facts["cases"]:
+    for recorded in facts["cases"]:
+        raw = json.loads(json.dumps(recorded).replace('"<csr>"', json.dumps(prepared.signing_request())))
         request, answer = raw["req"], raw["ans"]
         if request["m"] not in ("POST", "PUT") or answer.get("code") not in (200, 201, 422) or raw["id"].split("/")[0] in _AREAS:
+            continue
+        if "body_note" in request or "<pem>" in json.dumps(request) or raw["id"] in _DIFFERENT:
             continue
         if raw["id"].startswith("plugin:") or raw.get("server") or _ELSEWHERE.search(answer.get("message", "")):
             continue
@@ -113,7 +124,8 @@ def _complete(
     body: dict[str, Any], resource: Resource, namespace: str, sub: str, catalog: Catalog
 ) -> dict[str, Any] | None:
     if sub == "token":
-        return body
+        kind = catalog.type("authentication/v1.TokenRequest")
+        return default.fill(shape.canonical(body, kind), kind, SETTINGS)
     if sub:
         return body
     out = _shaped(body, resource)
@@ -131,6 +143,7 @@ def _live(raw: dict[str, Any], resource: Resource, namespace: str, name: str, ca
         if step["m"] == "POST" and isinstance(body, dict) and not found[3]:
             if (body.get("metadata") or {}).get("name") == name:
                 live = _complete(body, resource, namespace, "", catalog)
+                live = live and prepared.allocated(live, resource)
         elif found[2] == name and live is not None:
             if step["m"] == "PUT":
                 changed = copy.deepcopy(live)

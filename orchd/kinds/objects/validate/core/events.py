@@ -20,12 +20,6 @@ _NAMES: Final = {
     "involvedObject": "regarding", "message": "note", "source": "deprecatedSource", "firstTimestamp": "deprecatedFirstTimestamp",
     "lastTimestamp": "deprecatedLastTimestamp", "count": "deprecatedCount", "reportingComponent": "reportingController",
 }
-#: Members that never change, as causes call them.
-_FIXED: Final = (
-    "involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count", "type", "action",
-    "related", "reportingComponent", "reportingInstance",
-)
-
 
 def _of(event: Object, member: str) -> Any:
     """A member by its core name, in whichever form the event is."""
@@ -90,14 +84,3 @@ def _text(value: str, at: Path, report: Report) -> None:
 
 def update(event: Object, old: Object, report: Report) -> None:
     _common(event, report)
-
-
-def update_strict(event: Object, old: Object, report: Report) -> None:
-    _common(event, report)
-    meta.update(event.get("metadata") or {}, old.get("metadata") or {}, report)
-    if event.get("series") != old.get("series"):
-        _series(event, report)
-    for member in _FIXED:
-        new, before = _of(event, member), _of(old, member)
-        if (new or None) != (before or None):
-            report.invalid(root(member), new if isinstance(new, str) else None, "field is immutable")
