@@ -100,6 +100,8 @@ class HttpChannel(Protocol):
 
     def connectionMade(self) -> None:
         self._transport = cast(Transport, self.transport)
+        #: For the sink: write now, without a call in between.
+        self.send = self._transport.write
         self._remote = remote_address(self.transport)
         self._transport.registerProducer(self, True)
         self._factory.opened(self)
@@ -211,7 +213,7 @@ class HttpChannel(Protocol):
         """Hand the request with this head to the pipeline."""
         line, _, block = text.partition(b"\r\n")
         target = parse_line(line)
-        if block == self._block:
+        if target.modern and block == self._block:
             fields = self._fields
             assert fields is not None
         else:
@@ -372,10 +374,6 @@ class HttpChannel(Protocol):
         self._stream = response.stream
         self._sink = ChunkSink(self, self._factory.chunks, raw=not target.modern)
         response.stream.start(self._sink)
-
-    def send(self, data: bytes) -> None:
-        """For the sink: write now."""
-        self._transport.write(data)
 
     def stream_finished(self) -> None:
         """For the sink: the last byte of a streamed answer has been written."""

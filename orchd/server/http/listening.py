@@ -134,3 +134,5 @@ class Listener:
         if self._tls is not None:
             self._tls.stop()
         await self._factory.stop(self._grace)
+        if self._tls is not None:
+            self._tls.stop_h2()

@@ -30,6 +30,8 @@ from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+#: The content of one record, at most (RFC 8446, 5.1).
+_RECORD = 16 << 10
 #: How much is encrypted at a time.
 _PIECE = 64 << 10
 #: Above this much waiting data the writer is asked to pause.
@@ -57,14 +59,17 @@ class TlsFactory(Factory):
         self.wrapped_h2 = wrapped_h2
         self.clock = clock
         self._shaking: set[TlsTransport] = set()
+        self._h2: set[TlsTransport] = set()
 
     def buildProtocol(self, addr: IAddress | None) -> TlsTransport:
         return TlsTransport(self)
 
-    def build(self, chosen: bytes, addr: Any) -> IProtocol | None:
+    def build(self, transport: TlsTransport, addr: Any) -> IProtocol | None:
         """The protocol above a connection whose handshake is over."""
-        factory = self.wrapped_h2 if chosen == b"h2" and self.wrapped_h2 is not None else self.wrapped
-        return factory.buildProtocol(addr)
+        if transport.negotiatedProtocol == b"h2" and self.wrapped_h2 is not None:
+            self._h2.add(transport)
+            return self.wrapped_h2.buildProtocol(addr)
+        return self.wrapped.buildProtocol(addr)
 
     def shaking(self, transport: TlsTransport, busy: bool) -> None:
         """For transports: a handshake begins or ends."""
@@ -73,9 +78,19 @@ class TlsFactory(Factory):
         else:
             self._shaking.discard(transport)
 
+    def lost(self, transport: TlsTransport) -> None:
+        """For transports: a connection has ended."""
+        self._shaking.discard(transport)
+        self._h2.discard(transport)
+
     def stop(self) -> None:
         """Cut off the connections that have not finished their handshake; the others belong to their protocols."""
         for transport in list(self._shaking):
+            transport.abortConnection()
+
+    def stop_h2(self) -> None:
+        """Cut off what speaks HTTP/2: twisted.web has no orderly end for it."""
+        for transport in list(self._h2):
             transport.abortConnection()
 
 
@@ -202,7 +217,7 @@ class TlsTransport(Protocol):
         self._flush(0)
         self._shaken()
         self.negotiatedProtocol = connection.get_alpn_proto_negotiated() or None
-        above = self._factory.build(self.negotiatedProtocol or b"", self.getPeer())
+        above = self._factory.build(self, self.getPeer())
         if above is None:
             self._drop()
             return False
@@ -219,6 +234,7 @@ class TlsTransport(Protocol):
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self._gone = True
         self._shaken()
+        self._factory.lost(self)
         self._queue.clear()
         producer, self._producer = self._producer, None
         if producer is not None:
@@ -234,16 +250,31 @@ class TlsTransport(Protocol):
             return
         if self._blocked or self._queue:
             self._keep(data)
-        elif len(data) > _PIECE:
+        elif len(data) > _RECORD or self._socket is None:
             self._keep(data)
             self._pump()
         else:
+            # The path of frames and small answers, in one piece: each call saved counts 500 times an event.
+            connection = self.connection
             try:
-                self.connection.sendall(data)
+                connection.send(data)
+                out = connection.bio_read(len(data) + _OVERHEAD)
             except SSL.Error:
                 self._drop()
                 return
-            self._flush(len(data))
+            try:
+                sent = self._socket.send(out)
+            except (BlockingIOError, InterruptedError):
+                sent = 0
+            except OSError:
+                self._drop()
+                return
+            if sent != len(out):
+                self._blocked = True
+                cast(Any, self.transport).write(out[sent:])
+            if len(out) == len(data) + _OVERHEAD:
+                # Something else was waiting to be sent as well.
+                self._flush(0)
 
     def writeSequence(self, data: Any) -> None:
         if self._gone or self._closing:

@@ -37,10 +37,11 @@ class ChunkSink:
 
     For clients of HTTP/1.0 (`raw`) the bytes are sent as they are and the end of the connection is their end."""
 
-    __slots__ = ("_channel", "_chunks", "_closed", "_drained", "_raw", "buffered")
+    __slots__ = ("_channel", "_chunks", "_closed", "_drained", "_raw", "_send", "buffered")
 
     def __init__(self, channel: HttpChannel, chunks: ChunkCache, *, raw: bool) -> None:
         self._channel = channel
+        self._send = channel.send
         self._chunks = chunks
         self._raw = raw
         self._closed = False
@@ -52,10 +53,10 @@ class ChunkSink:
         if self._closed or not data:
             return
         if not self._raw:
-            data = self._chunks.wrap(data)
-        channel = self._channel
-        channel.send(data)
-        if channel.paused:
+            chunks = self._chunks
+            data = chunks.chunk if data is chunks.frame else chunks.wrap(data)
+        self._send(data)
+        if self._channel.paused:
             self.buffered += len(data)
 
     def writable(self) -> Awaitable[None]:
@@ -86,7 +87,7 @@ class ChunkSink:
         if not self._closed:
             self._closed = True
             if not self._raw:
-                self._channel.send(LAST_CHUNK)
+                self._send(LAST_CHUNK)
             self._channel.stream_finished()
 
     def abort(self) -> None:

@@ -1,0 +1,281 @@
+"""The API server as a resource of twisted.web: for an existing Site, and for HTTP/2, which twisted.web speaks.
+
+The same Request and Response values as `channel.py`, over `twisted.web`'s own channel. It costs more per request; use it
+where the API shares a Site with other resources. Bodies are bounded while they arrive if the Site makes `ApiRequest`s
+(see `ApiSite`); other requests are bounded when they are complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any, cast
+
+from twisted.internet.defer import CancelledError, Deferred, fail, succeed
+from twisted.internet.interfaces import IPushProducer, IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from twisted.web.resource import IResource, Resource
+from twisted.web.server import NOT_DONE_YET, Site
+from twisted.web.server import Request as WebRequest
+from zope.interface import implementer
+
+from orchd.errors import too_large
+from orchd.server.authn.interfaces import Credentials
+from orchd.server.http.answers import BODILESS, compress
+from orchd.server.http.heads import BadHead, parse_fields, parse_line
+from orchd.server.http.limits import Limits
+from orchd.server.http.peers import certificate_chain
+from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response, StreamEnded
+from orchd.txkit.coroutines import enter
+
+#: No body of any verb is larger than this; what is more is dropped as it arrives and refused when it is read.
+MAX_BODY = 4 << 20
+
+
+class ApiRequest(WebRequest):
+    """A request whose body is bounded while it arrives."""
+
+    overflow = False
+
+    def handleContentChunk(self, data: bytes) -> None:
+        if not self.overflow:
+            content = cast(Any, self.content)
+            if content.tell() + len(data) > MAX_BODY:
+                self.overflow = True
+                content.seek(0)
+                content.truncate()
+            else:
+                WebRequest.handleContentChunk(self, data)
+
+
+@implementer(IBody)
+class CompleteBody:
+    """A body that twisted.web has read."""
+
+    def __init__(self, request: WebRequest) -> None:
+        self._request = request
+
+    async def read(self, limit: int) -> bytes:
+        content = cast(Any, self._request.content)
+        if getattr(self._request, "overflow", False):
+            raise too_large(limit)
+        content.seek(0, 2)
+        if content.tell() > limit:
+            raise too_large(limit)
+        content.seek(0)
+        return bytes(content.read())
+
+
+@implementer(ISink, IPushProducer)
+class WebSink:
+    """A streamed answer through twisted.web, which does the chunks or the frames of HTTP/2."""
+
+    def __init__(self, request: WebRequest) -> None:
+        self._request = request
+        self._paused = False
+        self._closed = False
+        self.buffered = 0
+        self._drained: list[Deferred[None]] = []
+        request.registerProducer(self, True)
+
+    def write(self, data: bytes) -> None:
+        if not self._closed and data:
+            self._request.write(data)
+            if self._paused:
+                self.buffered += len(data)
+
+    def writable(self) -> Awaitable[None]:
+        if self._closed:
+            return fail(StreamEnded())
+        if not self._paused:
+            return succeed(None)
+        waiting: Deferred[None] = Deferred(self._drained.remove)
+        self._drained.append(waiting)
+        return waiting
+
+    def pauseProducing(self) -> None:
+        self._paused = True
+
+    def resumeProducing(self) -> None:
+        self._paused = False
+        self.buffered = 0
+        waiting, self._drained = self._drained, []
+        for one in waiting:
+            one.callback(None)
+
+    def stopProducing(self) -> None:
+        """The connection is lost; `notifyFinish` says so as well."""
+
+    def lost(self) -> None:
+        """The client is gone."""
+        self._closed = True
+        self.buffered = 0
+        waiting, self._drained = self._drained, []
+        for one in waiting:
+            one.errback(StreamEnded())
+
+    def finish(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._request.unregisterProducer()
+            self._request.finish()
+
+    def abort(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._request.unregisterProducer()
+            # twisted.web calls it loseConnection; what matters is that the answer does not end in good order.
+            self._request.loseConnection()
+
+
+@implementer(IResource)
+class ApiResource(Resource):
+    """A leaf that hands everything below it to the pipeline. The whole path counts, not the part below the leaf."""
+
+    isLeaf = True
+    _log = Logger()
+
+    def __init__(self, pipeline: IPipeline, clock: IReactorTime, limits: Limits | None = None) -> None:
+        Resource.__init__(self)
+        self._pipeline = pipeline
+        self._clock = clock
+        self._limits = limits or Limits()
+
+    def render(self, request: Any) -> int:
+        try:
+            made, gzip = self._request(request)
+        except BadHead as bad:
+            request.setResponseCode(bad.code)
+            request.setHeader(b"content-type", b"text/plain; charset=utf-8")
+            request.write(bad.text.encode())
+            request.finish()
+            return NOT_DONE_YET
+        _Exchange(self, request, gzip).begin(self._pipeline, made)
+        return NOT_DONE_YET
+
+    def _request(self, request: WebRequest) -> tuple[Request, bool]:
+        target = parse_line(b"%b %b HTTP/1.1" % (request.method, request.uri))
+        lines = [
+            b"%b: %b" % (name, value) for name, values in request.requestHeaders.getAllRawHeaders() for value in values
+        ]
+        if not request.requestHeaders.hasHeader(b"host"):
+            # HTTP/2 has :authority in its place, which twisted.web does not always hand on.
+            lines.append(b"host: ")
+        block = b"\r\n".join(line for line in lines if not line.lower().startswith(b"expect:"))
+        fields = parse_fields(block, modern=True)
+        remote = str(getattr(request.getClientAddress(), "host", ""))
+        chain = certificate_chain(_transport(request))
+        credentials = Credentials(headers=fields.headers, certificates=chain, remote=remote, path=target.path)
+        made = Request(
+            method=target.method,
+            path=target.path,
+            raw_path=target.raw_path,
+            query=target.query,
+            headers=fields.headers,
+            body=CompleteBody(request),
+            credentials=credentials,
+            received=self._clock.seconds(),
+        )
+        return made, fields.gzip
+
+
+def _transport(request: WebRequest) -> Any:
+    """The connection's transport: below HTTP/1.1 channels directly, below the streams of HTTP/2 one deeper."""
+    channel: Any = request.channel
+    connection = getattr(channel, "_conn", None)
+    return getattr(connection if connection is not None else channel, "transport", None)
+
+
+class _Exchange:
+    """One request of twisted.web on its way through the pipeline."""
+
+    _log = Logger()
+
+    def __init__(self, resource: ApiResource, request: WebRequest, gzip: bool) -> None:
+        self._resource = resource
+        self._request = request
+        self._gzip = gzip
+        self._gone = False
+        self._running: Deferred[Any] | None = None
+        self._sink: WebSink | None = None
+        self._stream: Any = None
+
+    def begin(self, pipeline: IPipeline, made: Request) -> None:
+        self._request.notifyFinish().addErrback(self._lost)
+        self._running = enter(cast(Any, pipeline.handle(made)), self._answer, self._failed)
+
+    def _lost(self, _: Failure) -> None:
+        self._gone = True
+        sink, stream = self._sink, self._stream
+        self._sink = self._stream = None
+        if sink is not None:
+            sink.lost()
+        if stream is not None:
+            stream.stop()
+        if self._running is not None:
+            self._running.cancel()
+
+    def _failed(self, failure: Failure) -> None:
+        self._running = None
+        if self._gone and failure.check(CancelledError):
+            return
+        self._log.failure("the pipeline failed", failure=failure)
+        if not self._gone:
+            self._request.setResponseCode(500)
+            self._request.setHeader(b"content-type", b"text/plain; charset=utf-8")
+            self._request.write(b"Internal Server Error\n")
+            self._request.finish()
+
+    def _answer(self, response: Response) -> None:
+        self._running = None
+        request = self._request
+        if self._gone:
+            if response.stream is not None:
+                response.stream.stop()
+            return
+        request.setResponseCode(response.code)
+        request.responseHeaders.removeHeader(b"server")
+        for name, value in response.headers:
+            request.responseHeaders.addRawHeader(name.encode(), value.encode())
+        if response.content_type:
+            request.setHeader(b"content-type", response.content_type.encode())
+        else:
+            request.responseHeaders.removeHeader(b"content-type")
+            request.defaultContentType = None
+        if response.stream is not None:
+            self._stream, self._sink = response.stream, WebSink(request)
+            request.write(b"")
+            response.stream.start(self._sink)
+            return
+        pieces = [response.body] if isinstance(response.body, bytes) else response.body
+        size = sum(map(len, pieces))
+        if (
+            self._gzip
+            and size > self._resource._limits.gzip_above
+            and not request.responseHeaders.hasHeader(b"content-encoding")
+        ):
+            pieces = compress(pieces)
+            size = sum(map(len, pieces))
+            request.setHeader(b"content-encoding", b"gzip")
+            request.responseHeaders.addRawHeader(b"vary", b"Accept-Encoding")
+        if response.code not in BODILESS:
+            request.setHeader(b"content-length", b"%d" % size)
+            if request.method != b"HEAD":
+                for piece in pieces:
+                    request.write(piece)
+            else:
+                request.write(b"")
+        request.finish()
+
+
+class ApiSite(Site):
+    """A Site of nothing but the API, with bounded bodies. Its protocol speaks HTTP/2 where ALPN chose it."""
+
+    noisy = False
+
+    def __init__(self, pipeline: IPipeline, clock: IReactorTime, limits: Limits | None = None) -> None:
+        Site.__init__(self, ApiResource(pipeline, clock, limits), requestFactory=ApiRequest, reactor=clock)
+        self.displayTracebacks = False
+
+    def log(self, request: object) -> None:
+        """The pipeline writes what there is to be written."""
