@@ -57,7 +57,7 @@ class Static:
                 sink.write(frame)
             spent += time.process_time() - before
             # The readers share the machine: let them catch up, so that the socket and not the buffer is measured.
-            await deferLater(reactor, 0.05)  # type: ignore[arg-type]  # the module stands for the reactor
+            await deferLater(reactor, 0.05)
         frames = count * max(1, len(self.watches))
         return Response(content_type="text/plain", body=f"{spent / frames * 1e6:.2f}".encode())
 
@@ -65,7 +65,7 @@ class Static:
 def main() -> None:
     certificate, key, *more = sys.argv[1:]
     contexts = ServerContexts(TlsSettings(serving=KeyPairFiles(certificate=certificate, key=key)))
-    factory = ApiServerFactory(Static(), reactor)  # type: ignore[arg-type]  # as above
+    factory = ApiServerFactory(Static(), reactor)
     at = Binding(address="127.0.0.1", port=0)
     listener = Listener(reactor, factory, at, contexts=contexts, plain="plain" in more)
 
@@ -73,7 +73,7 @@ def main() -> None:
         print(listener.address[1], flush=True)
 
     start(listener.start(lambda _: None)).addCallback(listening)
-    reactor.run()  # type: ignore[attr-defined]  # as above
+    reactor.run()
 
 
 if __name__ == "__main__":

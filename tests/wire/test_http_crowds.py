@@ -78,8 +78,8 @@ async def test_crowd(tmp_path: Path) -> None:
 def _drain(clients: list[ssl.SSLSocket]) -> None:
     """Read every connection to its end, in whatever order they end."""
     with selectors.DefaultSelector() as waiting:
-        for client in clients:
-            waiting.register(client, selectors.EVENT_READ)
+        for one in clients:
+            waiting.register(one, selectors.EVENT_READ)
         while waiting.get_map():
             for key, _ in waiting.select(10):
                 client: Any = key.fileobj

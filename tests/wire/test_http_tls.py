@@ -81,7 +81,7 @@ def _read_all(client: socket.socket) -> bytes:
 
 
 async def thread(work: Callable[..., T], *arguments: Any, **named: Any) -> T:
-    return await deferToThread(work, *arguments, **named)  # type: ignore[no-any-return]  # Twisted leaves it open
+    return await deferToThread(work, *arguments, **named)
 
 
 async def until(true: Callable[[], object]) -> None:
@@ -89,7 +89,7 @@ async def until(true: Callable[[], object]) -> None:
     ends = time.monotonic() + 10
     while not true():
         assert time.monotonic() < ends, "it did not happen"
-        await deferLater(reactor, 0.01)  # type: ignore[arg-type]  # the reactor module stands for the reactor
+        await deferLater(reactor, 0.01)
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
 @pytest_twisted.async_yield_fixture(params=["records", "plain"])
 async def server(request: pytest.FixtureRequest, files: Files) -> AsyncIterator[Running]:
     paths = Paths()
-    factory = ApiServerFactory(paths, reactor, Limits(linger=0.5))  # type: ignore[arg-type]  # as above
+    factory = ApiServerFactory(paths, reactor, Limits(linger=0.5))
     settings = TlsSettings(
         serving=KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key)),
         client_ca_file=str(files.ca_certificate),
@@ -213,7 +213,7 @@ async def test_stream_to_a_slow_client(server: Running) -> None:
         sink.write(frame)
         count += 1
         if count % 50 == 0:
-            await deferLater(reactor, 0)  # type: ignore[arg-type]  # as above
+            await deferLater(reactor, 0)
     for size in (1, 70_000, 200_000, 5):
         sink.write(b"y" * size)
     reading = deferToThread(_read_until, client, b"0\r\n\r\n")
@@ -325,7 +325,7 @@ async def test_server_names(files: Files, tmp_path: Path) -> None:
         pairs.append(KeyPairFiles(certificate=str(tmp_path / f"{number}.crt"), key=str(tmp_path / f"{number}.key")))
     serving = KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key))
     settings = TlsSettings(serving=serving, by_name=tuple(pairs))
-    factory = ApiServerFactory(Paths(), reactor)  # type: ignore[arg-type]  # as above
+    factory = ApiServerFactory(Paths(), reactor)
     listener = Listener(reactor, factory, Binding(address="127.0.0.1", port=0), contexts=ServerContexts(settings))
     await listener.start(lambda _: None)
 
@@ -364,7 +364,7 @@ async def test_versions_and_suites(files: Files) -> None:
     serving = KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key))
     suite = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
     contexts = ServerContexts(TlsSettings(serving=serving, cipher_suites=(suite,)))
-    factory = ApiServerFactory(Paths(), reactor)  # type: ignore[arg-type]  # as above
+    factory = ApiServerFactory(Paths(), reactor)
     listener = Listener(reactor, factory, Binding(address="127.0.0.1", port=0), contexts=contexts)
     await listener.start(lambda _: None)
 
@@ -397,7 +397,7 @@ async def test_shared_port() -> None:
         ApiServerFactory(Paths(), reactor),
         Binding(address="127.0.0.1", port=0, share_port=True),
         contexts=None,
-    )  # type: ignore[arg-type]  # as above
+    )
     await first.start(lambda _: None)
     port = first.address[1]
     shared = Listener(
@@ -405,11 +405,11 @@ async def test_shared_port() -> None:
         ApiServerFactory(Paths(), reactor),
         Binding(address="127.0.0.1", port=port, share_port=True),
         contexts=None,
-    )  # type: ignore[arg-type]  # as above
+    )
     await shared.start(lambda _: None)
     greedy = Listener(
         reactor, ApiServerFactory(Paths(), reactor), Binding(address="127.0.0.1", port=port), contexts=None
-    )  # type: ignore[arg-type]  # as above
+    )
     with pytest.raises(OSError, match="in use"):
         await greedy.start(lambda _: None)
     await shared.stop()
