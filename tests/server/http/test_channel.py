@@ -39,7 +39,8 @@ class Wire:
         assert channel is not None
         self.channel = channel
         self.transport = StringTransport()
-        channel.makeConnection(self.transport)
+        connect: Callable[[StringTransport], None] = channel.makeConnection
+        connect(self.transport)
 
     def send(self, *data: bytes) -> None:
         for piece in data:
