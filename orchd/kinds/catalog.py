@@ -89,6 +89,8 @@ class Resource:
     custom: bool = False
     #: For a custom kind, its definition's entry for this version (printer columns, subresources); else None.
     definition: Mapping[str, Any] | None = None
+    #: For a custom kind, the type of the version in which objects are kept, which need not be served; else None.
+    storage_type: Type | None = None
 
     @property
     def api_version(self) -> str:
@@ -163,6 +165,8 @@ class Catalog:
         return resource.type if resource.storage_version == resource.api_version else self._storage(resource)
 
     def _storage(self, resource: Resource) -> Type:
+        if resource.storage_type is not None:
+            return resource.storage_type
         for other in self.resources:
             if other.key == resource.key and other.api_version == resource.storage_version:
                 return other.type
