@@ -1,0 +1,140 @@
+"""What the catalog serves for a definition: one `Resource` per served version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from orchd.dialect import Dialect
+from orchd.kinds.catalog import Deprecation, Resource, Subresource, group_version
+from orchd.kinds.crd.schema import Schema, SchemaReader
+from orchd.kinds.ir import Type, TypeTable
+
+Object = Mapping[str, Any]
+#: Gives a definition, complete, each time it is called.
+Load = Callable[[], Object]
+
+_STATUS_VERBS: Final = ("get", "patch", "update")
+_EMPTY: Final[Schema] = {"type": "object"}
+
+
+class VersionEntry(Mapping[str, Any]):
+    """A version's entry in a definition. Its ``schema`` is read from the definition's bytes each time, not kept."""
+
+    __slots__ = ("_load", "_members", "_name")
+
+    def __init__(self, entry: Mapping[str, Any], load: Load) -> None:
+        self._members = {key: value for key, value in entry.items() if key != "schema"}
+        self._name = entry["name"]
+        self._load = load
+
+    def __getitem__(self, key: str) -> Any:
+        if key == "schema":
+            return _entry(self._load(), self._name).get("schema") or {}
+        return self._members[key]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._members
+        yield "schema"
+
+    def __len__(self) -> int:
+        return len(self._members) + 1
+
+    @property
+    def json_schema(self) -> Schema:
+        """The JSON schema of this version's objects; one that takes any object where the definition has none."""
+        return self["schema"].get("openAPIV3Schema") or _EMPTY
+
+
+class DeprecatedVersion(Deprecation):
+    """A deprecated version of a custom kind: its author may have chosen the words."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        super().__init__(since="")
+        object.__setattr__(self, "_text", text)
+
+    def warning(self, kind: str, api_version: str) -> str:
+        text: str = self._text
+        return text or f"{api_version} {kind} is deprecated"
+
+
+def served(definition: Object) -> bool:
+    """Is the definition established, so that its kind is served?"""
+    return condition(definition, "Established") == "True"
+
+
+def condition(definition: Object, type_: str) -> str:
+    """The status of one of a definition's conditions, "" when it has not been set."""
+    for each in (definition.get("status") or {}).get("conditions") or ():
+        if each.get("type") == type_:
+            return str(each.get("status") or "")
+    return ""
+
+
+def key_of(definition: Object) -> str:
+    """The store key of a definition's objects: ``{group}/{plural}``."""
+    spec = definition["spec"]
+    return f"{spec['group']}/{spec['names']['plural']}"
+
+
+def _entry(definition: Object, version: str) -> Mapping[str, Any]:
+    entry: Mapping[str, Any] = next(v for v in definition["spec"]["versions"] if v["name"] == version)
+    return entry
+
+
+def resources_of(definition: Object, load: Load, types: TypeTable, dialect: Dialect) -> tuple[Resource, ...]:
+    """The resources of an established definition, in the order of its versions. `definition` is looked at and not
+    kept; `load` gives it again when a schema is needed."""
+    reader = SchemaReader(dialect, types.get("meta/v1.ObjectMeta"))
+    spec = definition["spec"]
+    names = (definition.get("status") or {}).get("acceptedNames") or spec["names"]
+    made: dict[str, tuple[VersionEntry, Type]] = {}
+    storage = ""
+    for version in spec["versions"]:
+        entry = VersionEntry(version, load)
+        schema = (version.get("schema") or {}).get("openAPIV3Schema") or _EMPTY
+        keep_all = bool(spec.get("preserveUnknownFields"))
+        made[version["name"]] = (entry, reader.kind(schema, lambda e=entry: e.json_schema, preserve_all=keep_all))
+        if version.get("storage"):
+            storage = version["name"]
+    return tuple(
+        _resource(spec, names, entry, made[name][1], storage, made[storage][1])
+        for name, (entry, _) in made.items()
+        if entry.get("served")
+    )
+
+
+def _resource(
+    spec: Mapping[str, Any], names: Mapping[str, Any], entry: VersionEntry, type_: Type, storage: str, storage_type: Type
+) -> Resource:
+    group = spec["group"]
+    return Resource(
+        group=group,
+        version=entry["name"],
+        kind=names["kind"],
+        plural=names["plural"],
+        type=type_,
+        namespaced=spec["scope"] == "Namespaced",
+        singular=names.get("singular") or "",
+        list_kind=names.get("listKind") or names["kind"] + "List",
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        subresources=_subresources(names["kind"], entry.get("subresources") or {}),
+        storage_version=group_version(group, storage),
+        storage_type=storage_type,
+        key=f"{group}/{names['plural']}",
+        deprecation=DeprecatedVersion(entry.get("deprecationWarning") or "") if entry.get("deprecated") else None,
+        custom=True,
+        definition=entry,
+    )
+
+
+def _subresources(kind: str, described: Mapping[str, Any]) -> dict[str, Subresource]:
+    out = {}
+    if described.get("status") is not None:
+        out["status"] = Subresource(name="status", kind=kind, verbs=_STATUS_VERBS)
+    if described.get("scale") is not None:
+        out["scale"] = Subresource(name="scale", kind="Scale", verbs=_STATUS_VERBS, group="autoscaling", version="v1")
+    return out
