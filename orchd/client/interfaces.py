@@ -69,6 +69,12 @@ class IClient(Interface):
     async def delete(ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None) -> Object:
         """Delete; `options` is a DeleteOptions object."""
 
+    async def delete_collection(
+        ref: ResourceRef, namespace: str = "", *, options: Mapping[str, Any] | None = None,
+        label_selector: str = "", field_selector: str = "",
+    ) -> Object:
+        """Delete all that a list with the same selectors would show."""
+
     async def watch(
         ref: ResourceRef, namespace: str = "", *, resource_version: str = "", label_selector: str = "",
         field_selector: str = "", bookmarks: bool = True,

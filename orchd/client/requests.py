@@ -91,9 +91,24 @@ def patch(
     return Call(method="PATCH", path=path, query=query, body=patch, content_type=content_type)
 
 
+def _options(options: Mapping[str, Any] | None) -> Any:
+    return {"kind": "DeleteOptions", "apiVersion": "v1", **options} if options else None
+
+
 def delete(ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None) -> Call:
-    body = {"kind": "DeleteOptions", "apiVersion": "v1", **options} if options else None
-    return Call(method="DELETE", path=paths.item(ref, namespace, name), body=body)
+    return Call(method="DELETE", path=paths.item(ref, namespace, name), body=_options(options))
+
+
+def delete_collection(
+    ref: ResourceRef,
+    namespace: str = "",
+    *,
+    options: Mapping[str, Any] | None = None,
+    label_selector: str = "",
+    field_selector: str = "",
+) -> Call:
+    query = _query(labelSelector=label_selector, fieldSelector=field_selector)
+    return Call(method="DELETE", path=paths.collection(ref, namespace), query=query, body=_options(options))
 
 
 def watch(

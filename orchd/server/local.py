@@ -100,6 +100,9 @@ class LocalClient:
     ) -> Object:
         return await self._call(requests.delete(ref, namespace, name, options=options))
 
+    async def delete_collection(self, ref: ResourceRef, namespace: str = "", **options: Any) -> Object:
+        return await self._call(requests.delete_collection(ref, namespace, **options))
+
     async def watch(self, ref: ResourceRef, namespace: str = "", **options: Any) -> IWatchStream:
         response: Response = await self._pipeline.handle(self._request(requests.watch(ref, namespace, **options)))
         if response.stream is None:
