@@ -245,9 +245,9 @@ def create_stateful_set(value: Object, report: Report) -> None:
         # The pod itself is left to the moment when it is created, because claims become volumes only then.
         metadata = body.get("metadata") or {}
         labels(metadata.get("labels"), _TEMPLATE / "labels", report)
-        meta.annotations(metadata.get("annotations") or {}, _TEMPLATE / "annotations", report)
+        meta.annotation_rules(metadata.get("annotations") or {}, _TEMPLATE / "annotations", report)
         given = metadata.get("annotations") or {}
-        podannotations.annotations(given, body.get("spec") or {}, _TEMPLATE / "annotations", report)
+        podannotations.annotation_rules(given, body.get("spec") or {}, _TEMPLATE / "annotations", report)
     else:
         report.invalid(SPEC / "selector", shown_selector(chosen), "")
     workloads.restarts_always(body, "StatefulSet", _TEMPLATE, report)

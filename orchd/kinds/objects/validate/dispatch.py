@@ -47,11 +47,10 @@ def validate_create(
     if name:
         rule: Create = _function(name if "." in name else f"{rules.module}.{name}")
         rule(obj, report)
-    if not report.causes and rules.stored and not subresource:
+    if not report.causes and rules.stored and not rules.own_metadata and not subresource:
         # What holds for the metadata of every kind, once the kind's own rules are content.
-        if not rules.own_metadata:
-            metadata = obj.get("metadata") or {}
-            meta.create(metadata, report, namespaced=resource.namespaced, name_rule=words.path_segment, core=False)
+        metadata = obj.get("metadata") or {}
+        meta.create(metadata, report, namespaced=resource.namespaced, name_rule=words.path_segment, core=False)
     return report.causes
 
 
@@ -94,7 +93,7 @@ def warnings(obj: Object, resource: Resource, settings: ObjectSettings, *, old: 
 
 _WARNED: Final = frozenset((
     "Pod", "PodTemplate", "ReplicationController", "Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "Job", "CronJob",
-    "Ingress", "Service", "RuntimeClass", "Node", "PersistentVolume", "StorageClass", "CSIStorageCapacity",
+    "Ingress", "RuntimeClass", "PersistentVolume", "StorageClass",
 ))
 
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.forms import is_subdomain
 from orchd.kinds.objects.validate.gosyntax import dump
-from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
+from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import label, subdomain, subdomain_name
+from orchd.kinds.objects.validate.words import label, subdomain_name
 
 Object = dict[str, Any]
 
@@ -55,10 +55,6 @@ def create_schema(value: Object, report: Report) -> None:
 
 
 def update_schema(value: Object, old: Object, report: Report) -> None:
-    _schema_update(value, report)
-
-
-def _schema_update(value: Object, report: Report) -> None:
     create_schema(value, report)
 
 
@@ -69,8 +65,6 @@ def _schema(value: Object, report: Report) -> None:
     if fixed is not None and not _equal(spec, fixed):
         shown = dump("flowcontrol.FlowSchemaSpec", spec)
         report.invalid(SPEC, shown, f"spec of '{name}' must equal the fixed value")
-        if precedence == 1 or name == "exempt":
-            pass
     if precedence <= 0:
         report.invalid(SPEC / "matchingPrecedence", precedence, "must be a positive value")
     if precedence > _MAX_PRECEDENCE:
@@ -191,7 +185,7 @@ def _path_rule(rule: Object, at: Path, report: Report) -> None:
                 report.invalid(at[i], url, "must not contain white-space")
             elif "//" in url:
                 report.invalid(at[i], url, "must not contain double slash")
-            elif "*" in url and not url.endswith("/*") or url.count("*") > 1:
+            elif ("*" in url and not url.endswith("/*")) or url.count("*") > 1:
                 report.invalid(at[i], url, "wildcard can only do suffix matching")
 
 

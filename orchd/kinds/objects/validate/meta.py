@@ -67,7 +67,7 @@ def _common(meta: Object, at: Path, report: Report) -> None:
     if meta.get("labels"):
         labels(meta["labels"], at / "labels", report)
     if meta.get("annotations"):
-        annotations(meta["annotations"], at / "annotations", report)
+        annotation_rules(meta["annotations"], at / "annotations", report)
     if meta.get("ownerReferences"):
         owner_references(meta["ownerReferences"], at / "ownerReferences", report)
 
@@ -111,7 +111,7 @@ def _instant(text: str) -> Go:
     return Go(text.replace("T", " ").replace("Z", "") + " +0000 UTC")
 
 
-def annotations(value: Object, at: Path, report: Report) -> None:
+def annotation_rules(value: Object, at: Path, report: Report) -> None:
     size = 0
     for key, text in value.items():
         wrong = qualified_name(key.lower())

@@ -80,9 +80,9 @@ def _met(requirement: Object, have: Mapping[str, str]) -> bool:
         return key in have and have[key] in requirement.get("values", ())
     if operator == "NotIn":
         return key not in have or have[key] not in requirement.get("values", ())
-    return (key in have) == (operator == "Exists")
+    return bool((key in have) == (operator == "Exists"))
 
 
 def is_empty(selector: Object | None) -> bool:
     """Has it no requirement?"""
-    return not selector or not selector.get("matchLabels") and not selector.get("matchExpressions")
+    return not selector or (not selector.get("matchLabels") and not selector.get("matchExpressions"))

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from orchd.kinds.objects.validate.gosyntax import interface
-from orchd.kinds.objects.validate.gosyntax import Go
+from orchd.kinds.objects.validate.gosyntax import Go, interface
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.schemavalues import pruned, value_errors

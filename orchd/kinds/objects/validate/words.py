@@ -125,7 +125,7 @@ def _sized(value: str, limit: int, matches: bool, text: str) -> Sequence[str]:
 def qualified_name(value: str) -> Sequence[str]:
     """``name`` or ``domain/name``."""
     prefix, slash, name = value.rpartition("/")
-    if len(name) <= 63 and QUALIFIED_RE(name) and (not slash or len(prefix) <= 253 and SUBDOMAIN_RE(prefix)):
+    if len(name) <= 63 and QUALIFIED_RE(name) and (not slash or (len(prefix) <= 253 and SUBDOMAIN_RE(prefix))):
         return FINE
     out: list[str] = []
     if value.count("/") > 1:

@@ -83,12 +83,11 @@ def resource_field(reference: Object, at: Path, report: Report, *, volume: bool)
 def _divisor(resource: str, divisor: str, at: Path, report: Report) -> None:
     kind = resource.partition(".")[2]
     if kind == "cpu":
-        good, named = ("1m", "1"), "cpu"
-        words = "1m and 1"
+        named, words = "cpu", "1m and 1"
     else:
-        good, words = _BYTES, ", ".join(_BYTES)
+        words = ", ".join(_BYTES)
         named = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}.get(kind, "")
         if kind.startswith("hugepages-"):
             named = "hugepages"
-    if named and divisor not in good:
+    if named and divisor not in (("1m", "1") if kind == "cpu" else _BYTES):
         report.invalid(at / "divisor", resource, f"only divisor's values {words} are supported with the {named} resource")

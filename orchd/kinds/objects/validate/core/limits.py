@@ -100,10 +100,11 @@ def _order(limit: Object, key: str, kind: str, at: Path, report: Report) -> None
         if low is not None and high is not None and amount(low) and amount(ratio) > amount(high) / amount(low):
             greatest = float(amount(high) / amount(low))
             report.invalid(where, quantity(str(ratio)), f"ratio {ratio} is greater than max/min = {greatest:f}")
-    if default is not None and request is not None and not overcommit_allowed(key, report):
-        if amount(default) != amount(request):
-            why = f"default value {default} must equal to defaultRequest value {request} in {key}"
-            report.invalid((at / "default")[key], quantity(str(default)), why)
+    if default is None or request is None or overcommit_allowed(key, report):
+        return
+    if amount(default) != amount(request):
+        why = f"default value {default} must equal to defaultRequest value {request} in {key}"
+        report.invalid((at / "default")[key], quantity(str(default)), why)
 
 
 def create_quota(value: Object, report: Report) -> None:
@@ -153,10 +154,12 @@ def _quota_spec(spec: Object, report: Report) -> None:
 
 
 def _applies(scope: str, hard: Object, at: Path, shown: Any, report: Report) -> None:
+    if scope not in _SCOPES:
+        return
+    counted = ("pods",) if scope == "BestEffort" else _COMPUTE
     for name in hard:
-        if is_standard_quota(name) and name not in (("pods",) if scope == "BestEffort" else _COMPUTE if scope in _SCOPES else ()):
-            if scope in _SCOPES:
-                report.invalid(at, shown, "unsupported scope applied to resource")
+        if is_standard_quota(name) and name not in counted:
+            report.invalid(at, shown, "unsupported scope applied to resource")
 
 
 def _scope_selector(selector: Object, hard: Object, report: Report) -> None:

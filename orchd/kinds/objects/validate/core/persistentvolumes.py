@@ -34,7 +34,7 @@ def spec(value: Object, at: Path, report: Report, *, inline: bool = False) -> No
     if inline:
         for member in ("claimRef", "capacity", "persistentVolumeReclaimPolicy", "storageClassName"):
             if value.get(member):
-                report.forbidden(at / member, f"may not be specified in the context of inline volumes")
+                report.forbidden(at / member, "may not be specified in the context of inline volumes")
     modes = value.get("accessModes") or []
     if not modes:
         report.required(at / "accessModes")
@@ -161,8 +161,8 @@ def update(volume: Object, old: Object, report: Report) -> None:
     report.immutable(root("volumeMode"), new.get("volumeMode"), before.get("volumeMode"))
     if before.get("nodeAffinity") is not None and not differences.same(new.get("nodeAffinity"), before["nodeAffinity"]):
         affinity = new.get("nodeAffinity")
-        shown = None if affinity is None else dump("core.VolumeNodeAffinity", affinity)
-        report.invalid(root("nodeAffinity"), shown, "field is immutable")
+        now = None if affinity is None else dump("core.VolumeNodeAffinity", affinity)
+        report.invalid(root("nodeAffinity"), now, "field is immutable")
 
 
 def update_status(volume: Object, old: Object, report: Report) -> None:

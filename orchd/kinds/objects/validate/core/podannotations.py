@@ -22,7 +22,7 @@ APPARMOR: Final = "container.apparmor.security.beta.{long}.io/"
 _LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
 
 
-def annotations(value: dict[str, str], spec: Object, at: Path, report: Report) -> None:
+def annotation_rules(value: dict[str, str], spec: Object, at: Path, report: Report) -> None:
     dialect = report.dialect
     mirror = value.get(dialect(MIRROR))
     if mirror is not None and not spec.get("nodeName"):

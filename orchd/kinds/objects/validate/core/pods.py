@@ -13,7 +13,7 @@ from orchd.kinds.objects.validate.core.containers import (
     trimmed_image,
 )
 from orchd.kinds.objects.validate.core.forms import MAX_INT32, is_label, is_qualified, is_subdomain
-from orchd.kinds.objects.validate.core.podannotations import annotations, seccomp_agrees
+from orchd.kinds.objects.validate.core.podannotations import annotation_rules, seccomp_agrees
 from orchd.kinds.objects.validate.core.volumes import volumes
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path
 from orchd.kinds.objects.validate.report import Report
@@ -39,7 +39,7 @@ def metadata_and_spec(pod: Object, report: Report) -> None:
     metadata, body = pod.get("metadata") or {}, pod.get("spec") or {}
     meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
     if metadata.get("annotations"):
-        annotations(metadata["annotations"], body, METADATA / "annotations", report)
+        annotation_rules(metadata["annotations"], body, METADATA / "annotations", report)
     spec(body, SPEC, report, name=metadata.get("name") or "")
     trimmed_image(body.get("containers") or [], SPEC / "containers", report)
     if body.get("initContainers"):
@@ -52,8 +52,8 @@ def template(value: Object | None, at: Path, report: Report) -> None:
     metadata, body = value.get("metadata") or {}, value.get("spec") or {}
     labels(metadata.get("labels"), at / "labels", report)
     if metadata.get("annotations"):
-        meta.annotations(metadata["annotations"], at / "annotations", report)
-        annotations(metadata["annotations"], body, at / "annotations", report)
+        meta.annotation_rules(metadata["annotations"], at / "annotations", report)
+        annotation_rules(metadata["annotations"], body, at / "annotations", report)
     spec(body, at / "spec", report)
     seccomp_agrees(metadata, body, at / "spec", report)
     if body.get("ephemeralContainers"):

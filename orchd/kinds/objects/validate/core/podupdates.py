@@ -7,7 +7,7 @@ from typing import Any, Final
 from orchd.kinds.objects.validate import differences, meta
 from orchd.kinds.objects.validate.core import placement
 from orchd.kinds.objects.validate.core.forms import MAX_INT32
-from orchd.kinds.objects.validate.core.podannotations import APPARMOR, MIRROR, annotations
+from orchd.kinds.objects.validate.core.podannotations import APPARMOR, MIRROR, annotation_rules
 from orchd.kinds.objects.validate.core.pods import metadata_and_spec
 from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
@@ -109,7 +109,7 @@ def _annotation_changes(pod: Object, old: Object, report: Report) -> None:
                 if key.startswith(prefix) and key not in before:
                     report.forbidden(at[key], f"may not add {named}")
     if new:
-        annotations(new, pod.get("spec") or {}, at, report)
+        annotation_rules(new, pod.get("spec") or {}, at, report)
 
 
 def update_status(pod: Object, old: Object, report: Report) -> None:
@@ -135,7 +135,7 @@ def _states(new: list[Object], old: list[Object], at: Path, restart: str, report
         return
     for i, status in enumerate(old):
         ended = (status.get("state") or {}).get("terminated")
-        if ended is None or ended.get("exitCode") and restart == "OnFailure":
+        if ended is None or (ended.get("exitCode") and restart == "OnFailure"):
             continue
         for other in new:
             if other.get("name") == status.get("name") and (other.get("state") or {}).get("terminated") is None:

@@ -166,7 +166,7 @@ def host_process(spec: Object, at: Path, report: Report) -> None:
                     (at / listed)[i] / "securityContext" / "windowsOptions" / "hostProcess", own,
                     f"pod hostProcess value must be identical if both are specified, was {str(pod).lower()}",
                 )
-            if own or own is None and pod:
+            if own or (own is None and pod):
                 count += 1
     if not count:
         return

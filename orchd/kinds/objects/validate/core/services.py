@@ -220,8 +220,8 @@ def _balancer(kind: str, metadata: Object, spec: Object, report: Report) -> None
             at, shown = SPEC / "LoadBalancerSourceRanges", "[" + " ".join(ranges) + "]"
             listed = ranges
         else:
-            at, shown = (METADATA / "annotations")[key], annotation
-            listed = annotation.strip().split(",") if annotation.strip() else []
+            at, shown = (METADATA / "annotations")[key], str(annotation)
+            listed = shown.strip().split(",") if shown.strip() else []
         if not balanced:
             report.forbidden(at, _ONLY_BALANCED)
         if any(parse_cidr(r.strip()) is None for r in listed):

@@ -140,7 +140,7 @@ def _ephemeral(source: Object, at: Path, report: Report) -> None:
         report.required(at)
         return
     meta = template.get("metadata") or {}
-    metadata_rules.annotations(meta.get("annotations") or {}, at / "metadata" / "annotations", report)
+    metadata_rules.annotation_rules(meta.get("annotations") or {}, at / "metadata" / "annotations", report)
     labels(meta.get("labels"), at / "metadata" / "labels", report)
     for member, value in meta.items():
         if value and member not in _TEMPLATE_META:

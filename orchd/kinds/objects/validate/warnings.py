@@ -1,0 +1,202 @@
+"""What release 1.23 warns about in objects that it accepts anyway (Warning headers)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.catalog import Resource
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate import differences
+from orchd.kinds.objects.validate.gosyntax import quote
+from orchd.kinds.objects.validate.numbers import is_integer
+from orchd.kinds.objects.validate.paths import SPEC, Path, root
+
+Object = dict[str, Any]
+
+_INSTEAD: Final = 'deprecated since {}; use "{}" instead'
+#: Node label -> (since, label that took its place).
+_OLD_LABELS: Final = {
+    "beta.{long}.io/arch": ("v1.14", "{long}.io/arch"),
+    "beta.{long}.io/os": ("v1.14", "{long}.io/os"),
+    "failure-domain.beta.{long}.io/region": ("v1.17", "topology.{long}.io/region"),
+    "failure-domain.beta.{long}.io/zone": ("v1.17", "topology.{long}.io/zone"),
+    "beta.{long}.io/instance-type": ("v1.17", "node.{long}.io/instance-type"),
+}
+_OLD_VOLUMES: Final = {
+    "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
+    "gitRepo": "deprecated in v1.11",
+    "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
+    "flocker": "deprecated in v1.22, non-functional in v1.25+",
+    "storageos": "deprecated in v1.22, non-functional in v1.25+",
+    "quobyte": "deprecated in v1.22, non-functional in v1.25+",
+}
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+#: Kind -> members that lead to its pod template.
+TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
+    "PodTemplate": ("template",),
+    **dict.fromkeys(("ReplicationController", "Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "Job"), ("spec", "template")),
+    "CronJob": ("spec", "jobTemplate", "spec", "template"),
+}
+_SECCOMP: Final = (
+    "seccomp.security.alpha.{long}.io/pod", "container.seccomp.security.alpha.{long}.io/",
+)
+
+
+def warnings(obj: Object, resource: Resource, settings: ObjectSettings, old: Object | None) -> list[str]:
+    """In the order of the reference; a pod template that did not change is not looked at again."""
+    out = _Warnings(settings)
+    kind = resource.kind
+    if kind == "Pod":
+        if old is None:
+            out.pod(obj, None)
+    elif kind in TEMPLATES:
+        template, before = _at(obj, TEMPLATES[kind]), None if old is None else _at(old, TEMPLATES[kind])
+        if before is None or not differences.same(template, before):
+            at = root(TEMPLATES[kind][0])
+            for member in TEMPLATES[kind][1:]:
+                at = at / member
+            out.pod(template, at)
+        if kind == "CronJob":
+            out.cron_job(obj)
+    elif kind == "Ingress" and old is None:
+        out.ingress(obj)
+    elif kind == "RuntimeClass":
+        out.labels((obj.get("scheduling") or {}).get("nodeSelector") or {}, root("scheduling") / "nodeSelector")
+    elif kind == "PersistentVolume":
+        required = ((obj.get("spec") or {}).get("nodeAffinity") or {}).get("required")
+        out.node_terms((required or {}).get("nodeSelectorTerms") or [], SPEC / "nodeAffinity" / "required" / "nodeSelectorTerms")
+    elif kind == "StorageClass":
+        out.topologies(obj)
+    return out.texts
+
+
+def _at(obj: Object, steps: tuple[str, ...]) -> Object:
+    value: Object = obj
+    for step in steps:
+        value = value.get(step) or {}
+    return value
+
+
+class _Warnings:
+    """Texts collected for one object."""
+
+    def __init__(self, settings: ObjectSettings) -> None:
+        self.texts: list[str] = []
+        self._dialect = settings.dialect
+        dialect = settings.dialect
+        self._labels = {dialect(k): _INSTEAD.format(since, dialect(new)) for k, (since, new) in _OLD_LABELS.items()}
+
+    def _say(self, at: Path, text: str) -> None:
+        self.texts.append(f"{at}: {text}")
+
+    def labels(self, selector: Object, at: Path) -> None:
+        for key in selector:
+            if key in self._labels:
+                self._say(at[key], self._labels[key])
+
+    def node_terms(self, terms: list[Object], at: Path) -> None:
+        for i, term in enumerate(terms):
+            self._term(term, at[i])
+
+    def _term(self, term: Object, at: Path) -> None:
+        for i, requirement in enumerate(term.get("matchExpressions") or ()):
+            key = requirement.get("key")
+            if key in self._labels:
+                self._say((at / "matchExpressions")[i] / "key", f"{key} is {self._labels[key]}")
+
+    def topologies(self, value: Object) -> None:
+        for i, term in enumerate(value.get("allowedTopologies") or ()):
+            for j, expression in enumerate(term.get("matchLabelExpressions") or ()):
+                key = expression.get("key")
+                if key in self._labels:
+                    at = (root("allowedTopologies")[i] / "matchLabelExpressions")[j] / "key"
+                    self._say(at, f"{key} is {self._labels[key]}")
+
+    def pod(self, pod: Object, above: Path | None) -> None:
+        """A pod, or the template below `above`."""
+        spec, metadata = pod.get("spec") or {}, pod.get("metadata") or {}
+        at = SPEC if above is None else above / "spec"
+        annotations_at = (root("metadata") if above is None else above / "metadata") / "annotations"
+        self.labels(spec.get("nodeSelector") or {}, at / "nodeSelector")
+        affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+        here = at / "affinity" / "nodeAffinity"
+        terms = (affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or []
+        self.node_terms(terms, here / _REQUIRED / "nodeSelectorTerms")
+        for i, term in enumerate(affinity.get(_PREFERRED) or ()):
+            self._term(term.get("preference") or {}, (here / _PREFERRED)[i] / "preference")
+        for i, spread in enumerate(spec.get("topologySpreadConstraints") or ()):
+            key = spread.get("topologyKey")
+            if key in self._labels:
+                where = (at / "topologySpreadConstraints")[i] / "topologyKey"
+                self._say(where, f"{key} is {self._labels[key]}")
+        critical = self._dialect("scheduler.alpha.{long}.io/critical-pod")
+        if critical in (metadata.get("annotations") or ()):
+            why = 'non-functional in v1.16+; use the "priorityClassName" field instead'
+            self._say(annotations_at[critical], why)
+        self._seccomp(spec, metadata, annotations_at)
+        self._repeated(spec, at)
+        for listed in ("initContainers", "containers", "ephemeralContainers"):
+            for i, container in enumerate(spec.get(listed) or ()):
+                self._container(container, (at / listed)[i])
+        self._fractions(spec.get("overhead") or {}, at / "overhead")
+
+    def _seccomp(self, spec: Object, metadata: Object, at: Path) -> None:
+        given = metadata.get("annotations") or {}
+        text = 'deprecated since v1.19; use the "seccompProfile" field instead'
+        pod, prefix = map(self._dialect, _SECCOMP)
+        if pod in given and not (spec.get("securityContext") or {}).get("seccompProfile"):
+            self._say(at[pod], text)
+        for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
+            key = prefix + (container.get("name") or "")
+            if key in given and not (container.get("securityContext") or {}).get("seccompProfile"):
+                self._say(at[key], text)
+
+    def _repeated(self, spec: Object, at: Path) -> None:
+        for i, volume in enumerate(spec.get("volumes") or ()):
+            for member, text in _OLD_VOLUMES.items():
+                if volume.get(member) is not None:
+                    self._say((at / "volumes")[i] / member, text)
+        seen: set[str] = set()
+        for i, alias in enumerate(spec.get("hostAliases") or ()):
+            address = alias.get("ip") or ""
+            if address in seen:
+                self._say((at / "hostAliases")[i] / "ip", f"duplicate ip {quote(address)}")
+            seen.add(address)
+        seen = set()
+        for i, secret in enumerate(spec.get("imagePullSecrets") or ()):
+            name = secret.get("name") or ""
+            if not name:
+                self._say((at / "imagePullSecrets")[i] / "name", f"invalid empty name {quote(name)}")
+            elif name in seen:
+                self._say((at / "imagePullSecrets")[i] / "name", f"duplicate name {quote(name)}")
+            seen.add(name)
+
+    def _container(self, container: Object, at: Path) -> None:
+        for member in ("limits", "requests"):
+            self._fractions((container.get("resources") or {}).get(member) or {}, at / "resources" / member)
+        seen: set[str] = set()
+        for i, variable in enumerate(container.get("env") or ()):
+            name = variable.get("name") or ""
+            if name in seen:
+                self._say((at / "env")[i] / "name", f"duplicate name {quote(name)}")
+            seen.add(name)
+
+    def _fractions(self, amounts: Object, at: Path) -> None:
+        for name in ("memory", "ephemeral-storage"):
+            value = amounts.get(name)
+            if value is not None and not is_integer(value):
+                self._say(at[name], f"fractional byte value {quote(str(value))} is invalid, must be an integer")
+
+    def cron_job(self, value: Object) -> None:
+        if "TZ" in ((value.get("spec") or {}).get("schedule") or ""):
+            where = self._dialect("https://{long}.io/docs/concepts/workloads/controllers/cron-jobs/")
+            self.texts.append(
+                f"CRON_TZ or TZ used in spec.spec.schedule is not officially supported, see {where} for more details"
+            )
+
+    def ingress(self, value: Object) -> None:
+        key = self._dialect("{long}.io/ingress.class")
+        if key in ((value.get("metadata") or {}).get("annotations") or ()):
+            text = f"annotation {quote(key)} is deprecated, please use 'spec.ingressClassName' instead"
+            self.texts.append(text)
