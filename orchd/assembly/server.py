@@ -14,6 +14,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd.assembly.checks import Progress, checks
+from orchd.assembly.controllers import controller_group
 from orchd.assembly.files import ServerFiles, advertised_address, prepare
 from orchd.assembly.gates import Authentication as AuthenticationParts
 from orchd.assembly.gates import authentication, authorization
@@ -130,6 +131,19 @@ class ApiServer:
         self.client = LocalClient(self._entrance, user, agent=agent, clock=reactor.seconds)  # type: ignore[arg-type]  # an IPipeline by shape
         self.informers = Informers(self.client, reactor, self.random)
         self._compose()
+        self.controllers = controller_group(
+            settings,
+            pipeline=self._entrance,  # type: ignore[arg-type]  # an IPipeline by shape
+            reader=self.client,
+            informers=self.informers,
+            clock=reactor,
+            wall=wall,
+            random=self.random,
+            catalog=lambda: self.catalog,
+            authority=self.files.made.ca_certificate.read_bytes(),
+            issuer=self.authentication.issuer,
+            release=RELEASE,
+        )
         self.listener = Listener(
             reactor,
             self.factory,
@@ -273,6 +287,7 @@ class ApiServer:
             as_member("bootstrap", self._bootstrap, self._drain),
             self.listener,
             as_member("open", self._open, self._close),
+            as_member("controllers", self.controllers.start, self.controllers.stop),
         ]
 
     async def _start_informers(self) -> None:

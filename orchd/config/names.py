@@ -37,3 +37,9 @@ CONTROLLERS: Final = (
 
 #: Controllers that `*` does not start.
 CONTROLLERS_OFF_BY_DEFAULT: Final = frozenset(("bootstrapsigner", "tokencleaner"))
+
+#: Controllers that exist here.
+CONTROLLERS_BUILT: Final = (
+    "clusterrole-aggregation", "garbagecollector", "namespace", "root-ca-cert-publisher", "serviceaccount",
+    "serviceaccount-token",
+)

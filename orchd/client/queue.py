@@ -1,0 +1,195 @@
+"""A work queue of keys: each key once, worked on by one worker at a time, again after a pause when it failed.
+
+What is queued is a key, never an object: whoever works on it reads the newest state. Adding a key that waits changes
+nothing; adding one that is being worked on queues it again for when that work is done.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable
+from heapq import heappop, heappush
+from typing import Generic, TypeVar
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+
+#: Seconds of pause after the first failure; doubled with each further one, up to the longest.
+FIRST_PAUSE, LONGEST_PAUSE = 0.005, 1000.0
+
+K = TypeVar("K", bound=Hashable)
+
+
+class WorkQueue(Generic[K]):
+    """At most `limit` keys wait. What comes beyond is dropped and counted in `dropped`; once the queue has run empty
+    `refill` is called, which must add every key that may need work."""
+
+    def __init__(
+        self,
+        clock: IReactorTime,
+        *,
+        limit: int = 100_000,
+        refill: Callable[[], object] | None = None,
+        first_pause: float = FIRST_PAUSE,
+        longest_pause: float = LONGEST_PAUSE,
+    ) -> None:
+        self._clock = clock
+        self._limit = limit
+        self._refill = refill
+        self._first, self._longest = first_pause, longest_pause
+        self._ready: deque[K] = deque()
+        self._dirty: set[K] = set()
+        self._working: set[K] = set()
+        self._failures: dict[K, int] = {}
+        self._due: dict[K, float] = {}
+        self._heap: list[tuple[float, int, K]] = []
+        self._count = 0
+        self._timer: IDelayedCall | None = None
+        self._getters: deque[Deferred[None]] = deque()
+        self._missed = False
+        self.closed = False
+        self.added = 0
+        self.dropped = 0
+        self.retries = 0
+
+    def __len__(self) -> int:
+        return len(self._ready)
+
+    @property
+    def waiting(self) -> int:
+        """Keys whose time has not come."""
+        return len(self._due)
+
+    @property
+    def working(self) -> int:
+        return len(self._working)
+
+    # -- adding
+
+    def add(self, key: K) -> None:
+        """Queue `key` now."""
+        if self.closed or key in self._dirty:
+            return
+        if len(self._dirty) >= self._limit:
+            self._miss()
+            return
+        self.added += 1
+        self._due.pop(key, None)
+        self._dirty.add(key)
+        if key not in self._working:
+            self._ready.append(key)
+            self._wake()
+
+    def add_after(self, key: K, seconds: float) -> None:
+        """Queue `key` in `seconds`, or sooner when it was going to be queued sooner."""
+        if seconds <= 0:
+            self.add(key)
+            return
+        if self.closed:
+            return
+        due = self._clock.seconds() + seconds
+        if key in self._due:
+            if self._due[key] <= due:
+                return
+        elif len(self._due) >= self._limit:
+            self._miss()
+            return
+        self._due[key] = due
+        self._count += 1
+        heappush(self._heap, (due, self._count, key))
+        self._schedule()
+
+    def add_limited(self, key: K) -> None:
+        """Queue `key` after the pause that its failures in a row ask for, and count one more."""
+        failures = self._failures.get(key, 0)
+        if failures or len(self._failures) < self._limit:
+            self._failures[key] = failures + 1
+        self.retries += 1
+        self.add_after(key, min(self._first * 2 ** min(failures, 60), self._longest))
+
+    def forget(self, key: K) -> None:
+        """The work on `key` went well: its next failure is its first."""
+        self._failures.pop(key, None)
+
+    def failures(self, key: K) -> int:
+        """Failures in a row."""
+        return self._failures.get(key, 0)
+
+    # -- taking
+
+    async def get(self) -> K | None:
+        """The next key, None when the queue is closed. Call `done` with it afterwards, whatever became of the work."""
+        while not self._ready:
+            if self.closed:
+                return None
+            waiter: Deferred[None] = Deferred(self._left)
+            self._getters.append(waiter)
+            await waiter
+        key = self._ready.popleft()
+        self._dirty.discard(key)
+        self._working.add(key)
+        return key
+
+    def done(self, key: K) -> None:
+        """The worker has let go of `key`."""
+        self._working.discard(key)
+        if key in self._dirty:
+            self._ready.append(key)
+            self._wake()
+        elif self._missed and not self._dirty and not self._working and not self.closed:
+            self._missed = False
+            if self._refill is not None:
+                self._refill()
+
+    def close(self) -> None:
+        """Take and give no more keys. Idempotent."""
+        self.closed = True
+        self._ready.clear()
+        self._dirty.clear()
+        self._due.clear()
+        self._heap.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        getters, self._getters = self._getters, deque()
+        for getter in getters:
+            getter.callback(None)
+
+    # -- inside
+
+    def _left(self, waiter: Deferred[None]) -> None:
+        """A getter was cancelled. It may have been taken out already, by the key that it no longer wants."""
+        if waiter in self._getters:
+            self._getters.remove(waiter)
+        if self._ready:
+            self._wake()
+
+    def _miss(self) -> None:
+        self.dropped += 1
+        self._missed = True
+
+    def _wake(self) -> None:
+        if self._getters:
+            self._getters.popleft().callback(None)
+
+    def _schedule(self) -> None:
+        """One delayed call, for the earliest key."""
+        while self._heap and self._due.get(self._heap[0][2]) != self._heap[0][0]:
+            heappop(self._heap)
+        if self._timer is not None:
+            if self._heap and self._timer.getTime() <= self._heap[0][0]:
+                return
+            self._timer.cancel()
+            self._timer = None
+        if self._heap:
+            self._timer = self._clock.callLater(max(0.0, self._heap[0][0] - self._clock.seconds()), self._mature)
+
+    def _mature(self) -> None:
+        self._timer = None
+        now = self._clock.seconds()
+        while self._heap and self._heap[0][0] <= now:
+            due, _, key = heappop(self._heap)
+            if self._due.get(key) == due:
+                del self._due[key]
+                self.add(key)
+        self._schedule()

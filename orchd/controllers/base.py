@@ -1,0 +1,119 @@
+"""What nearly every controller is made of: informers that are followed, one loop, a client of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from zope.interface import implementer
+
+from orchd.client.informers import key_of
+from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.controllers.counts import Counts
+from orchd.controllers.interfaces import Environment, IController
+from orchd.controllers.loop import ControlLoop
+from orchd.errors import ApiError
+
+#: Namespace ("" for cluster-scoped objects) and name.
+Key = tuple[str, str]
+Listener = Callable[[str, "Object | None", "Object | None"], None]
+
+
+@implementer(IController)
+class Controller:
+    """Override `reconcile`; call `follow` in `__init__` for everything that is read.
+
+    `account` names the service account as which it writes, "" for the controller manager's own user.
+    """
+
+    name: ClassVar[str]
+    account: ClassVar[str]
+    workers: ClassVar[int] = 5
+
+    def __init__(self, env: Environment) -> None:
+        self.env = env
+        self.dialect = env.dialect
+        self.client = env.client(self.account)
+        self.loop: ControlLoop[Key] = ControlLoop(
+            self.name, env.clock, self.reconcile, workers=self.workers, refill=self._refill
+        )
+        self._followed: list[tuple[IInformer, Listener | None]] = []
+        self._primary: IInformer | None = None
+
+    @property
+    def counts(self) -> Counts:
+        return self.loop.counts
+
+    @property
+    def queue(self) -> Any:
+        return self.loop.queue
+
+    def follow(self, ref: ResourceRef, listener: Listener | None = None, *, primary: bool = False) -> IInformer:
+        """The informer of a resource, waited for at start. Every object of the primary one is a key of the queue."""
+        informer: IInformer = self.env.informers.informer(ref)
+        if primary:
+            self._primary = informer
+            listener = listener or self.enqueue
+        self._followed.append((informer, listener))
+        return informer
+
+    def enqueue(self, event: str, old: Object | None, new: Object | None) -> None:
+        """A listener: whatever happened to an object of the primary kind, look at it."""
+        obj = new or old
+        if obj is not None:
+            self.queue.add(key_of(obj))
+
+    def _refill(self) -> None:
+        if self._primary is not None:
+            for obj in self._primary.list():
+                self.queue.add(key_of(obj))
+
+    async def start(self) -> None:
+        for informer, _ in self._followed:
+            await informer.wait_synced()
+        for informer, listener in self._followed:
+            if listener is not None:
+                informer.add_listener(listener)
+        self.loop.start()
+
+    async def stop(self) -> None:
+        await self.loop.stop()
+
+    async def reconcile(self, key: Key) -> float | None:
+        """See `loop.Reconcile`."""
+        raise NotImplementedError
+
+    # -- reading and writing
+
+    async def live(self, ref: ResourceRef, namespace: str, name: str) -> Object | None:
+        """The object as the server has it now, None when there is none."""
+        try:
+            obj: Object = await self.client.get(ref, namespace, name)
+        except ApiError as error:
+            if error.code == 404:
+                return None
+            raise
+        return obj
+
+    async def remove(
+        self, ref: ResourceRef, namespace: str, name: str, *, uid: str = "", propagation: str = "", grace: int | None = None
+    ) -> None:
+        """Delete; that it is gone already (or is another by now) is fine."""
+        options: dict[str, Any] = {}
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        if propagation:
+            options["propagationPolicy"] = propagation
+        if grace is not None:
+            options["gracePeriodSeconds"] = grace
+        try:
+            await self.client.delete(ref, namespace, name, options=options)
+        except ApiError as error:
+            if error.code != 404 and not (uid and error.code == 409):
+                raise
+
+
+def terminating_namespace(error: ApiError) -> bool:
+    """Was the write refused because its namespace is going away?"""
+    causes = (error.details or {}).get("causes") or ()
+    return error.code == 403 and any(cause.get("reason") == "NamespaceTerminating" for cause in causes)

@@ -1,0 +1,135 @@
+"""Resources that controllers read and write, and small questions about objects."""
+
+from __future__ import annotations
+
+import time
+from calendar import timegm
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from orchd.client.interfaces import IInformer, Object, ResourceRef
+
+PODS: Final = ResourceRef("", "v1", "pods")
+NODES: Final = ResourceRef("", "v1", "nodes")
+NAMESPACES: Final = ResourceRef("", "v1", "namespaces")
+SERVICES: Final = ResourceRef("", "v1", "services")
+ENDPOINTS: Final = ResourceRef("", "v1", "endpoints")
+SECRETS: Final = ResourceRef("", "v1", "secrets")
+CONFIG_MAPS: Final = ResourceRef("", "v1", "configmaps")
+SERVICE_ACCOUNTS: Final = ResourceRef("", "v1", "serviceaccounts")
+CLAIMS: Final = ResourceRef("", "v1", "persistentvolumeclaims")
+QUOTAS: Final = ResourceRef("", "v1", "resourcequotas")
+DEPLOYMENTS: Final = ResourceRef("apps", "v1", "deployments")
+REPLICA_SETS: Final = ResourceRef("apps", "v1", "replicasets")
+STATEFUL_SETS: Final = ResourceRef("apps", "v1", "statefulsets")
+DAEMON_SETS: Final = ResourceRef("apps", "v1", "daemonsets")
+REVISIONS: Final = ResourceRef("apps", "v1", "controllerrevisions")
+JOBS: Final = ResourceRef("batch", "v1", "jobs")
+CRON_JOBS: Final = ResourceRef("batch", "v1", "cronjobs")
+
+MERGE: Final = "application/merge-patch+json"
+APPLY: Final = "application/apply-patch+yaml"
+
+#: Index of the uid of an object's controller, on any informer: see `index_by_controller`.
+BY_CONTROLLER: Final = "controllers/uid"
+
+
+def timestamp(seconds: float) -> str:
+    """RFC 3339 in UTC, whole seconds."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def seconds_of(text: str | None) -> float | None:
+    """Seconds since the epoch of an RFC 3339 time in UTC as the API writes it; None for none."""
+    if not text:
+        return None
+    whole, _, rest = text.removesuffix("Z").partition(".")
+    fraction = float(f"0.{rest}") if rest.isdigit() else 0.0
+    return timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + fraction
+
+
+def uid(obj: Mapping[str, Any]) -> str:
+    return str(obj["metadata"].get("uid", ""))
+
+
+def name(obj: Mapping[str, Any]) -> str:
+    return str(obj["metadata"]["name"])
+
+
+def namespace(obj: Mapping[str, Any]) -> str:
+    return str(obj["metadata"].get("namespace", ""))
+
+
+def labels(obj: Mapping[str, Any]) -> dict[str, str]:
+    return obj["metadata"].get("labels") or {}
+
+
+def annotations_of(obj: Mapping[str, Any]) -> dict[str, str]:
+    return obj["metadata"].get("annotations") or {}
+
+
+def deleting(obj: Mapping[str, Any]) -> bool:
+    return bool(obj["metadata"].get("deletionTimestamp"))
+
+
+def spec(obj: Mapping[str, Any]) -> dict[str, Any]:
+    return obj.get("spec") or {}
+
+
+def status(obj: Mapping[str, Any]) -> dict[str, Any]:
+    return obj.get("status") or {}
+
+
+def owner(obj: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The owner reference that says ``controller: true``."""
+    for reference in obj["metadata"].get("ownerReferences") or ():
+        if reference.get("controller"):
+            return dict(reference)
+    return None
+
+
+def owner_reference(obj: Mapping[str, Any], api_version: str, kind: str) -> dict[str, Any]:
+    """What a dependent that `obj` controls says about it."""
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "name": name(obj),
+        "uid": uid(obj),
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def index_by_controller(informer: IInformer) -> None:
+    """Index objects by their controller's uid; under "/namespace" those that have none."""
+    try:
+        informer.by_index(BY_CONTROLLER, "")
+    except KeyError:
+        informer.add_index(BY_CONTROLLER, _controllers)
+
+
+def _controllers(obj: Object) -> Iterable[str]:
+    reference = owner(obj)
+    return ("/" + namespace(obj),) if reference is None else (str(reference.get("uid", "")),)
+
+
+def condition(obj_status: Mapping[str, Any], type_: str) -> dict[str, Any] | None:
+    """The condition of a type."""
+    for each in obj_status.get("conditions") or ():
+        if each.get("type") == type_:
+            return dict(each)
+    return None
+
+
+def without(mapping: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {k: v for k, v in mapping.items() if k not in keys}
+
+
+def annotated(obj: Object, **changes: str) -> Object:
+    """A copy of `obj` with these annotations."""
+    return with_annotations(obj, {**annotations_of(obj), **changes})
+
+
+def with_annotations(obj: Object, wanted: Mapping[str, str]) -> Object:
+    """A copy of `obj` with exactly these annotations."""
+    return {**obj, "metadata": {**obj["metadata"], "annotations": dict(wanted)}}

@@ -1,0 +1,311 @@
+"""The garbage collector: objects whose owners are all gone go too; foreground and orphan deletions are carried out.
+
+The graph only says what to look at. Before anything is deleted or changed the server is asked how things are.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, Final, Literal
+
+from twisted.internet.interfaces import IDelayedCall
+from zope.interface import implementer
+
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.controllers.counts import Counts
+from orchd.controllers.facts import MERGE, deleting
+from orchd.controllers.garbage.graph import FOREGROUND, ORPHAN, Graph, Node, Owner, Work, owners_of
+from orchd.controllers.garbage.monitor import Monitor
+from orchd.controllers.interfaces import Environment, IController
+from orchd.controllers.loop import ControlLoop, RetryError
+from orchd.errors import ApiError
+from orchd.kinds.catalog import Catalog, Resource
+from orchd.txkit.background import Background
+
+#: Seconds between looks at whether the catalog has changed, which is one comparison; and after a custom kind changed.
+_CATALOG_PERIOD, _CATALOG_SOON = 30.0, 0.5
+#: Absent owners that are remembered, so that many dependents of one cost one question.
+_ABSENT = 500
+
+#: ("check", uid): does it still have an owner? ("orphan", uid): let its dependents go.
+Task = tuple[Literal["check", "orphan"], str]
+Class = Literal["solid", "dangling", "waiting"]
+
+
+def collectable(catalog: Catalog) -> dict[ResourceRef, Resource]:
+    """Resources whose objects may own or be owned, each in the version its group prefers; events never."""
+    chosen: dict[tuple[str, str], Resource] = {}
+    ignored = ("", catalog.dialect("events.{abbr}.io"))
+    for group in catalog.groups:
+        for version in (group.preferred, *group.versions):
+            for resource in catalog.in_version(group.name, version):
+                if not {"delete", "list", "watch"} <= set(resource.verbs):
+                    continue
+                if resource.plural == "events" and resource.group in ignored:
+                    continue
+                chosen.setdefault((resource.group, resource.plural), resource)
+    return {ResourceRef(r.group, r.version, r.plural): r for r in chosen.values()}
+
+
+@implementer(IController)
+class GarbageCollector:
+    name: Final = "garbagecollector"
+    account: Final = "generic-garbage-collector"
+    workers: Final = 20
+
+    def __init__(self, env: Environment) -> None:
+        self.graph = Graph()
+        self._env = env
+        self._client = env.client(self.account)
+        self._loop: ControlLoop[Task] = ControlLoop(
+            self.name, env.clock, self._reconcile, workers=self.workers, refill=self._refill
+        )
+        self._background = Background()
+        self._monitors: dict[ResourceRef, Monitor] = {}
+        self._catalog: Catalog | None = None
+        self._timer: IDelayedCall | None = None
+        self._stopped = False
+        self._absent: OrderedDict[str, None] = OrderedDict()
+        self._definitions = env.informers.informer(
+            ResourceRef(env.dialect("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
+        )
+
+    @property
+    def counts(self) -> Counts:
+        return self._loop.counts
+
+    # -- life
+
+    async def start(self) -> None:
+        """Begin to list everything; work begins when all of it has been seen."""
+        self._definitions.add_listener(lambda event, old, new: self._look_at_catalog(_CATALOG_SOON))
+        self._follow_catalog()
+        self._background.add(self._begin(), "garbage collector, first list")
+
+    async def _begin(self) -> None:
+        for monitor in list(self._monitors.values()):
+            await monitor.wait_synced()
+        self._loop.start()
+
+    async def stop(self) -> None:
+        self._stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for monitor in self._monitors.values():
+            monitor.close()
+        await self._loop.stop()
+        await self._background.stop()
+
+    def _look_at_catalog(self, seconds: float) -> None:
+        """Look in so many seconds, or when it was going to be looked at, if that is sooner."""
+        if self._stopped:
+            return
+        if self._timer is not None:
+            if self._timer.getTime() <= self._env.clock.seconds() + seconds:
+                return
+            self._timer.cancel()
+        self._timer = self._env.clock.callLater(seconds, self._timed)
+
+    def _timed(self) -> None:
+        self._timer = None
+        self._follow_catalog()
+
+    def _follow_catalog(self) -> None:
+        """Monitor what the catalog has and nothing else."""
+        catalog = self._env.catalog()
+        if catalog is not self._catalog:
+            self._catalog = catalog
+            wanted = collectable(catalog)
+            for ref in [r for r in self._monitors if r not in wanted]:
+                self._monitors.pop(ref).close()
+                for node in self.graph.of_resource(ref):
+                    self._gone(ref, node.uid)
+            for ref in wanted:
+                if ref not in self._monitors:
+                    self._monitor(ref)
+        self._look_at_catalog(_CATALOG_PERIOD)
+
+    def _monitor(self, ref: ResourceRef) -> None:
+        env = self._env
+        monitor = self._monitors[ref] = Monitor(
+            env.reader, ref, env.clock, env.random, seen=self._seen, gone=self._gone, known=self._known
+        )
+        self._background.add(monitor.run(), f"garbage collector, {ref.plural}")
+
+    # -- events
+
+    def _known(self, ref: ResourceRef) -> set[str]:
+        return {node.uid for node in self.graph.of_resource(ref)}
+
+    def _seen(self, ref: ResourceRef, obj: Object) -> None:
+        self._queue(self.graph.seen(ref, obj))
+
+    def _gone(self, ref: ResourceRef, uid: str) -> None:
+        self._remember_absent(uid)
+        self._queue(self.graph.gone(uid))
+
+    def _queue(self, work: Work) -> None:
+        for uid in work.check:
+            self._loop.queue.add(("check", uid))
+        for uid in work.orphan:
+            self._loop.queue.add(("orphan", uid))
+
+    def _refill(self) -> None:
+        for node in self.graph.nodes.values():
+            if node.owners or node.waiting:
+                self._loop.queue.add(("check", node.uid))
+            if node.orphaning:
+                self._loop.queue.add(("orphan", node.uid))
+
+    def _remember_absent(self, uid: str) -> None:
+        self._absent[uid] = None
+        if len(self._absent) > _ABSENT:
+            self._absent.popitem(last=False)
+
+    # -- work
+
+    async def _reconcile(self, task: Task) -> float | None:
+        node = self.graph.nodes.get(task[1])
+        if node is None:
+            return None
+        if task[0] == "orphan":
+            await self._orphan(node)
+        else:
+            await self._check(node)
+        return None
+
+    async def _live(self, ref: ResourceRef, namespace: str, name: str, uid: str) -> Object | None:
+        """The object, None when it has gone or another has its name."""
+        try:
+            obj: Object = await self._client.get(ref, namespace, name)
+        except ApiError as error:
+            if error.code == 404:
+                return None
+            raise
+        return obj if obj["metadata"].get("uid") == uid else None
+
+    async def _check(self, node: Node) -> None:
+        if node.deleting and not node.waiting:
+            return
+        if not node.waiting and all(self._present(node, owner) for owner in node.owners):
+            return
+        latest = await self._live(node.ref, node.namespace, node.name, node.uid)
+        if latest is None:
+            self._gone(node.ref, node.uid)
+            return
+        if node.waiting:
+            await self._go_on(node)
+            return
+        owners = owners_of(latest)
+        if not owners:
+            return
+        classes: dict[str, Class] = {}
+        for owner in owners:
+            found = await self._classify(node, owner)
+            if found is None:
+                # A reference that can never be resolved neither keeps nor condemns the object.
+                return
+            classes[owner.uid] = found
+        if "solid" in classes.values():
+            drop = {uid for uid, found in classes.items() if found != "solid"}
+            if drop:
+                await self._drop_owners(node.ref, latest, drop)
+        elif "waiting" in classes.values() and node.dependents:
+            if any(dependent.waiting for dependent in self.graph.dependents(node.uid)):
+                # A circle of foreground deletions would wait for itself.
+                await self._unblock(node.ref, latest)
+            await self._delete(node, "Foreground")
+        else:
+            finalizers = latest["metadata"].get("finalizers") or ()
+            policy = "Orphan" if ORPHAN in finalizers else "Foreground" if FOREGROUND in finalizers else "Background"
+            await self._delete(node, policy)
+
+    def _present(self, node: Node, owner: Owner) -> bool:
+        """Has the owner been seen, under the name that the reference gives it, and is it here to stay?"""
+        above = self.graph.nodes.get(owner.uid)
+        if above is None or above.waiting or above.name != owner.name:
+            return False
+        if above.namespace and above.namespace != node.namespace:
+            return False
+        resource = self._resource(owner)
+        return resource is not None and (resource.group, resource.plural) == (above.ref.group, above.ref.plural)
+
+    def _resource(self, owner: Owner) -> Resource | None:
+        catalog = self._env.catalog()
+        return catalog.kind(owner.api_version, owner.kind)
+
+    async def _classify(self, node: Node, owner: Owner) -> Class | None:
+        if self._present(node, owner):
+            return "solid"
+        if owner.uid in self._absent and owner.uid not in self.graph.nodes:
+            return "dangling"
+        resource = self._resource(owner)
+        if resource is None:
+            raise RetryError(f"{owner.api_version} {owner.kind} is not served")
+        if resource.namespaced and not node.namespace:
+            return None
+        ref = ResourceRef(resource.group, resource.version, resource.plural)
+        found = await self._live(ref, node.namespace if resource.namespaced else "", owner.name, owner.uid)
+        if found is None:
+            if owner.uid not in self.graph.nodes:
+                self._remember_absent(owner.uid)
+            return "dangling"
+        if deleting(found) and FOREGROUND in (found["metadata"].get("finalizers") or ()):
+            return "waiting"
+        return "solid"
+
+    async def _go_on(self, node: Node) -> None:
+        """The object waits for its dependents: go when none blocks it, else see that they go."""
+        blocking = self.graph.blocking(node.uid)
+        if not blocking:
+            await self._remove_finalizer(node, FOREGROUND)
+            return
+        for dependent in blocking:
+            if not dependent.waiting:
+                self._loop.queue.add(("check", dependent.uid))
+
+    async def _orphan(self, node: Node) -> None:
+        for dependent in self.graph.dependents(node.uid):
+            latest = await self._live(dependent.ref, dependent.namespace, dependent.name, dependent.uid)
+            if latest is not None:
+                await self._drop_owners(dependent.ref, latest, {node.uid})
+        await self._remove_finalizer(node, ORPHAN)
+
+    # -- writes
+
+    async def _delete(self, node: Node, policy: str) -> None:
+        options = {"preconditions": {"uid": node.uid}, "propagationPolicy": policy}
+        try:
+            await self._client.delete(node.ref, node.namespace, node.name, options=options)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            self._gone(node.ref, node.uid)
+
+    async def _drop_owners(self, ref: ResourceRef, latest: Object, uids: set[str]) -> None:
+        kept = [r for r in latest["metadata"].get("ownerReferences") or () if r.get("uid") not in uids]
+        await self._patch(ref, latest, {"ownerReferences": kept or None})
+
+    async def _unblock(self, ref: ResourceRef, latest: Object) -> None:
+        owners = [{**r, "blockOwnerDeletion": False} for r in latest["metadata"].get("ownerReferences") or ()]
+        await self._patch(ref, latest, {"ownerReferences": owners})
+
+    async def _remove_finalizer(self, node: Node, finalizer: str) -> None:
+        latest = await self._live(node.ref, node.namespace, node.name, node.uid)
+        if latest is None:
+            return
+        finalizers = latest["metadata"].get("finalizers") or []
+        if finalizer in finalizers:
+            kept = [f for f in finalizers if f != finalizer]
+            await self._patch(node.ref, latest, {"finalizers": kept or None})
+
+    async def _patch(self, ref: ResourceRef, latest: Object, metadata: dict[str, Any]) -> None:
+        """Change metadata of exactly the state that was looked at; 409 brings the task back."""
+        found = latest["metadata"]
+        guarded = {"metadata": {"resourceVersion": found["resourceVersion"], "uid": found["uid"], **metadata}}
+        try:
+            await self._client.patch(ref, found.get("namespace", ""), found["name"], guarded, content_type=MERGE)
+        except ApiError as error:
+            if error.code != 404:
+                raise

@@ -1,0 +1,124 @@
+"""Follows one resource and keeps nothing of it: each object is told about and dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef
+from orchd.errors import ApiError
+
+#: Objects in one answer of a list.
+_PAGE = 500
+_PAUSE, _LONGEST_PAUSE = 0.2, 30.0
+
+
+class Monitor:
+    """`seen(ref, object)` for every object that there is and every change; `gone(ref, uid)` when one went away.
+
+    `known(ref)` gives the uids told about so far: a list that lacks one of them means that it has gone.
+    """
+
+    log = Logger()
+
+    def __init__(
+        self,
+        client: IClient,
+        ref: ResourceRef,
+        clock: IReactorTime,
+        random: Random,
+        *,
+        seen: Callable[[ResourceRef, Object], None],
+        gone: Callable[[ResourceRef, str], None],
+        known: Callable[[ResourceRef], set[str]],
+    ) -> None:
+        self.ref = ref
+        self.synced = False
+        self._client = client
+        self._clock = clock
+        self._random = random
+        self._seen, self._gone, self._known = seen, gone, known
+        self._waiting: list[Deferred[None]] = []
+        self._stream: IWatchStream | None = None
+        self._closed = False
+
+    async def wait_synced(self) -> None:
+        """Wait for the first list, or for `close`."""
+        if not self.synced and not self._closed:
+            waiting: Deferred[None] = Deferred()
+            self._waiting.append(waiting)
+            await waiting
+
+    def close(self) -> None:
+        """Let go of the watch; whoever waits for the first list waits no longer."""
+        self._closed = True
+        if self._stream is not None:
+            self._stream.close()
+        self._release()
+
+    def _release(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            one.callback(None)
+
+    async def run(self) -> None:
+        """List and watch until cancelled or closed."""
+        pause = _PAUSE
+        while not self._closed:
+            try:
+                version = await self._list()
+                pause = _PAUSE
+                while not self._closed:
+                    version = await self._watch(version)
+                return
+            except CancelledError:
+                raise
+            except ApiError as error:
+                # 404: a custom kind that is going away; the collector closes this monitor when the catalog says so.
+                if error.code not in (404, 410):
+                    self.log.warn("{ref}: {error}; listing again", ref=self.ref.plural, error=error.message)
+            except Exception:  # must outlive whatever goes wrong once; it is logged
+                self.log.failure("monitor of {ref}", ref=self.ref.plural)
+            if not self._closed:
+                await deferLater(self._clock, pause * (0.5 + self._random.random()))
+                pause = min(pause * 2, _LONGEST_PAUSE)
+
+    async def _list(self) -> str:
+        missing = self._known(self.ref)
+        token = ""
+        while True:
+            answer = await self._client.list(self.ref, limit=_PAGE, continue_=token)
+            for obj in answer["items"]:
+                missing.discard(obj["metadata"].get("uid", ""))
+                self._seen(self.ref, obj)
+            token = answer["metadata"].get("continue", "")
+            if not token:
+                break
+        for uid in missing:
+            self._gone(self.ref, uid)
+        self.synced = True
+        self._release()
+        version: str = answer["metadata"]["resourceVersion"]
+        return version
+
+    async def _watch(self, version: str) -> str:
+        stream = self._stream = await self._client.watch(self.ref, resource_version=version)
+        try:
+            while not self._closed:
+                event = await stream.next()
+                if event is None:
+                    break
+                version = event.object["metadata"]["resourceVersion"]
+                if event.type == "DELETED":
+                    self._gone(self.ref, event.object["metadata"].get("uid", ""))
+                elif event.type != "BOOKMARK":
+                    self._seen(self.ref, event.object)
+        finally:
+            stream.close()
+            self._stream = None
+        return version

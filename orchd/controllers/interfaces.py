@@ -1,0 +1,54 @@
+"""What a controller is and what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from twisted.internet.interfaces import IReactorTime
+from zope.interface import Attribute, Interface
+
+from orchd.client.interfaces import IClient, IInformers, Object
+from orchd.controllers.counts import Counts
+from orchd.dialect import Dialect
+from orchd.kinds.catalog import Catalog
+
+
+class IController(Interface):
+    """One promise of the cluster, kept for as long as it runs."""
+
+    name: str = Attribute("The name that --controllers knows.")
+    counts: Counts = Attribute("What it has done so far.")
+
+    async def start() -> None:
+        """Attach to informers and begin. Returns when work may happen; raises when it cannot begin."""
+
+    async def stop() -> None:
+        """Begin nothing more, let what is under way end, and return then. Also after a failed start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """What controllers are made from.
+
+    `client(account)` is a client that speaks as the service account of that name in the system namespace; "" stands for
+    the controller manager's own user. `reader` may read everything and writes nothing. Informers are shared by all controllers of the process. `now` is wall-clock
+    seconds since the epoch; `clock` only measures and delays. `authority` is the PEM of the server's certificate
+    authority; `issue_token(account, secret name)` signs a token that does not expire.
+    """
+
+    dialect: Dialect
+    client: Callable[[str], IClient]
+    reader: IClient
+    informers: IInformers
+    clock: IReactorTime
+    now: Callable[[], float]
+    random: Random
+    catalog: Callable[[], Catalog]
+    authority: str
+    issue_token: Callable[[Object, str], str]
+
+
+#: Makes a controller; asks the environment's informers for what it will read, so that they can be listed early.
+Factory = Callable[[Environment], IController]

@@ -1,0 +1,100 @@
+"""The one loop: keys from a queue, workers that reconcile, retries that slow down."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Generic, TypeVar
+
+from twisted.internet.defer import CancelledError
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from orchd.client.queue import WorkQueue
+from orchd.controllers.counts import Counts
+from orchd.errors import ApiError
+from orchd.txkit.background import Background
+from orchd.txkit.coroutines import start
+
+#: Seconds that work under way is given to end by itself when the loop stops.
+_PATIENCE = 5.0
+
+K = TypeVar("K", bound=Hashable)
+
+#: Brings the world of one key to where it should be. Returns seconds after which to look again, or None. What it raises
+#: makes the key come back after a pause that grows.
+Reconcile = Callable[[K], Awaitable[float | None]]
+
+
+class RetryError(Exception):
+    """Not yet: the key comes back after the usual growing pause, and the log is not told."""
+
+
+class ControlLoop(Generic[K]):
+    """`workers` coroutines over one queue; they exist, and cost nothing, while there is nothing to do."""
+
+    log = Logger()
+
+    def __init__(
+        self,
+        name: str,
+        clock: IReactorTime,
+        reconcile: Reconcile[K],
+        *,
+        workers: int = 5,
+        refill: Callable[[], object] | None = None,
+    ) -> None:
+        self.name = name
+        self.counts = Counts()
+        self.queue: WorkQueue[K] = WorkQueue(clock, refill=refill)
+        self._clock = clock
+        self._reconcile = reconcile
+        self._workers = workers
+        self._background = Background()
+
+    def start(self) -> None:
+        for number in range(self._workers):
+            self._background.add(self._work(), f"controller {self.name}, worker {number}")
+
+    async def stop(self) -> None:
+        """Close the queue; work under way may end by itself for a few seconds, then it is cancelled."""
+        self.queue.close()
+        if len(self._background):
+            late = deferLater(self._clock, _PATIENCE, lambda: start(self._background.stop()))
+            late.addErrback(lambda failure: failure.trap(CancelledError))
+            await self._background.stop(cancel=False)
+            late.cancel()
+
+    async def _work(self) -> None:
+        while (key := await self.queue.get()) is not None:
+            await self.work_on(key)
+
+    async def work_on(self, key: K) -> None:
+        """One turn of a worker with a key that `get` gave."""
+        begun = self._clock.seconds()
+        self.counts.worked += 1
+        try:
+            again = await self._reconcile(key)
+        except CancelledError:
+            raise
+        except RetryError:
+            self._retry(key)
+        except ApiError as error:
+            # A lost race is everyday life; the key simply comes back.
+            say = self.log.debug if error.code in (404, 409) else self.log.warn
+            say("{name}: {key}: {error}", name=self.name, key=key, error=error.message)
+            self._retry(key)
+        except Exception:  # a bug with one object must not end the work on all others; it is logged and retried
+            self.log.failure("{name}: {key}", name=self.name, key=key)
+            self._retry(key)
+        else:
+            self.queue.forget(key)
+            if again is not None:
+                self.queue.add_after(key, again)
+        finally:
+            self.counts.seconds += self._clock.seconds() - begun
+            self.queue.done(key)
+
+    def _retry(self, key: K) -> None:
+        self.counts.failed += 1
+        self.queue.add_limited(key)

@@ -1,0 +1,218 @@
+"""Namespaces: whatever is in a terminating namespace is deleted, then the namespace itself.
+
+The namespace's own conditions say what is in the way. What it holds is found in the catalog, custom kinds included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.controllers.base import Controller, Key
+from orchd.controllers.facts import NAMESPACES, deleting, seconds_of, spec, status, timestamp
+from orchd.controllers.interfaces import Environment
+from orchd.dialect import Dialect
+from orchd.errors import ApiError
+from orchd.kinds.catalog import Catalog, Resource
+
+#: Seconds that objects with finalizers are given before they are looked at again.
+_FINALIZER_PAUSE = 15
+
+#: Type, reason and message of each condition while all is well, in the order in which they are written.
+CONDITIONS: Final = (
+    ("NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered"),
+    (
+        "NamespaceDeletionGroupVersionParsingFailure",
+        "ParsedGroupVersions",
+        "All legacy {short} types successfully parsed",
+    ),
+    (
+        "NamespaceDeletionContentFailure",
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+    ("NamespaceContentRemaining", "ContentRemoved", "All content successfully removed"),
+    ("NamespaceFinalizersRemaining", "ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+)
+
+
+@dataclass(slots=True)
+class Remains:
+    """What one pass over a namespace found. `estimate`: seconds until it is worth looking again."""
+
+    estimate: int = 0
+    by_resource: dict[str, int] = field(default_factory=dict)
+    by_finalizer: dict[str, int] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+
+
+def deletable(catalog: Catalog) -> list[Resource]:
+    """Every namespaced resource that can be deleted, once, in the version that its group prefers."""
+    chosen: dict[tuple[str, str], Resource] = {}
+    for group in catalog.groups:
+        for version in (group.preferred, *group.versions):
+            for resource in catalog.in_version(group.name, version):
+                if resource.namespaced and "delete" in resource.verbs:
+                    chosen.setdefault((resource.group, resource.plural), resource)
+    return list(chosen.values())
+
+
+def next_conditions(
+    dialect: Dialect, current: Iterable[Mapping[str, Any]], wrong: Mapping[str, tuple[str, str]], now: str
+) -> list[dict[str, Any]] | None:
+    """The conditions after a pass that found `wrong` (type: reason, message); None when they stay as they are."""
+    out = [dict(c) for c in current]
+    places = {c.get("type"): i for i, c in enumerate(out)}
+    changed = False
+    for type_, reason, message in CONDITIONS:
+        fresh = {"type": type_, "status": "False", "reason": reason, "message": dialect(message)}
+        if type_ in wrong:
+            fresh.update(status="True", reason=wrong[type_][0], message=wrong[type_][1])
+        place = places.get(type_)
+        if place is not None and all(out[place].get(k) == v for k, v in fresh.items()):
+            continue
+        changed = True
+        fresh = {"type": type_, "status": fresh["status"], "lastTransitionTime": now, **fresh}
+        if place is None:
+            out.append(fresh)
+        else:
+            out[place] = fresh
+    return out if changed else None
+
+
+def wrong_conditions(remains: Remains) -> dict[str, tuple[str, str]]:
+    """Type, reason and message of what is in the way."""
+    wrong: dict[str, tuple[str, str]] = {}
+    if remains.errors:
+        text = ", ".join(sorted(remains.errors))
+        wrong["NamespaceDeletionContentFailure"] = (
+            "ContentDeletionFailed",
+            f"Failed to delete all resource types, {len(remains.errors)} remaining: {text}",
+        )
+    if remains.by_resource:
+        text = ", ".join(sorted(f"{r} has {n} resource instances" for r, n in remains.by_resource.items()))
+        wrong["NamespaceContentRemaining"] = ("SomeResourcesRemain", f"Some resources are remaining: {text}")
+    if remains.by_finalizer:
+        text = ", ".join(sorted(f"{f} in {n} resource instances" for f, n in remains.by_finalizer.items()))
+        wrong["NamespaceFinalizersRemaining"] = (
+            "SomeFinalizersRemain",
+            f"Some content in the namespace has finalizers remaining: {text}",
+        )
+    return wrong
+
+
+class NamespaceController(Controller):
+    """`grace`: seconds between a namespace's deletion and the first pass. Another server's admission may not have
+    heard of the deletion for a moment; in one process there is nothing to wait for."""
+
+    name = "namespace"
+    account = "namespace-controller"
+    workers = 10
+
+    def __init__(self, env: Environment, *, grace: float = 0.0) -> None:
+        super().__init__(env)
+        self._grace = grace
+        self._own = env.dialect("{long}")
+        self.follow(NAMESPACES, self._changed, primary=True)
+
+    def _changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if new is not None and deleting(new):
+            self.queue.add_after(("", new["metadata"]["name"]), self._grace)
+
+    async def reconcile(self, key: Key) -> float | None:
+        name = key[1]
+        namespace = await self.live(NAMESPACES, "", name)
+        if namespace is None or not deleting(namespace):
+            return None
+        if status(namespace).get("phase") != "Terminating":
+            changed = {**namespace, "status": {**status(namespace), "phase": "Terminating"}}
+            namespace = await self.client.update(NAMESPACES, "", name, changed, subresource="status")
+        if not spec(namespace).get("finalizers"):
+            return None
+        remains = await self._delete_content(name, namespace["metadata"]["deletionTimestamp"])
+        latest = await self._tell(name, remains)
+        if latest is None:
+            return None
+        if remains.errors:
+            raise ApiError(500, "InternalError", ", ".join(sorted(remains.errors)))
+        if remains.estimate:
+            return remains.estimate / 2 + 1
+        finalizers = [f for f in spec(latest).get("finalizers") or () if f != self._own]
+        finalized = {**latest, "spec": {**spec(latest), "finalizers": finalizers}}
+        try:
+            await self.client.update(NAMESPACES, "", name, finalized, subresource="finalize")
+        except ApiError as error:
+            if error.code != 404:
+                raise
+        return None
+
+    async def _tell(self, name: str, remains: Remains) -> Object | None:
+        """Write the conditions where they changed; the namespace as it is then, None when it has gone."""
+        namespace = await self.live(NAMESPACES, "", name)
+        if namespace is None:
+            return None
+        conditions = next_conditions(
+            self.dialect,
+            status(namespace).get("conditions") or (),
+            wrong_conditions(remains),
+            timestamp(self.env.now()),
+        )
+        if conditions is None:
+            return namespace
+        changed = {**namespace, "status": {**status(namespace), "conditions": conditions}}
+        told: Object = await self.client.update(NAMESPACES, "", name, changed, subresource="status")
+        return told
+
+    async def _delete_content(self, namespace: str, since: str) -> Remains:
+        remains = Remains()
+        for resource in deletable(self.env.catalog()):
+            try:
+                await self._delete_all(resource, namespace, since, remains)
+            except ApiError as error:
+                # 404 and 405: a custom kind has just gone, or cannot be listed.
+                if error.code not in (404, 405):
+                    remains.errors.append(error.message)
+        return remains
+
+    async def _delete_all(self, resource: Resource, namespace: str, since: str, remains: Remains) -> None:
+        ref = ResourceRef(resource.group, resource.version, resource.plural)
+        found = await self.client.list(ref, namespace, limit=1)
+        if not found["items"]:
+            return
+        estimate = await self._time_for_pods(namespace, since) if (resource.group, resource.plural) == ("", "pods") else 0
+        options = {"propagationPolicy": "Background"}
+        if "deletecollection" in resource.verbs:
+            await self.client.delete_collection(ref, namespace, options=options)
+        else:
+            for item in (await self.client.list(ref, namespace))["items"]:
+                await self.remove(ref, namespace, item["metadata"]["name"], propagation="Background")
+        left = (await self.client.list(ref, namespace))["items"]
+        if not left:
+            return
+        counted: dict[str, int] = {}
+        for item in left:
+            for finalizer in item["metadata"].get("finalizers") or ():
+                counted[finalizer] = counted.get(finalizer, 0) + 1
+        title = f"{resource.plural}.{resource.group}"
+        remains.by_resource[title] = remains.by_resource.get(title, 0) + len(left)
+        for finalizer, count in counted.items():
+            remains.by_finalizer[finalizer] = remains.by_finalizer.get(finalizer, 0) + count
+        if not estimate and counted:
+            estimate = _FINALIZER_PAUSE
+        if not estimate:
+            remains.errors.append(
+                f"unexpected items still remain in namespace: {namespace} for gvr: "
+                f"{resource.group}/{resource.version}, Resource={resource.plural}"
+            )
+        remains.estimate = max(remains.estimate, estimate)
+
+    async def _time_for_pods(self, namespace: str, since: str) -> int:
+        """How long the pods' grace may take: 0 once that time has passed."""
+        longest = 0
+        for pod in (await self.client.list(ResourceRef("", "v1", "pods"), namespace))["items"]:
+            if status(pod).get("phase") not in ("Succeeded", "Failed"):
+                longest = max(longest, int(spec(pod).get("terminationGracePeriodSeconds") or 0))
+        passed = self.env.now() - (seconds_of(since) or 0)
+        return 0 if passed >= longest else longest

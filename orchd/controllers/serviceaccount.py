@@ -1,0 +1,47 @@
+"""A service account ``default`` in every namespace."""
+
+from __future__ import annotations
+
+from orchd.client.interfaces import Object
+from orchd.controllers.base import Controller, Key, terminating_namespace
+from orchd.controllers.facts import NAMESPACES, SERVICE_ACCOUNTS, deleting, namespace, status
+from orchd.controllers.interfaces import Environment
+from orchd.errors import ApiError
+
+DEFAULT = "default"
+
+
+class ServiceAccountController(Controller):
+    """Creates what is missing; what is there belongs to its users."""
+
+    name = "serviceaccount"
+    account = "service-account-controller"
+    workers = 1
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env)
+        self._namespaces = self.follow(NAMESPACES, primary=True)
+        self._accounts = self.follow(SERVICE_ACCOUNTS, self._account_changed)
+
+    def _account_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if new is None and old is not None and old["metadata"]["name"] == DEFAULT:
+            self.queue.add(("", namespace(old)))
+
+    async def reconcile(self, key: Key) -> float | None:
+        within = key[1]
+        found = self._namespaces.get("", within)
+        if found is None or deleting(found) or status(found).get("phase") == "Terminating":
+            return None
+        if self._accounts.get(within, DEFAULT) is not None:
+            return None
+        account = {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": DEFAULT, "namespace": within},
+        }
+        try:
+            await self.client.create(SERVICE_ACCOUNTS, within, account)
+        except ApiError as error:
+            if error.reason != "AlreadyExists" and not terminating_namespace(error):
+                raise
+        return None
