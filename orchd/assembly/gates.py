@@ -21,10 +21,7 @@ from orchd.server.authn.serviceaccount import ServiceAccountTokens, TokenIssuer
 from orchd.server.authn.signedtokens import Signer, Verifier
 from orchd.server.authn.tokenfile import TokenFile
 from orchd.server.authn.x509 import ClientCertificates
-from orchd.server.authz.always import AlwaysAllow, AlwaysDeny
-from orchd.server.authz.interfaces import IAuthorizer
-from orchd.server.authz.node import NodeAuthorizer
-from orchd.server.authz.privileged import PrivilegedGroups
+from orchd.server.authz import modes
 from orchd.server.authz.rbac import RoleBasedAuthorizer
 from orchd.server.authz.union import Union
 
@@ -104,19 +101,13 @@ class Authorization:
 
 
 def authorization(settings: Settings, informers: IInformers) -> Authorization:
-    """The authorizers of --authorization-mode, after the one that lets the server's own clients and masters pass."""
-    rbac: RoleBasedAuthorizer | None = None
-    chain: list[IAuthorizer] = [PrivilegedGroups()]
-    for mode in settings.authorization.modes:
-        if mode == "RBAC":
-            rbac = RoleBasedAuthorizer(settings.dialect, informers)
-            chain.append(rbac)
-        elif mode == "Node":
-            chain.append(NodeAuthorizer(settings.dialect, informers))
-        elif mode == "AlwaysAllow":
-            chain.append(AlwaysAllow())
-        elif mode == "AlwaysDeny":
-            chain.append(AlwaysDeny())
-        else:
-            raise ValueError(f"--authorization-mode: {mode}: not built yet")
-    return Authorization(union=Union(chain), rbac=rbac)
+    """The authorizers of --authorization-mode. Raises ValueError naming the mode that is wrong."""
+    union = modes.make_union(
+        settings.authorization.modes,
+        dialect=settings.dialect,
+        informers=informers,
+        flags=settings.flags,
+        more=modes.drop_ins(),
+    )
+    rbac = next((a for a in union.authorizers if isinstance(a, RoleBasedAuthorizer)), None)
+    return Authorization(union=union, rbac=rbac)

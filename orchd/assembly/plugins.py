@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import yaml
 
 from orchd.client.interfaces import IClient, IInformers
 from orchd.config.settings import Capabilities, Settings
+from orchd.kinds.catalog import Catalog
 from orchd.server.admission import builtin
-from orchd.server.admission.chain import AdmissionChain
+from orchd.server.admission.chain import AdmissionChain, Observe
 from orchd.server.admission.interfaces import PluginContext
+from orchd.server.authz import modes
+from orchd.server.registry.objectmeta import ALPHABET
 
 
 def admission_chain(
-    settings: Settings, client: IClient, informers: IInformers, *, authorize: Callable[..., Any], clock: Callable[[], float]
+    settings: Settings,
+    client: IClient,
+    informers: IInformers,
+    *,
+    authorize: Callable[..., Any],
+    clock: Callable[[], float],
+    reactor: Any,
+    catalog: Callable[[], Catalog],
+    random: Random,
+    observe: Observe,
 ) -> AdmissionChain:
     """The plugins that are on, in order. Raises ValueError naming the flag, file or plugin that is wrong."""
     chosen = settings.admission
@@ -31,6 +44,9 @@ def admission_chain(
             "default-unreachable-toleration-seconds": chosen.unreachable_toleration_seconds,
         },
         clock=clock,
+        reactor=reactor,
+        catalog=catalog,
+        random_suffix=lambda length: "".join(random.choice(ALPHABET) for _ in range(length)),
     )
     return builtin.make_chain(
         context,
@@ -38,6 +54,7 @@ def admission_chain(
         disable=[name for name in builtin.DEFAULT_ON if name not in wanted],
         configurations=sections(chosen.config_file),
         more=builtin.drop_ins(),
+        observe=observe,
     )
 
 
@@ -71,5 +88,6 @@ def capabilities() -> Capabilities:
     """What flags may choose from: what is built, and drop-ins that were found."""
     return Capabilities(
         admission_plugins=frozenset((*builtin.BUILT, *(str(f.name) for f in builtin.drop_ins()))),
+        authorizers=frozenset(("AlwaysAllow", "AlwaysDeny", "Node", "RBAC", *modes.drop_ins())),
         controllers=frozenset(),
     )

@@ -20,7 +20,7 @@ from orchd.assembly.gates import Authentication as AuthenticationParts
 from orchd.assembly.gates import authentication, authorization
 from orchd.assembly.guards import guarded
 from orchd.assembly.plugins import admission_chain
-from orchd.assembly.verbs import subresource_verbs, virtual_verbs
+from orchd.assembly.verbs import Parts, subresource_verbs, virtual_verbs
 from orchd.cache.caches import Caches
 from orchd.client.informers import Informers
 from orchd.config.settings import Settings, object_settings
@@ -39,6 +39,7 @@ from orchd.server.local import LocalClient
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.documents import Documents
 from orchd.server.pipeline.endpoints.health import Health
+from orchd.server.pipeline.endpoints.numbers import AdmissionNumbers, AuthenticationNumbers
 from orchd.server.pipeline.endpoints.routes import Routes
 from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
 from orchd.server.pipeline.interfaces import Request, Response
@@ -50,6 +51,7 @@ from orchd.server.pipeline.stages.failure import Failure as FailureStage
 from orchd.server.pipeline.stages.limits import InFlight
 from orchd.server.pipeline.stages.measuring import Measuring
 from orchd.server.pipeline.verbs.dispatch import Dispatch
+from orchd.server.pipeline.verbs.subresources.foreign import Foreign, unasked
 from orchd.server.pipeline.verbs.tools import Tools
 from orchd.server.pipeline.verbs.watch import Watching
 from orchd.server.registry.access import Access
@@ -86,6 +88,11 @@ class _Entrance:
         return await self.pipeline.handle(request)
 
 
+def _absent() -> str:
+    """The health of a component that nobody has started beside the server."""
+    return "not running in this process"
+
+
 class ApiServer:
     """One API server. Make it, run `service`, wait for `service.wait_ready()`.
 
@@ -109,6 +116,8 @@ class ApiServer:
         self.reactor = reactor
         self.wall = wall
         self._opened = opened
+        #: Health probes of what runs beside the server ("scheduler", "controller-manager"): what is wrong, or "".
+        self.beside: dict[str, Callable[[], str]] = {}
         self.random = SystemRandom()
         self.catalog = catalog_of(settings)
         self.objects = object_settings(settings)
@@ -165,27 +174,39 @@ class ApiServer:
 
     def _compose(self) -> None:
         settings, reactor = self.settings, self.reactor
+        self.authentication_numbers = AuthenticationNumbers()
         self.authentication: AuthenticationParts = authentication(
             settings,
             self.files,
             self.informers,
             client=self.client,
             clock=self.wall,
-            observe=lambda method, outcome: None,
+            observe=self.authentication_numbers.observe,
         )
         self.authorization = authorization(settings, self.informers)
+        self.admission_numbers = AdmissionNumbers()
         union, rbac = self.authorization.union, self.authorization.rbac
         self.admission = admission_chain(
-            settings, self.client, self.informers, authorize=union.authorize, clock=self.wall
+            settings,
+            self.client,
+            self.informers,
+            authorize=union.authorize,
+            clock=self.wall,
+            reactor=reactor,
+            catalog=lambda: self.catalog,
+            random=self.random,
+            observe=self.admission_numbers.observe,
         )
         escalation = None if rbac is None else EscalationCheck(settings.dialect, rbac, union.authorize)
         group = settings.dialect(roles.RBAC_GROUP)
         access = Access(catalog=lambda: self.catalog, store=self.store, caches=self.caches, settings=self.objects)
         strategies = Strategies(access, random=self.random, event_ttl=int(settings.storage.event_ttl))
+        naming = Naming(self.random)
+        self.silent_registry = Registry(access, strategies, naming, mutate=unasked, validate=unasked)
         self.registry = Registry(
             access,
             strategies,
-            Naming(self.random),
+            naming,
             mutate=guarded(self.admission.admit, escalation, group),
             validate=self.admission.validate,
         )
@@ -231,8 +252,9 @@ class ApiServer:
             now=self.wall,
             authorize=may,
         )
+        parts = self._verb_parts()
         dispatch = Dispatch(
-            tools, watch=self.watching, subresources=subresource_verbs(), virtual=virtual_verbs()
+            tools, watch=self.watching, subresources=subresource_verbs(parts), virtual=virtual_verbs(parts)
         )
         health = Health(
             checks(settings.dialect, self.progress, store=self.store.healthy, informers=self._informers_wrong)
@@ -253,6 +275,22 @@ class ApiServer:
             },
         )
 
+    def _verb_parts(self) -> Parts:
+        admission = self.admission
+        return Parts(
+            catalog=self.catalog,
+            foreign=Foreign(registry=self.silent_registry, mutate=admission.admit, validate=admission.validate),
+            client=self.client,
+            authentication=self.authentication,
+            authorizer=self.authorization.union,
+            components={
+                "scheduler": (lambda: self.beside.get("scheduler", _absent)(), "ok"),
+                "controller-manager": (lambda: self.beside.get("controller-manager", _absent)(), "ok"),
+                "etcd-0": (self.store.healthy, '{"health":"true","reason":""}'),
+            },
+            most_token_seconds=int(self.settings.authentication.service_accounts.max_expiration),
+        )
+
     def _informers_wrong(self) -> str:
         return "" if self.informers.synced else "informers not started yet"
 
@@ -263,6 +301,8 @@ class ApiServer:
         store, caches = self.store, self.caches
         return [
             metrics.request_metrics(self.measuring, self.in_flight, self.watching),
+            self.authentication_numbers.families,
+            self.admission_numbers.families,
             metrics.counter("orchd_store_commits", "Commits of the embedded store.", lambda: store.commits),
             metrics.counter("orchd_store_writes", "Writes in those commits.", lambda: store.writes),
             metrics.counter("orchd_store_commit_seconds", "Time spent in commits.", lambda: store.commit_seconds),

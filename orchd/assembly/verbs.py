@@ -3,20 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from orchd.assembly.gates import Authentication
+from orchd.client.interfaces import IClient
+from orchd.kinds.catalog import Catalog
+from orchd.server.authz.interfaces import IAuthorizer
 from orchd.server.pipeline.verbs.dispatch import OF_OBJECT, Verb
+from orchd.server.pipeline.verbs.reviews import access, tokens
+from orchd.server.pipeline.verbs.reviews.components import Components, Probe
+from orchd.server.pipeline.verbs.reviews.posted import review
+from orchd.server.pipeline.verbs.subresources.binding import Bindings
+from orchd.server.pipeline.verbs.subresources.eviction import Evictions
+from orchd.server.pipeline.verbs.subresources.foreign import Foreign
+from orchd.server.pipeline.verbs.subresources.scale import Scales
+from orchd.server.pipeline.verbs.subresources.token import Tokens
 
 
-def subresource_verbs() -> dict[str, Mapping[str, Verb]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What the verbs of one server are made from. `client` acts as the server itself, `components` are the probes of
+    componentstatuses with what a healthy one says, `most_token_seconds` 0 is no limit."""
+
+    catalog: Catalog
+    foreign: Foreign
+    client: IClient
+    authentication: Authentication
+    authorizer: IAuthorizer
+    components: Mapping[str, tuple[Probe, str]]
+    most_token_seconds: int = 0
+
+
+def subresource_verbs(parts: Parts) -> dict[str, Mapping[str, Verb]]:
     """By ``plural/subresource``, or ``*/subresource`` for any kind."""
+    catalog, foreign, authentication = parts.catalog, parts.foreign, parts.authentication
+    tokens = Tokens(
+        catalog, foreign, authentication.issuer,
+        audiences=authentication.audiences, most_seconds=parts.most_token_seconds,
+    )  # fmt: skip
     return {
         "*/status": OF_OBJECT,
+        "*/scale": Scales(catalog, foreign).verbs,
         "namespaces/finalize": {"update": OF_OBJECT["update"]},
         "certificatesigningrequests/approval": OF_OBJECT,
         "pods/ephemeralcontainers": OF_OBJECT,
+        "pods/binding": {"create": Bindings(catalog, foreign).create},
+        "pods/eviction": {"create": Evictions(catalog, foreign, parts.client).create},
+        "serviceaccounts/token": {"create": tokens.create},
     }
 
 
-def virtual_verbs() -> dict[str, Mapping[str, Verb]]:
+def virtual_verbs(parts: Parts) -> dict[str, Mapping[str, Verb]]:
     """By plural, for kinds that are not stored."""
-    return {}
+    foreign, authorizer = parts.foreign, parts.authorizer
+    return {
+        "bindings": {"create": Bindings(parts.catalog, foreign).create_legacy},
+        "componentstatuses": Components(parts.components).verbs,
+        "tokenreviews": {"create": review(foreign, tokens.token_review(parts.authentication.bearer))},
+        "subjectaccessreviews": {"create": review(foreign, access.access_review(authorizer))},
+        "selfsubjectaccessreviews": {"create": review(foreign, access.self_access_review(authorizer))},
+        "localsubjectaccessreviews": {"create": review(foreign, access.local_access_review(authorizer))},
+        "selfsubjectrulesreviews": {"create": review(foreign, access.self_rules_review(authorizer))},
+    }

@@ -34,7 +34,7 @@ class Capabilities:
 
     admission_plugins: frozenset[str] = frozenset(names.ADMISSION_PLUGINS)
     authorizers: frozenset[str] = frozenset(("RBAC", "Node", "AlwaysAllow", "AlwaysDeny"))
-    controllers: frozenset[str] = frozenset()
+    controllers: frozenset[str] = frozenset(names.CONTROLLERS_BUILT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +151,8 @@ class Settings:
     api: ApiSettings
     controllers: ControllerSettings
     verbosity: int
+    #: Every flag's value by its name in the tables, for drop-ins that have flags of their own to read.
+    flags: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = field(default=())
 
 
@@ -204,6 +206,7 @@ class _Builder:
             api=self._api(),
             controllers=self._controllers(),
             verbosity=self._at_least("v", 0),
+            flags=dict(self._values),
             warnings=tuple(self._warnings),
         )
 

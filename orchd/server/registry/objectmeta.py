@@ -12,7 +12,7 @@ from orchd import errors
 from orchd.server.registry.interfaces import Context, Object
 
 #: No vowels and no characters that look alike, so that no words come out.
-_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 #: Longest prefix of a generated name: names may be DNS labels of 63 characters, five of them random.
 _PREFIX = 58
 
@@ -45,7 +45,7 @@ class Naming:
     def generate(self, prefix: str) -> str:
         """`prefix` (cut to 58 characters) and five random ones."""
         choose = self._random.choice
-        return prefix[:_PREFIX] + "".join(choose(_ALPHABET) for _ in range(5))
+        return prefix[:_PREFIX] + "".join(choose(ALPHABET) for _ in range(5))
 
 
 def for_create(context: Context, obj: Object, naming: Naming) -> Object:

@@ -12,8 +12,8 @@ CREATES_ON_UPDATE: Final = frozenset(
 #: PUT of these must carry metadata.resourceVersion (no AllowUnconditionalUpdate).
 GUARDED: Final = frozenset(
     (
-        "apiservices csidrivers csinodes csistoragecapacities customresourcedefinitions flowschemas leases "
-        "mutatingwebhookconfigurations poddisruptionbudgets prioritylevelconfigurations runtimeclasses storageversions "
+        "apiservices csidrivers csinodes csistoragecapacities customresourcedefinitions leases "
+        "mutatingwebhookconfigurations poddisruptionbudgets runtimeclasses storageversions "
         "validatingwebhookconfigurations volumeattachments"
     ).split()
 )

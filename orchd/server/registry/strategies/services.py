@@ -242,18 +242,30 @@ def _with_ports(ports: Iterable[Mapping[str, Any]], known: Mapping[Any, int]) ->
     return out
 
 
+#: Types that take traffic from outside.
+_EXTERNAL = frozenset(("NodePort", "LoadBalancer"))
+
+
+def _drop_same(spec: dict[str, Any], before: Mapping[str, Any], *members: str) -> None:
+    for member in members:
+        if spec.get(member) == before.get(member):
+            spec.pop(member, None)
+
+
 def _drop_foreign(spec: dict[str, Any], before: Mapping[str, Any]) -> None:
     """What belongs to the type that a service no longer has goes, unless the client changed it as well."""
     if not needs_cluster_ip(spec) and needs_cluster_ip(before):
-        for member in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
-            if spec.get(member) == before.get(member):
-                spec.pop(member, None)
+        _drop_same(spec, before, "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
     if not needs_node_ports(spec) and needs_node_ports(before):
         old = [p.get("nodePort") for p in before.get("ports") or ()]
         spec["ports"] = [
             {k: v for k, v in p.items() if k != "nodePort"} if p.get("nodePort") in old else p
             for p in spec.get("ports") or ()
         ]
+    if spec.get("type") not in _EXTERNAL and before.get("type") in _EXTERNAL:
+        _drop_same(spec, before, "externalTrafficPolicy")
+    if spec.get("type") != "LoadBalancer" and before.get("type") == "LoadBalancer":
+        _drop_same(spec, before, "allocateLoadBalancerNodePorts", "loadBalancerClass")
     local = spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
     if not local and spec.get("healthCheckNodePort") == before.get("healthCheckNodePort"):
         spec.pop("healthCheckNodePort", None)

@@ -1,0 +1,118 @@
+"""Access reviews: may this user do that, and what may I do here?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchd import errors
+from orchd.kinds.identity import User
+from orchd.server.authz.interfaces import Action, Decision, IAuthorizer
+from orchd.server.pipeline.interfaces import Request
+from orchd.server.pipeline.verbs.reviews.posted import Answer
+from orchd.server.pipeline.verbs.tools import Target
+from orchd.server.registry.interfaces import Object
+
+
+def action(user: User, spec: Object) -> Action:
+    """What the attributes of a review describe."""
+    asked = spec.get("resourceAttributes")
+    if asked is None:
+        asked = spec.get("nonResourceAttributes") or {}
+        return Action(user=user, verb=asked.get("verb", ""), path=asked.get("path", ""))
+    return Action(
+        user=user,
+        verb=asked.get("verb", ""),
+        group=asked.get("group", ""),
+        version=asked.get("version") or "*",
+        resource=asked.get("resource", ""),
+        subresource=asked.get("subresource", ""),
+        namespace=asked.get("namespace", ""),
+        name=asked.get("name", ""),
+    )
+
+
+def subject(spec: Object) -> User:
+    """The user that a review asks about."""
+    return User(
+        name=spec.get("user") or "",
+        uid=spec.get("uid") or "",
+        groups=tuple(spec.get("groups") or ()),
+        extra={k: tuple(v) for k, v in (spec.get("extra") or {}).items()},
+    )
+
+
+async def _decided(authorizer: IAuthorizer, asked: Action) -> Object:
+    verdict = await authorizer.authorize(asked)
+    status: Object = {"allowed": verdict.decision is Decision.ALLOW}
+    if verdict.decision is Decision.DENY:
+        status["denied"] = True
+    if verdict.reason:
+        status["reason"] = verdict.reason
+    return status
+
+
+def access_review(authorizer: IAuthorizer) -> Answer:
+    """SubjectAccessReview: about anybody, anywhere."""
+
+    async def answer(request: Request, target: Target, posted: Object) -> Object:
+        spec = posted.get("spec") or {}
+        return await _decided(authorizer, action(subject(spec), spec))
+
+    return answer
+
+
+def local_access_review(authorizer: IAuthorizer) -> Answer:
+    """LocalSubjectAccessReview: about anybody, in one namespace."""
+
+    async def answer(request: Request, target: Target, posted: Object) -> Object:
+        spec = posted.get("spec") or {}
+        if ((posted.get("metadata") or {}).get("namespace") or "") != target.namespace:
+            raise errors.bad_request(f"spec.resourceAttributes.namespace must match namespace: {target.namespace}")
+        return await _decided(authorizer, action(subject(spec), spec))
+
+    return answer
+
+
+def self_access_review(authorizer: IAuthorizer) -> Answer:
+    """SelfSubjectAccessReview: about whoever asks."""
+
+    async def answer(request: Request, target: Target, posted: Object) -> Object:
+        assert request.user is not None
+        return await _decided(authorizer, action(request.user, posted.get("spec") or {}))
+
+    return answer
+
+
+def self_rules_review(authorizer: IAuthorizer) -> Answer:
+    """SelfSubjectRulesReview: everything that whoever asks may do in a namespace."""
+
+    async def answer(request: Request, target: Target, posted: Object) -> Object:
+        namespace = (posted.get("spec") or {}).get("namespace")
+        if not namespace:
+            raise errors.bad_request("no namespace on request")
+        assert request.user is not None
+        rules = authorizer.rules(request.user, namespace)
+        status: Object = {
+            "resourceRules": [
+                _without_empty(
+                    verbs=rule.verbs,
+                    apiGroups=rule.api_groups,
+                    resources=rule.resources,
+                    resourceNames=rule.resource_names,
+                )
+                for rule in rules.resource
+            ],
+            "nonResourceRules": [
+                _without_empty(verbs=rule.verbs, nonResourceURLs=rule.paths) for rule in rules.non_resource
+            ],
+            "incomplete": rules.incomplete,
+        }
+        if rules.error:
+            status["evaluationError"] = rules.error
+        return status
+
+    return answer
+
+
+def _without_empty(**members: tuple[str, ...]) -> dict[str, Any]:
+    return {name: list(values) for name, values in members.items() if values}

@@ -1,0 +1,68 @@
+"""ComponentStatus: are the parts of the control plane well? Asked when somebody looks; nothing is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+from orchd.kinds.objects.tabulate import table
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.present import View
+from orchd.server.pipeline.verbs.dispatch import Verb
+from orchd.server.pipeline.verbs.subresources.foreign import bare_error
+from orchd.server.pipeline.verbs.tools import Target, Tools
+from orchd.server.registry.interfaces import Object
+
+#: What is wrong with a component, "" when nothing is.
+Probe = Callable[[], str]
+
+
+class Components:
+    """`probes` in the order in which components are shown: name -> (probe, what a healthy one says)."""
+
+    def __init__(self, probes: Mapping[str, tuple[Probe, str]]) -> None:
+        self._probes = probes
+        self.verbs: Mapping[str, Verb] = {"get": self.get, "list": self.list_}
+
+    def _status(self, name: str) -> Object:
+        probe, healthy = self._probes[name]
+        wrong = probe()
+        condition = {"type": "Healthy", "status": "False" if wrong else "True"}
+        if not wrong:
+            condition["message"] = healthy
+        else:
+            condition["error"] = wrong
+        return {
+            "kind": "ComponentStatus",
+            "apiVersion": "v1",
+            "metadata": {"name": name, "creationTimestamp": None},
+            "conditions": [condition],
+        }
+
+    async def get(self, tools: Tools, request: Request, target: Target) -> Response:
+        """One component; 500 for a name that is none's, as the reference has it."""
+        view = tools.present.view(request, target.resource)
+        if target.name not in self._probes:
+            raise bare_error(f"Component not found: {target.name}")
+        status = self._status(target.name)
+        if view.chosen.as_ == "Table":
+            return tools.present.response(view, self._table(tools, view, [status]))
+        return tools.present.response(view, tools.present.other(view, status))
+
+    async def list_(self, tools: Tools, request: Request, target: Target) -> Response:
+        """All components."""
+        view = tools.present.view(request, target.resource)
+        found = [self._status(name) for name in self._probes]
+        if view.chosen.as_ == "Table":
+            return tools.present.response(view, self._table(tools, view, found))
+        items = [{k: v for k, v in status.items() if k not in ("kind", "apiVersion")} for status in found]
+        listed: Object = {"kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": items}
+        return tools.present.response(view, tools.present.other(view, listed))
+
+    def _table(self, tools: Tools, view: View, found: list[Object]) -> bytes:
+        now = datetime.fromtimestamp(tools.now(), UTC)
+        include = view.include_object or table.METADATA
+        shown = table.table(found, view.resource, {}, now, tools.dialect, include_object=include)
+        if view.chosen.version != "v1":
+            shown["apiVersion"] = view.chosen.api_version
+        return tools.present.encoded(view, shown)

@@ -1,0 +1,38 @@
+"""What all reviews share: the object that was posted comes back with a status, and nothing is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from orchd import errors
+from orchd.kinds.objects.validate import dispatch as validation
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.verbs.dispatch import Verb
+from orchd.server.pipeline.verbs.options import write_options
+from orchd.server.pipeline.verbs.subresources.foreign import Foreign
+from orchd.server.pipeline.verbs.tools import Target, Tools
+from orchd.server.registry.interfaces import Object
+
+#: Makes the status of a review; may raise ApiError.
+Answer = Callable[[Request, Target, Object], Awaitable[Object]]
+
+
+def review(foreign: Foreign, answer: Answer) -> Verb:
+    """The create verb of a review kind: 201 with the review and its status."""
+
+    async def create(tools: Tools, request: Request, target: Target) -> Response:
+        resource = target.resource
+        view = tools.present.view(request, resource)
+        options = write_options(tools.dialect, request, "CreateOptions")
+        context = tools.context(request, target, options)
+        posted = tools.owned(context, None, await tools.sent(request, resource))
+        posted = await foreign.mutated(tools, context, resource, "CREATE", posted, None, "")
+        causes = validation.validate_create(posted, resource, tools.settings)
+        if causes:
+            raise errors.invalid(resource.group, "", "", causes)
+        status = await answer(request, target, posted)
+        await foreign.validate(context, "CREATE", posted, None)
+        reviewed = tools.settled({**posted, "status": status}, resource)
+        return tools.present.response(view, tools.present.other(view, reviewed), code=201)
+
+    return create

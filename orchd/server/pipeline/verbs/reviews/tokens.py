@@ -1,0 +1,43 @@
+"""TokenReview: who holds this token?"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from typing import Protocol
+
+from orchd import errors
+from orchd.kinds.identity import AUTHENTICATED_GROUP
+from orchd.server.authn.interfaces import Authenticated, AuthenticationError
+from orchd.server.pipeline.interfaces import Request
+from orchd.server.pipeline.verbs.reviews.posted import Answer
+from orchd.server.pipeline.verbs.tools import Target
+from orchd.server.registry.interfaces import Object
+
+
+class TokenMethods(Protocol):
+    """All sorts of token together; raises AuthenticationError for one that nobody knows."""
+
+    def authenticate_token(self, token: str, audiences: Sequence[str] = ()) -> Awaitable[Authenticated]: ...
+
+
+def token_review(methods: TokenMethods) -> Answer:
+    """Answers from the bearer methods of this server."""
+
+    async def answer(request: Request, target: Target, posted: Object) -> Object:
+        spec = posted.get("spec") or {}
+        if not spec.get("token"):
+            raise errors.bad_request("token is required for TokenReview in authentication")
+        try:
+            found = await methods.authenticate_token(spec["token"], spec.get("audiences") or ())
+        except AuthenticationError as error:
+            return {"user": {}, "error": str(error)}
+        user = found.user.as_json()
+        groups = user.get("groups") or []
+        if AUTHENTICATED_GROUP not in groups:
+            user["groups"] = [*groups, AUTHENTICATED_GROUP]
+        status: Object = {"authenticated": True, "user": user}
+        if found.audiences:
+            status["audiences"] = list(found.audiences)
+        return status
+
+    return answer

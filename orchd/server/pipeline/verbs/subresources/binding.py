@@ -1,0 +1,89 @@
+"""pods/binding and the bindings resource: give a pod its node."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from orchd import errors
+from orchd.kinds.catalog import Catalog
+from orchd.kinds.objects.validate import dispatch as validation
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.verbs.options import write_options
+from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error, foreign_kind, success
+from orchd.server.pipeline.verbs.tools import Target, Tools
+from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.objectmeta import timestamp
+
+
+class Bindings:
+    """The two endpoints that take a Binding."""
+
+    def __init__(self, catalog: Catalog, foreign: Foreign) -> None:
+        self._kind = foreign_kind(catalog, "", "v1", "Binding")
+        self._foreign = foreign
+
+    async def create(self, tools: Tools, request: Request, target: Target) -> Response:
+        """POST to pods/binding: 201 with a Status."""
+        return await self._bind(tools, request, target, named=True)
+
+    async def create_legacy(self, tools: Tools, request: Request, target: Target) -> Response:
+        """POST to bindings: the same, the pod is named by the Binding."""
+        return await self._bind(tools, request, target, named=False)
+
+    async def _bind(self, tools: Tools, request: Request, target: Target, *, named: bool) -> Response:
+        binding = await tools.sent(request, self._kind)
+        options = write_options(tools.dialect, request, "CreateOptions")
+        context = tools.context(request, target, options)
+        # The mutating half runs before the endpoint looks at anything, as for every POST.
+        binding = await self._foreign.mutated(tools, context, self._kind, "CREATE", binding, None, target.name)
+        metadata = binding.get("metadata") or {}
+        name = metadata.get("name", "")
+        if named and name != target.name:
+            raise errors.bad_request("name in URL does not match name in Binding object")
+        causes = validation.validate_create(binding, self._kind, tools.settings, subresource="binding")
+        if causes:
+            texts = [f"{cause.field}: {cause.message}" for cause in causes]
+            raise bare_error(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+        await self._foreign.validate(context, "CREATE", binding, None, name=name)
+        pods = tools.catalog().resource("", "v1", "pods")
+        assert pods is not None
+        inner = replace(context, resource=pods, subresource="binding")
+
+        async def bound(live: Object | None) -> Object:
+            assert live is not None
+            return bound_pod(inner, live, binding)
+
+        await self._foreign.registry.update(inner, name, bound)
+        return success(tools, request, self._kind)
+
+
+def bound_pod(context: Context, pod: Object, binding: Object) -> Object:
+    """The pod on its node. Raises ApiError 409 when it is deleted or has a node already."""
+    metadata, given = pod["metadata"], binding.get("metadata") or {}
+    name = metadata["name"]
+    node = (pod.get("spec") or {}).get("nodeName")
+    if metadata.get("deletionTimestamp"):
+        raise errors.conflict("", "pods/binding", name, f"pod {name} is being deleted, cannot be assigned to a host")
+    if node:
+        raise errors.conflict("", "pods/binding", name, f'pod {name} is already assigned to node "{node}"')
+    # Preconditions of the Binding are checked by the write.
+    changed = {**metadata, "resourceVersion": given.get("resourceVersion") or "", "uid": given.get("uid") or metadata["uid"]}
+    if given.get("annotations"):
+        changed["annotations"] = {**(metadata.get("annotations") or {}), **given["annotations"]}
+    status = dict(pod.get("status") or {})
+    status["conditions"] = _scheduled(status.get("conditions") or [], timestamp(context.now))
+    return {**pod, "metadata": changed, "spec": {**pod["spec"], "nodeName": binding["target"]["name"]}, "status": status}
+
+
+def _scheduled(conditions: list[Any], now: str) -> list[Any]:
+    """`conditions` with PodScheduled true."""
+    condition: dict[str, Any] = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
+    out = []
+    for old in conditions:
+        if old.get("type") == "PodScheduled":
+            if old.get("status") == "True":
+                condition["lastTransitionTime"] = old.get("lastTransitionTime")
+        else:
+            out.append(old)
+    return [*out, condition]

@@ -1,0 +1,229 @@
+"""pods/eviction: delete a pod if its disruption budget allows that (specification, "Eviction API")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from orchd import errors
+from orchd.client.interfaces import IClient, ResourceRef
+from orchd.errors import ApiError, Cause
+from orchd.kinds.catalog import Catalog
+from orchd.kinds.codec import decode, mediatype
+from orchd.kinds.objects.select import LabelSelector
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.verbs.options import delete_options, write_options
+from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error, foreign_kind, success
+from orchd.server.pipeline.verbs.tools import Target, Tools
+from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.objectmeta import timestamp
+
+BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
+#: How often an eviction starts over because a pod or budget changed meanwhile.
+_ATTEMPTS = 20
+#: A budget with more evictions than this that its controller has not seen takes no more.
+_MOST_DISRUPTED = 2000
+_VERSIONS = ("policy/v1", "policy/v1beta1")
+_ENDED = ("Succeeded", "Failed")
+_REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
+
+
+def _refused(cause: str, retry_after: int) -> ApiError:
+    """429; without `retry_after` the client is not told when to come again."""
+    details: dict[str, Any] = {"causes": [Cause("DisruptionBudget", cause).as_json()]}
+    headers = {}
+    if retry_after:
+        details["retryAfterSeconds"] = retry_after
+        headers["Retry-After"] = str(retry_after)
+    return ApiError(429, "TooManyRequests", _REFUSED, details=details, headers=headers)
+
+
+def _being_processed(name: str) -> ApiError:
+    return _refused(f"The disruption budget {name} is still being processed by the server.", 10)
+
+
+def _ready(pod: Object) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
+
+
+def disrupted(budget: Object, pod: str, now: str) -> Object:
+    """The status of a budget after `pod` was taken from it. Raises ApiError 429 or 403 when it may not be."""
+    name, status = budget["metadata"]["name"], budget.get("status") or {}
+    if (status.get("observedGeneration") or 0) < (budget["metadata"].get("generation") or 0):
+        raise _being_processed(name)
+    allowed = status.get("disruptionsAllowed") or 0
+    if allowed < 0:
+        raise errors.forbidden("policy", "poddisruptionbudget", name, "pdb disruptions allowed is negative")
+    pods = status.get("disruptedPods") or {}
+    if len(pods) > _MOST_DISRUPTED:
+        why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+        raise errors.forbidden("policy", "poddisruptionbudget", name, why)
+    if allowed == 0:
+        healthy, wanted = status.get("currentHealthy") or 0, status.get("desiredHealthy") or 0
+        raise _refused(f"The disruption budget {name} needs {wanted} healthy pods and has {healthy} currently", 0)
+    out = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": {**pods, pod: now}}
+    if allowed == 1:
+        out["conditions"] = _insufficient(status, now)
+    return out
+
+
+def _insufficient(status: Mapping[str, Any], now: str) -> list[Any]:
+    """Conditions that say that no more disruptions are allowed."""
+    condition = {
+        "type": "DisruptionAllowed",
+        "status": "False",
+        "observedGeneration": status.get("observedGeneration") or 0,
+        "lastTransitionTime": now,
+        "reason": "InsufficientPods",
+        "message": "",
+    }
+    before = status.get("conditions") or []
+    for old in before:
+        if old.get("type") == "DisruptionAllowed" and old.get("status") == "False":
+            condition["lastTransitionTime"] = old.get("lastTransitionTime")
+    replaced = [condition if c.get("type") == "DisruptionAllowed" else c for c in before]
+    return replaced if condition in replaced else [*replaced, condition]
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """One eviction: who asks, for which pod, with which DeleteOptions."""
+
+    context: Context
+    name: str
+    options: Mapping[str, Any]
+
+    @property
+    def guarded(self) -> bool:
+        """Did the client itself say which version of the pod it means?"""
+        return bool((self.options.get("preconditions") or {}).get("resourceVersion"))
+
+    def only(self, pod: Object) -> Mapping[str, Any]:
+        """The options, for the pod as it was seen."""
+        guard = {**(self.options.get("preconditions") or {}), "resourceVersion": pod["metadata"]["resourceVersion"]}
+        return {**self.options, "preconditions": guard}
+
+
+class Evictions:
+    """The eviction endpoint. `client` reads and updates budgets as the server itself."""
+
+    def __init__(self, catalog: Catalog, foreign: Foreign, client: IClient) -> None:
+        self._kind = foreign_kind(catalog, "policy", "v1", "Eviction")
+        self._foreign = foreign
+        self._client = client
+
+    async def create(self, tools: Tools, request: Request, target: Target) -> Response:
+        """201 with a Status, 429 when a budget forbids it now."""
+        eviction = await self._sent(tools, request)
+        options = write_options(tools.dialect, request, "CreateOptions")
+        context = tools.context(request, target, options)
+        eviction = await self._foreign.mutated(tools, context, self._kind, "CREATE", eviction, None, target.name)
+        name = (eviction.get("metadata") or {}).get("name", "")
+        if name != target.name:
+            raise errors.bad_request("name in URL does not match name in Eviction object")
+        given = dict(eviction.get("deleteOptions") or {})
+        if options.dry_run:
+            given["dryRun"] = given.get("dryRun") or ["All"]
+        given = delete_options(tools.dialect, request, given)
+        dry_run = bool(given.get("dryRun"))
+        await self._foreign.validate(context, "CREATE", eviction, None, name=name)
+        inner = replace(context, subresource="", dry_run=dry_run, options=given)
+        await self._evict(_Round(inner, name, given))
+        return success(tools, request, self._kind)
+
+    async def _sent(self, tools: Tools, request: Request) -> Object:
+        form = mediatype.body_form(request.header("content-type"), dialect=tools.dialect)
+        data = await tools.body(request)
+
+        def decoded(any_version: bool) -> Object:
+            return decode.decode_object(
+                data, form, catalog=tools.catalog(), api_version=self._kind.api_version, kind="Eviction",
+                type_=self._kind.type, any_version=any_version,
+            )  # fmt: skip
+
+        eviction = decoded(True)
+        if eviction["apiVersion"] not in _VERSIONS:
+            eviction = decoded(False)
+        return tools.settled(eviction, self._kind)
+
+    async def _evict(self, asked: _Round) -> None:
+        context = asked.context
+        pod = await self._without_budget(asked)
+        if pod is None:
+            return
+        budget = await self._budget(pod)
+        guard = False
+        if budget is not None:
+            status = budget.get("status") or {}
+            wanted = status.get("desiredHealthy") or 0
+            if not _ready(pod) and (status.get("currentHealthy") or 0) >= wanted > 0:
+                # It does not count as healthy: nothing is taken from the budget as long as it stays so.
+                guard = True
+            else:
+                await self._take(asked, budget)
+        try:
+            options = asked.only(pod) if guard else asked.options
+            await self._foreign.registry.delete(context, asked.name, options=options)
+        except ApiError as error:
+            if error.reason == "Conflict" and guard and not asked.guarded and budget is not None:
+                raise _being_processed(budget["metadata"]["name"]) from None
+            raise
+
+    async def _without_budget(self, asked: _Round) -> Object | None:
+        """Delete a pod that no budget protects; gives back one that may be protected."""
+        context = asked.context
+        for attempt in range(_ATTEMPTS):
+            entry = await self._foreign.registry.get(context.resource, context.namespace, asked.name)
+            pod: Object = orjson.loads(entry.json)
+            phase = (pod.get("status") or {}).get("phase")
+            going = bool(pod["metadata"].get("deletionTimestamp"))
+            if phase not in (*_ENDED, "Pending") and not going:
+                return pod
+            # A pending pod may become ready meanwhile, and would then count.
+            racing = phase not in _ENDED and not going and not asked.guarded
+            try:
+                options = asked.only(pod) if racing else asked.options
+                await self._foreign.registry.delete(context, asked.name, options=options)
+            except ApiError as error:
+                if error.reason != "Conflict" or asked.guarded or not racing or attempt == _ATTEMPTS - 1:
+                    raise
+                continue
+            return None
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _budget(self, pod: Object) -> Object | None:
+        """The budget that covers the pod. Raises ApiError 500 when there are several."""
+        labels = pod["metadata"].get("labels")
+        listed = await self._client.list(BUDGETS, pod["metadata"]["namespace"])
+        found = [
+            b for b in listed["items"]
+            if LabelSelector.from_object((b.get("spec") or {}).get("selector")).matches(labels)
+        ]  # fmt: skip
+        if len(found) > 1:
+            raise bare_error(
+                "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+            )
+        return found[0] if found else None
+
+    async def _take(self, asked: _Round, budget: Object) -> None:
+        """Take one disruption from the budget, or raise."""
+        now = timestamp(asked.context.now)
+        namespace, name = budget["metadata"]["namespace"], budget["metadata"]["name"]
+        for _ in range(_ATTEMPTS):
+            status = disrupted(budget, asked.name, now)
+            if asked.context.dry_run:
+                return
+            try:
+                await self._client.update(
+                    BUDGETS, namespace, name, {**budget, "status": status}, subresource="status"
+                )
+                return
+            except ApiError as error:
+                if error.reason != "Conflict":
+                    raise
+            budget = await self._client.get(BUDGETS, namespace, name)
+        raise errors.timeout(f'couldn\'t update PodDisruptionBudget "{name}" due to conflicts', retry_after=10)

@@ -1,0 +1,260 @@
+"""The scale subresource: any kind with replicas, seen as an ``autoscaling/v1`` Scale.
+
+How a kind's objects and their Scales correspond is a `ScaleMapping`: built-in kinds have theirs in a table, a custom kind
+has the one that its definition says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from orchd import errors
+from orchd.errors import ApiError
+from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.codec.mediatype import APPLY_PATCH, patch_type
+from orchd.kinds.objects.select import LabelSelector
+from orchd.kinds.objects.validate import dispatch as validation
+from orchd.kinds.patch.scale import Replicas, to_parent, to_scale
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.verbs.dispatch import Verb
+from orchd.server.pipeline.verbs.options import write_options
+from orchd.server.pipeline.verbs.patch import applying, changing
+from orchd.server.pipeline.verbs.subresources.foreign import Foreign, foreign_kind
+from orchd.server.pipeline.verbs.tools import Target, Tools, check_name
+from orchd.server.registry.interfaces import Context, Object, Transform
+
+#: A way into an object: ``("spec", "replicas")``.
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaleMapping:
+    """`spec` and `status` are where the replicas are, `selector` gives the text of status.selector.
+
+    `missing` is what GET calls an object that is not there: a group and a plural. `validated` says that the Scale is
+    checked as such; without it the object's own rules must do. `required` says that an object without replicas has no Scale.
+    """
+
+    spec: Path
+    status: Path
+    selector: Callable[[Object], str]
+    missing: tuple[str, str]
+    validated: bool = True
+    required: bool = False
+
+    def scale(self, obj: Object, fields: Replicas) -> Object:
+        """The Scale of an object. Raises ApiError 500 where it has none."""
+        replicas = _at(obj, self.spec)
+        if replicas is None and self.required:
+            raise errors.internal(f'the spec replicas field "{_dotted(self.spec)}" does not exist')
+        return self._scale(obj, replicas or 0, fields)
+
+    def _scale(self, obj: Object, replicas: int, fields: Replicas) -> Object:
+        metadata = obj["metadata"]
+        kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+        shown = {key: metadata[key] for key in kept if metadata.get(key)}
+        entries = to_scale(metadata.get("managedFields"), fields)
+        if entries:
+            shown["managedFields"] = entries
+        status: Object = {"replicas": _at(obj, self.status) or 0}
+        selector = self.selector(obj)
+        if selector:
+            status["selector"] = selector
+        return {
+            "kind": "Scale",
+            "apiVersion": "autoscaling/v1",
+            "metadata": shown,
+            "spec": {"replicas": replicas} if replicas else {},
+            "status": status,
+        }
+
+    def before(self, obj: Object, fields: Replicas) -> Object:
+        """The Scale that a change starts from: missing replicas count as none."""
+        return self._scale(obj, _at(obj, self.spec) or 0, fields)
+
+    def scaled(self, obj: Object, scale: Object, fields: Replicas, api_version: str) -> Object:
+        """The object as its new Scale says."""
+        given = scale.get("metadata") or {}
+        metadata = {k: v for k, v in obj["metadata"].items() if k not in ("managedFields", "resourceVersion")}
+        if given.get("resourceVersion"):
+            metadata["resourceVersion"] = given["resourceVersion"]
+        entries = to_parent(obj["metadata"].get("managedFields"), given.get("managedFields"), fields, api_version)
+        if entries:
+            metadata["managedFields"] = entries
+        replicas = (scale.get("spec") or {}).get("replicas") or 0
+        changed: Object = _with(obj, self.spec, replicas)
+        return {**changed, "metadata": metadata}
+
+
+def _at(obj: Any, path: Path) -> Any:
+    for name in path:
+        if not isinstance(obj, dict):
+            return None
+        obj = obj.get(name)
+    return obj
+
+
+def _with(obj: Any, path: Path, value: Any) -> Any:
+    """A copy of `obj` in which `path` has `value`."""
+    if not path:
+        return value
+    inside = obj if isinstance(obj, dict) else {}
+    return {**inside, path[0]: _with(inside.get(path[0]), path[1:], value)}
+
+
+def _dotted(path: Path) -> str:
+    return "." + ".".join(path)
+
+
+def _by_selector(obj: Object) -> str:
+    return str(LabelSelector.from_object((obj.get("spec") or {}).get("selector")))
+
+
+def _by_labels(obj: Object) -> str:
+    return str(LabelSelector.from_map((obj.get("spec") or {}).get("selector") or {}))
+
+
+def _builtin(missing: tuple[str, str], selector: Callable[[Object], str] = _by_selector) -> ScaleMapping:
+    return ScaleMapping(spec=("spec", "replicas"), status=("status", "replicas"), selector=selector, missing=missing)
+
+
+_BUILTIN: Mapping[str, ScaleMapping] = {
+    "deployments": _builtin(("apps", "deployments/scale")),
+    "replicasets": _builtin(("apps", "replicasets/scale")),
+    "replicationcontrollers": _builtin(("autoscaling", "replicationcontrollers/scale"), _by_labels),
+    "statefulsets": _builtin(("apps", "statefulsets")),
+}
+
+
+def _path(text: str) -> Path:
+    """A definition's simple path: ``.spec.replicas``."""
+    return tuple(text.strip(".").split(".")) if text else ()
+
+
+def custom_mapping(resource: Resource) -> ScaleMapping | None:
+    """The mapping that a custom kind's definition says for this version, None when it says none."""
+    described = ((resource.definition or {}).get("subresources") or {}).get("scale")
+    if not described:
+        return None
+    selector = _path(described.get("labelSelectorPath") or "")
+
+    def selected(obj: Object) -> str:
+        found = _at(obj, selector) if selector else None
+        return found if isinstance(found, str) else ""
+
+    return ScaleMapping(
+        spec=_path(described["specReplicasPath"]),
+        status=_path(described["statusReplicasPath"]),
+        selector=selected,
+        missing=(resource.group, resource.plural),
+        validated=False,
+        required=True,
+    )
+
+
+class Scales:
+    """The verbs of every scale endpoint."""
+
+    def __init__(self, catalog: Catalog, foreign: Foreign) -> None:
+        self._kind = foreign_kind(catalog, "autoscaling", "v1", "Scale")
+        self._foreign = foreign
+        self.verbs: Mapping[str, Verb] = {"get": self.get, "update": self.update, "patch": self.patch}
+
+    def _mapping(self, resource: Resource) -> ScaleMapping:
+        found = custom_mapping(resource) if resource.custom else _BUILTIN.get(resource.plural)
+        if found is None:
+            raise errors.page_not_found()
+        return found
+
+    def _fields(self, tools: Tools, target: Target, mapping: ScaleMapping) -> Replicas:
+        """Where owners have the replicas, in every version of the kind that is served."""
+        path = tuple("f:" + name for name in mapping.spec)
+        return {r.api_version: path for r in tools.catalog().versions_of(target.resource)}
+
+    async def get(self, tools: Tools, request: Request, target: Target) -> Response:
+        """200 with the Scale of an object."""
+        mapping = self._mapping(target.resource)
+        view = tools.present.view(request, self._kind)
+        resource = target.resource
+        try:
+            entry = await tools.registry.get(
+                resource, target.namespace, target.name, resource_version=request.param("resourceVersion")
+            )
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            raise errors.not_found(*mapping.missing, target.name) from None
+        scale = mapping.scale(tools.present.in_version(resource, entry), {})
+        return tools.present.response(view, tools.present.other(view, scale))
+
+    async def update(self, tools: Tools, request: Request, target: Target) -> Response:
+        """200 with the Scale as it is now."""
+        sent = await tools.sent(request, self._kind)
+        options = write_options(tools.dialect, request, "UpdateOptions")
+        aimed = replace(target, resource=self._kind)
+        check_name(aimed, sent)
+        context = tools.context(request, target, options)
+        inner = replace(context, resource=self._kind)
+
+        async def replaced(live: Object | None) -> Object:
+            return tools.owned(inner, live, sent)
+
+        return await self._change(tools, request, target, context, replaced)
+
+    async def patch(self, tools: Tools, request: Request, target: Target) -> Response:
+        """200 with the Scale as it is now; every patch type, apply included."""
+        sent = patch_type(request.header("content-type"), custom=target.resource.custom)
+        data = await tools.body(request)
+        options = write_options(tools.dialect, request, "PatchOptions", apply=sent == APPLY_PATCH)
+        aimed = replace(target, resource=self._kind)
+        context = tools.context(request, target, options)
+        inner = replace(context, resource=self._kind)
+        transform: Transform
+        if sent == APPLY_PATCH:
+            transform = applying(tools, request, aimed, inner, options, data)
+        else:
+            change = changing(sent, data, self._kind)
+
+            async def patched(live: Object | None) -> Object:
+                assert live is not None
+                changed = tools.settled(change(live), self._kind, patch=data)
+                check_name(aimed, changed)
+                return tools.owned(inner, live, changed)
+
+            transform = patched
+        return await self._change(tools, request, target, context, transform)
+
+    async def _change(
+        self, tools: Tools, request: Request, target: Target, context: Context, transform: Transform
+    ) -> Response:
+        resource = target.resource
+        mapping = self._mapping(resource)
+        view = tools.present.view(request, self._kind)
+        fields = self._fields(tools, target, mapping)
+
+        async def scaled(live: Object | None) -> Object:
+            assert live is not None
+            old = mapping.before(live, fields)
+            new = await transform(old)
+            new = await self._foreign.mutated(tools, context, self._kind, "UPDATE", new, old, target.name)
+            self._check(tools, target, mapping, new, old)
+            await self._foreign.validate(context, "UPDATE", new, old, name=target.name)
+            return mapping.scaled(live, new, fields, resource.api_version)
+
+        entry, _ = await self._foreign.registry.update(context, target.name, scaled)
+        scale = mapping.scale(tools.present.in_version(resource, entry), {})
+        return tools.present.response(view, tools.present.other(view, scale))
+
+    def _check(self, tools: Tools, target: Target, mapping: ScaleMapping, new: Object, old: Object) -> None:
+        """What is wrong with a Scale as such. Raises ApiError 422 or 409."""
+        resource = target.resource
+        if mapping.validated:
+            causes = validation.validate_update(new, old, self._kind, tools.settings, subresource="scale")
+            if causes:
+                raise errors.invalid(self._kind.group, self._kind.kind, target.name, causes)
+        uid, known = new["metadata"].get("uid"), old["metadata"].get("uid")
+        if uid and uid != known:
+            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {known}"
+            raise errors.conflict(resource.group, resource.plural, target.name, why)

@@ -1,0 +1,122 @@
+"""serviceaccounts/token: the TokenRequest API."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+import orjson
+
+from orchd import errors
+from orchd.kinds.catalog import Catalog, split_group_version
+from orchd.kinds.objects.validate import dispatch as validation
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.verbs.options import write_options
+from orchd.server.pipeline.verbs.subresources.foreign import Foreign, foreign_kind
+from orchd.server.pipeline.verbs.tools import Target, Tools
+from orchd.server.registry.interfaces import Object
+from orchd.server.registry.objectmeta import timestamp
+
+_DEFAULT_SECONDS = 3600
+
+
+class Issued(Protocol):
+    """A token and when its holder should think that it expires (seconds since the epoch)."""
+
+    @property
+    def token(self) -> str: ...
+
+    @property
+    def expires(self) -> int: ...
+
+
+class Issuer(Protocol):
+    """Makes tokens for service accounts."""
+
+    def issue(
+        self, account: Object, *, audiences: Sequence[str], seconds: int, pod: Object | None, secret: Object | None
+    ) -> Issued: ...
+
+
+class Tokens:
+    """The token endpoint. `audiences` are those of this server, `most_seconds` the longest lifetime (0: no limit)."""
+
+    def __init__(
+        self, catalog: Catalog, foreign: Foreign, issuer: Issuer, *, audiences: Sequence[str], most_seconds: int = 0
+    ) -> None:
+        self._kind = foreign_kind(catalog, "authentication.{abbr}.io", "v1", "TokenRequest")
+        self._foreign = foreign
+        self._issuer = issuer
+        self._audiences = list(audiences)
+        self._most_seconds = most_seconds
+
+    async def create(self, tools: Tools, request: Request, target: Target) -> Response:
+        """201 with the TokenRequest and the token in its status."""
+        kind = self._kind
+        view = tools.present.view(request, kind)
+        asked = await tools.sent(request, kind)
+        options = write_options(tools.dialect, request, "CreateOptions")
+        context = tools.context(request, target, options)
+        asked = tools.owned(replace(context, resource=kind), None, _with_lifetime(asked))
+        asked = await self._foreign.mutated(tools, context, kind, "CREATE", asked, None, target.name)
+        account = await self._read(tools, "serviceaccounts", target.namespace, target.name)
+        spec = dict(asked.get("spec") or {})
+        spec["audiences"] = spec.get("audiences") or self._audiences
+        asked = {**asked, "spec": spec}
+        causes = validation.validate_create(asked, kind, tools.settings, subresource="token")
+        if causes:
+            raise errors.invalid(kind.group, kind.kind, "", causes)
+        await self._foreign.validate(context, "CREATE", asked, None, name=target.name)
+        bound = await self._bound(tools, target, spec.get("boundObjectRef"))
+        if 0 < self._most_seconds < spec["expirationSeconds"]:
+            asked_for, most = spec["expirationSeconds"], self._most_seconds
+            request.warnings.append(f"requested expiration of {asked_for} seconds shortened to {most} seconds")
+            spec["expirationSeconds"] = most
+        issued = self._issuer.issue(
+            account,
+            audiences=spec["audiences"],
+            seconds=spec["expirationSeconds"],
+            pod=bound if bound and bound.get("kind") == "Pod" else None,
+            secret=bound if bound and bound.get("kind") == "Secret" else None,
+        )
+        status = {"token": issued.token, "expirationTimestamp": timestamp(issued.expires)}
+        return tools.present.response(view, tools.present.other(view, {**asked, "status": status}), code=201)
+
+    async def _read(self, tools: Tools, plural: str, namespace: str, name: str) -> Object:
+        resource = tools.catalog().resource("", "v1", plural)
+        assert resource is not None
+        entry = await tools.registry.get(resource, namespace, name)
+        obj: Object = orjson.loads(entry.json)
+        return obj
+
+    async def _bound(self, tools: Tools, target: Target, ref: Any) -> Object | None:
+        """The object that the token is to be bound to. Raises ApiError 400, 404 or 409."""
+        if not ref:
+            return None
+        group, version = split_group_version(ref.get("apiVersion") or "")
+        kind, name = ref.get("kind") or "", ref.get("name") or ""
+        plural = {"Pod": "pods", "Secret": "secrets"}.get(kind)
+        if group or plural is None:
+            raise errors.bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
+        bound = await self._read(tools, plural, target.namespace, name)
+        if kind == "Pod" and (bound.get("spec") or {}).get("serviceAccountName", "") != target.name:
+            raise errors.bad_request(
+                f'cannot bind token for serviceaccount "{target.name}" to pod running with different serviceaccount name.'
+            )
+        uid = ref.get("uid")
+        if uid and uid != bound["metadata"]["uid"]:
+            why = (
+                f"the UID in the bound object reference ({uid}) does not match the UID in record. "
+                "The object might have been deleted and then recreated"
+            )
+            raise errors.conflict(group, kind, name, why)
+        return {**bound, "kind": kind}
+
+
+def _with_lifetime(asked: Object) -> Object:
+    """`asked` with the default lifetime where it says none."""
+    spec = asked.get("spec") or {}
+    if spec.get("expirationSeconds") is not None:
+        return asked
+    return {**asked, "spec": {**spec, "expirationSeconds": _DEFAULT_SECONDS}}
