@@ -208,10 +208,21 @@ def _stored(value: Object, report: Report) -> None:
     at = STATUS / "storedVersions"
     if not stored:
         report.invalid(at, dump("[]string", None), "must have at least one stored version")
-    names = [v.get("name") for v in (value.get("spec") or {}).get("versions") or ()]
+    versions = (value.get("spec") or {}).get("versions") or []
+    names = [v.get("name") for v in versions]
     for i, version in enumerate(stored):
         if version not in names:
             report.invalid(at[i], version, "must appear in spec.versions")
+    for i, version in enumerate(versions):
+        if stored and version.get("storage") and names[i] not in stored:
+            report.invalid(at, _printed(versions, i), f"must have the storage version {names[i]}")
+
+
+def _printed(versions: list[Object], index: int) -> Go:
+    """One of the versions as it prints."""
+    moved = {m for m in ("schema", "subresources", "additionalPrinterColumns") if _shared(versions, m)}
+    kept = {k: v for k, v in versions[index].items() if k not in moved}
+    return dump("apiextensions.CustomResourceDefinitionVersion", kept)
 
 
 def _approval(metadata: Object, spec: Object, report: Report) -> None:
@@ -257,5 +268,5 @@ def _established(value: Object) -> bool:
 
 
 def update_status(value: Object, old: Object, report: Report) -> None:
+    """Anything may be said about stored versions: it is how old ones are given up."""
     meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
-    _stored(value, report)

@@ -203,9 +203,9 @@ def _list(value: list[Any], schema: Object, path: str, dialect: Dialect, out: li
 def _object(value: Object, schema: Object, path: str, dialect: Dialect, out: list[Finding]) -> None:
     least, most = schema.get("minProperties"), schema.get("maxProperties")
     if least is not None and len(value) < least:
-        _invalid(out, path, len(value), f"should have at least {least} properties")
+        _invalid(out, path, least, f"should have at least {least} properties")
     if most is not None and len(value) > most:
-        _invalid(out, path, len(value), f"should have at most {most} properties")
+        _invalid(out, path, most, f"should have at most {most} properties")
     properties, rest = schema.get("properties") or {}, schema.get("additionalProperties")
     for name in schema.get("required") or ():
         if name not in value:

@@ -85,6 +85,10 @@ def update(obj: Object, old: Object, resource: Resource, sub: str) -> Object:
         out.pop("status", None)
         if "status" in old:
             out["status"] = old["status"]
+    if resource.kind == "CustomResourceDefinition" and not sub:
+        stored = list(old["status"]["storedVersions"])
+        stored += [v["name"] for v in out["spec"]["versions"] if v.get("storage") and v["name"] not in stored]
+        out["status"] = {**old["status"], "storedVersions": stored}
     if resource.kind == "Service" and not sub:
         out = _service(_carried(out, old))
     return out

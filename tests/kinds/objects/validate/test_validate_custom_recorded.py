@@ -1,0 +1,74 @@
+"""Recorded answers about objects of a custom kind, against the schema of its definition."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from orchd import errors
+from orchd.dialect import ORCH
+from orchd.kinds.catalog import Resource
+from orchd.kinds.ir import Type
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate import dispatch
+from orchd.kinds.objects.validate.schemavalues import pruned
+
+SETTINGS = ObjectSettings(dialect=ORCH)
+FLOOR = 36
+
+
+def _resource(definition: dict[str, Any], version: str) -> Resource:
+    spec = definition["spec"]
+    entry = next(v for v in spec["versions"] if v["name"] == version)
+    return Resource(
+        group=spec["group"], version=version, kind=spec["names"]["kind"], plural=spec["names"]["plural"],
+        type=Type("struct"), namespaced=True, custom=True, key=f"{spec['group']}/{spec['names']['plural']}", definition=entry,
+    )
+
+
+def _without_nulls(value: Any, schema: dict[str, Any]) -> Any:
+    """Nulls where the schema does not take them are dropped before validation."""
+    if not isinstance(value, dict):
+        return value
+    properties = schema.get("properties") or {}
+    return {
+        k: _without_nulls(v, properties.get(k) or {}) for k, v in value.items()
+        if v is not None or (properties.get(k) or {}).get("nullable")
+    }
+
+
+def test_custom_objects_are_judged_as_recorded(reference: Callable[[str], Any]) -> None:
+    """Every recorded creation of the fixture's kind finds the same causes in the same words."""
+    facts = reference("validation")
+    definition = facts["fixtures"]["crd ws.wx.com"]
+    found: Counter[bool] = Counter()
+    wrong = []
+    for case in facts["cases"]:
+        request, answer = case["req"], case["ans"]
+        match = re.match(r"/apis/wx\.com/(v\d)/namespaces/facts/ws(\?.*)?$", request["p"])
+        if not case["id"].startswith("CustomResource/") or request["m"] != "POST" or match is None:
+            continue
+        if answer["code"] not in (201, 422) or not isinstance(request.get("body"), dict):
+            continue
+        resource = _resource(definition, match[1])
+        schema = (resource.definition or {})["schema"]["openAPIV3Schema"]
+        body = dict(request["body"])
+        metadata = {"namespace": "facts", **body.pop("metadata", {})}
+        head = {k: body.pop(k) for k in ("apiVersion", "kind") if k in body}
+        body.pop("status", None)  # dropped on creation where status is a subresource
+        obj = {**head, "metadata": metadata, **_without_nulls(pruned(body, schema, ORCH), schema)}
+        causes = dispatch.validate_create(obj, resource, SETTINGS)
+        details = answer.get("details") or {}
+        text = ""
+        if causes:
+            text = errors.invalid(details.get("group", ""), details.get("kind", ""), details.get("name", ""), causes).message
+        same = text == (answer.get("message") or "") and Counter((c.reason, c.field) for c in causes) == Counter(
+            map(tuple, answer.get("causes", ()))
+        )
+        found[same] += 1
+        if not same:
+            wrong.append(f"{case['id']}\n     got {text}\n  wanted {answer.get('message')}\n {answer.get('causes')}")
+    assert found[True] >= FLOOR, "\n".join(wrong)
+    assert not wrong, "\n".join(wrong)

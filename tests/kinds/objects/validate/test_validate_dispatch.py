@@ -1,0 +1,139 @@
+"""The entrance: which rules a kind has, names, warnings, and that nothing given is changed."""
+
+from __future__ import annotations
+
+import base64
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from orchd.dialect import KUBERNETES, ORCH, Dialect
+from orchd.kinds.catalog import Resource, builtin_catalog
+from orchd.kinds.objects import default, shape
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate import dispatch
+from orchd.kinds.objects.validate.kinds import KINDS
+
+POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "a", "namespace": "b"},
+    "spec": {"containers": [{"name": "c", "image": "i"}]},
+}
+
+
+@pytest.fixture(params=[ORCH, KUBERNETES], ids=lambda d: d.name)
+def dialect(request: pytest.FixtureRequest) -> Dialect:
+    return request.param
+
+
+def _pods(dialect: Dialect) -> Resource:
+    found = builtin_catalog(dialect).resource("", "v1", "pods")
+    assert found is not None
+    return found
+
+
+def _pod(dialect: Dialect, **spec: Any) -> dict[str, Any]:
+    raw = copy.deepcopy(POD)
+    raw["spec"].update(spec)
+    resource = _pods(dialect)
+    return default.apply(shape.canonical(raw, resource.type), resource, ObjectSettings(dialect=dialect))
+
+
+def test_every_rule_exists() -> None:
+    """Each name in the table is a function of its module."""
+    for name in dispatch.rule_names(list(KINDS.values())):
+        assert callable(dispatch._function(name)), name
+
+
+def test_every_stored_kind_has_rules(dialect: Dialect) -> None:
+    """No kind that is kept goes unchecked."""
+    known = {key.rpartition("/")[2] for key in KINDS}
+    stored = {r.kind for r in builtin_catalog(dialect, enabled=lambda g, v, d: True).resources if r.stored}
+    assert stored - known <= {"StorageVersion", "ComponentStatus"}
+
+
+def test_an_ordinary_pod_is_fine(dialect: Dialect) -> None:
+    """A minimal pod is accepted on creation and unchanged."""
+    settings, resource, pod = ObjectSettings(dialect=dialect), _pods(dialect), _pod(dialect)
+    assert dispatch.validate_create(pod, resource, settings) == []
+    assert dispatch.validate_update(pod, pod, resource, settings) == []
+
+
+def test_objects_are_left_as_they_are(dialect: Dialect) -> None:
+    """Rules only look."""
+    settings, resource = ObjectSettings(dialect=dialect), _pods(dialect)
+    old, new = _pod(dialect), _pod(dialect, nodeName="n", tolerations=[{"operator": "Exists"}])
+    kept = copy.deepcopy((old, new))
+    causes = dispatch.validate_update(new, old, resource, settings)
+    assert [c.field for c in causes] == ["spec"]
+    assert (old, new) == kept
+
+
+def test_an_image_may_change_and_tolerations_be_added(dialect: Dialect) -> None:
+    """What a running pod may change is no cause."""
+    settings, resource, old = ObjectSettings(dialect=dialect), _pods(dialect), _pod(dialect)
+    new = _pod(dialect, tolerations=[{"operator": "Exists"}], activeDeadlineSeconds=5)
+    new["spec"]["containers"] = [{**new["spec"]["containers"][0], "image": "other"}]
+    assert dispatch.validate_update(new, old, resource, settings) == []
+
+
+def test_privileged_containers_hang_on_a_setting(dialect: Dialect) -> None:
+    """Without --allow-privileged they are forbidden."""
+    resource = _pods(dialect)
+    pod = _pod(dialect, containers=[{"name": "c", "image": "i", "securityContext": {"privileged": True}}])
+    causes = dispatch.validate_create(pod, resource, ObjectSettings(dialect=dialect))
+    assert [(c.reason, c.message) for c in causes] == [("FieldValueForbidden", "Forbidden: disallowed by cluster policy")]
+    assert dispatch.validate_create(pod, resource, ObjectSettings(dialect=dialect, allow_privileged=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("group", "version", "plural", "good", "bad"),
+    [
+        ("", "v1", "pods", "a.b", "A"),
+        ("", "v1", "namespaces", "a-b", "a.b"),
+        ("", "v1", "services", "a1", "1a"),
+        ("rbac.authorization.{abbr}.io", "v1", "roles", "system:A", "a/b"),
+        ("apps", "v1", "deployments", "a.b", "a_b"),
+    ],
+)
+def test_names_have_their_kinds_form(
+    dialect: Dialect, group: str, version: str, plural: str, good: str, bad: str
+) -> None:
+    """The rule for a name belongs to the kind."""
+    resource = builtin_catalog(dialect).resource(dialect(group), version, plural)
+    assert resource is not None
+    rule: Callable[[str, bool], Any] = dispatch.name_rule(resource)
+    assert not rule(good, False) and rule(bad, False)
+
+
+def test_warnings_name_what_is_out_of_date(dialect: Dialect) -> None:
+    """Old node labels, repeated variables, nameless pull secrets."""
+    settings, resource = ObjectSettings(dialect=dialect), _pods(dialect)
+    label = dialect("beta.{long}.io/os")
+    pod = _pod(
+        dialect, nodeSelector={label: "linux"}, imagePullSecrets=[{}],
+        containers=[{"name": "c", "image": "i", "env": [{"name": "A"}, {"name": "A"}]}],
+    )
+    assert dispatch.warnings(pod, resource, settings) == [
+        dialect(f'spec.nodeSelector[{label}]: deprecated since v1.14; use "{{long}}.io/os" instead'),
+        'spec.imagePullSecrets[0].name: invalid empty name ""',
+        'spec.containers[0].env[1].name: duplicate name "A"',
+    ]
+    assert dispatch.warnings(pod, resource, settings, old=pod) == []
+
+
+@pytest.mark.parametrize(("kind", "field"), [("secrets", "data"), ("configmaps", "[]")])
+def test_a_megabyte_is_the_limit(dialect: Dialect, kind: str, field: str) -> None:
+    """Data of exactly one mebibyte fits; one byte more does not."""
+    resource = builtin_catalog(dialect).resource("", "v1", kind)
+    assert resource is not None
+    for size, wanted in ((1 << 20, []), ((1 << 20) + 1, [("FieldValueTooLong", field)])):
+        text = "a" * size
+        if kind == "secrets":
+            text = base64.b64encode(text.encode()).decode()
+        obj = {"metadata": {"name": "a", "namespace": "b"}, "data": {"k": text}}
+        causes = dispatch.validate_create(obj, resource, ObjectSettings(dialect=dialect))
+        assert [(c.reason, c.field) for c in causes] == wanted

@@ -1,0 +1,93 @@
+"""The forms of single words."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchd.kinds.objects.validate import words
+from orchd.kinds.objects.validate.cron import schedule_error
+from orchd.kinds.objects.validate.gosyntax import quote, show
+from orchd.kinds.objects.validate.numbers import amount, is_integer
+from orchd.kinds.objects.validate.paths import root
+
+
+@pytest.mark.parametrize(
+    ("rule", "good", "bad"),
+    [
+        (words.label, ["a", "a-b", "1", "a" * 63], ["", "A", "-a", "a-", "a.b", "a" * 64, "a\n"]),
+        (words.subdomain, ["a", "a.b", "a-b.c"], ["", ".a", "a.", "a..b", "A.b", "a" * 254, "a\n"]),
+        (words.label_1035, ["a", "a1", "a-b"], ["1a", "", "A", "a" * 64]),
+        (words.qualified_name, ["a", "A_b.c", "x.y/Z"], ["", "/a", "a/", "a/b/c", "X/y", "a b", "a" * 64]),
+        (words.label_value, ["", "a", "A_b.c"], ["-", "a b", "a" * 64]),
+        (words.config_key, ["a", ".a", "a_b-c.d"], ["", ".", "..", "..a", "a b"]),
+        (words.env_name, ["a", "A.b", "_a", ".a"], ["", "1a", ".", "..", "..a", "a b"]),
+        (words.port_name, ["http", "a-b", "1a"], ["", "123", "a--b", "-a", "A", "a" * 16]),
+        (words.ip, ["1.2.3.4", "::1", "01.2.3.4"], ["", "1.2.3", "1.2.3.4.5", "256.1.1.1", "fe80::1%eth0", "x"]),
+        (words.wildcard, ["*.a", "*.a.b"], ["*", "a", "a.*.b", "*a"]),
+    ],
+)
+def test_forms(rule, good, bad) -> None:
+    """Each rule takes its good words and says something about each bad one."""
+    assert [w for w in good if rule(w)] == []
+    assert [w for w in bad if not rule(w)] == []
+
+
+def test_a_prefix_may_end_with_a_dash() -> None:
+    """A generated name gets more characters, so that its beginning may end with a dash."""
+    assert not words.subdomain_name("a-", True)
+    assert words.subdomain_name("a-", False)
+    assert words.path_segment("..", False) and not words.path_segment("..", True)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    ["* * * * *", "*/5 1-3,7 ? jan-mar SUN", "@daily", "@every 1h30m", "0 0 31 12 6", "TZ=UTC 1 * * * *"],
+)
+def test_schedules_that_are_fine(schedule: str) -> None:
+    """Five fields with lists, ranges, steps and names, or a descriptor."""
+    assert schedule_error(schedule) == ""
+
+
+@pytest.mark.parametrize(
+    ("schedule", "wrong"),
+    [
+        ("", "empty spec string"),
+        ("60 * * * *", "end of range (60) above maximum (59): 60"),
+        ("* * 0 * *", "beginning of range (0) below minimum (1): 0"),
+        ("5-1 * * * *", "beginning of range (5) beyond end of range (1): 5-1"),
+        ("*/0 * * * *", "step of range should be a positive number: */0"),
+        ("1-2-3 * * * *", "too many hyphens: 1-2-3"),
+        ("*/1/2 * * * *", "too many slashes: */1/2"),
+        ("x * * * *", 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'),
+    ],
+)
+def test_schedules_that_are_not(schedule: str, wrong: str) -> None:
+    """The reason is the parser's own."""
+    assert schedule_error(schedule) == wrong
+
+
+@given(st.integers(min_value=0, max_value=10**12), st.sampled_from(["", "m", "k", "Ki", "Mi", "Gi", "e3", "u", "n", "E"]))
+def test_quantities_are_exact(number: int, suffix: str) -> None:
+    """A quantity doubles with its number, whatever its suffix."""
+    assert amount(f"{2 * number}{suffix}") == 2 * amount(f"{number}{suffix}")
+    assert amount(f"-{number}{suffix}") == -amount(f"{number}{suffix}")
+
+
+def test_fractions_of_quantities() -> None:
+    """A thousand milli are whole."""
+    assert is_integer("1000m") and not is_integer("1500m")
+    assert amount("1.5Gi") == 3 * 2**29 and amount("0.1") * 10 == 1
+
+
+@given(st.text())
+def test_quoting_never_fails(text: str) -> None:
+    """Any text has a quoted form of one line."""
+    assert quote(text).startswith('"') and "\n" not in show(text)
+
+
+def test_paths_print_members_indexes_and_keys() -> None:
+    """Steps print in the order they were taken."""
+    at = ((root("spec") / "containers")[0] / "resources" / "limits")["cpu"]
+    assert str(at) == "spec.containers[0].resources.limits[cpu]"
