@@ -70,7 +70,7 @@ class Dispatch:
                 return text_not_found()
             raise errors.page_not_found()
         named = len(info.parts) > 1
-        if resource.namespaced and not info.namespace and named:
+        if resource.namespaced and not info.namespace and (named or "list" not in resource.verbs):
             raise errors.page_not_found()
         if info.subresource:
             verb = self._of_subresource(resource, info, request.method)

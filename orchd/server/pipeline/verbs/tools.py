@@ -23,6 +23,9 @@ from orchd.server.registry.interfaces import Context, IRegistry, Object
 #: Largest request body, in bytes.
 BODY_LIMIT = 3 * 1024 * 1024
 
+#: Kinds of which the reference cannot tell who owns what: their objects never have managedFields.
+_UNTRACKED = frozenset(("CertificateSigningRequest",))
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -114,6 +117,8 @@ class Tools:
         if context.subresource == "ephemeralcontainers":
             # The reference tracks no owners through this endpoint.
             return obj
+        if context.resource.kind in _UNTRACKED:
+            return {**obj, "metadata": {k: v for k, v in (obj.get("metadata") or {}).items() if k != "managedFields"}}
         entries = ownership.on_write(
             self.ownership(context), live, obj, manager=context.manager, now=context.now
         )
