@@ -20,18 +20,18 @@ awkward = st.sampled_from(['"resourceVersion":""', "resourceVersion", '\\"resour
 
 
 def test_order_of_members() -> None:
-    """apiVersion, kind, metadata with resourceVersion first, then the rest as it comes; an old version is left out."""
+    """kind, apiVersion, metadata in the API's order, then the rest as it comes; an old version is left out."""
     obj = {"spec": {"a": 1}, "kind": "K", "metadata": {"name": "n", "resourceVersion": "7"}, "apiVersion": "v1"}
     assert encode(obj) == (
-        b'{"apiVersion":"v1","kind":"K","metadata":{"resourceVersion":"","name":"n"},"spec":{"a":1}}'
+        b'{"kind":"K","apiVersion":"v1","metadata":{"name":"n","resourceVersion":""},"spec":{"a":1}}'
     )
     assert obj["metadata"] == {"name": "n", "resourceVersion": "7"}
 
 
 @pytest.mark.parametrize(
     "obj",
-    [{}, {"metadata": None}, {"metadata": []}, {"metadata": {}, "kind": {"resourceVersion": ""}}],
-    ids=["no metadata", "null metadata", "list", "kind is no string"],
+    [{}, {"metadata": None}, {"metadata": []}, {"metadata": {}, "kind": {"resourceVersion": ""}}, {"metadata": {"name": {"resourceVersion": ""}}}],
+    ids=["no metadata", "null metadata", "list", "kind is no string", "name is no string"],
 )
 def test_what_is_no_object_is_refused(obj: Any) -> None:
     """Without metadata there is no place for the revision, and an object as kind could pretend to be it."""

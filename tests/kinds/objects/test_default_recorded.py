@@ -21,7 +21,7 @@ ADDED_BY_OTHERS: dict[str, tuple[str, ...]] = {
     "": ("/metadata/namespace", "/metadata/generation", "/metadata/creationTimestamp"),
     "APIService": ("/status/conditions",),
     "CertificateSigningRequest": ("/spec/username", "/spec/uid", "/spec/groups"),
-    "DaemonSet": ("/metadata/annotations",),
+    "DaemonSet": ("/metadata/annotations/deprecated.daemonset.template.generation",),
     "Job": ("/metadata/labels", "/spec/template/metadata/labels", "/spec/selector"),
     "Namespace": ("/spec/finalizers",),
     "Node": ("/spec/taints",),
