@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from orchd.dialect import Dialect
@@ -46,18 +47,15 @@ class VersionEntry(Mapping[str, Any]):
         return self["schema"].get("openAPIV3Schema") or _EMPTY
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeprecatedVersion(Deprecation):
-    """A deprecated version of a custom kind: its author may have chosen the words."""
+    """A deprecated version of a custom kind: `text` is what its author says about it, "" for the usual words."""
 
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        super().__init__(since="")
-        object.__setattr__(self, "_text", text)
+    since: str = ""
+    text: str = ""
 
     def warning(self, kind: str, api_version: str) -> str:
-        text: str = self._text
-        return text or f"{api_version} {kind} is deprecated"
+        return self.text or f"{api_version} {kind} is deprecated"
 
 
 def served(definition: Object) -> bool:
@@ -96,7 +94,7 @@ def resources_of(definition: Object, load: Load, types: TypeTable, dialect: Dial
         entry = VersionEntry(version, load)
         schema = (version.get("schema") or {}).get("openAPIV3Schema") or _EMPTY
         keep_all = bool(spec.get("preserveUnknownFields"))
-        made[version["name"]] = (entry, reader.kind(schema, lambda e=entry: e.json_schema, preserve_all=keep_all))
+        made[version["name"]] = (entry, reader.kind(schema, _schema_of(entry), preserve_all=keep_all))
         if version.get("storage"):
             storage = version["name"]
     return tuple(
@@ -104,6 +102,10 @@ def resources_of(definition: Object, load: Load, types: TypeTable, dialect: Dial
         for name, (entry, _) in made.items()
         if entry.get("served")
     )
+
+
+def _schema_of(entry: VersionEntry) -> Callable[[], Schema]:
+    return lambda: entry.json_schema
 
 
 def _resource(
@@ -125,7 +127,7 @@ def _resource(
         storage_version=group_version(group, storage),
         storage_type=storage_type,
         key=f"{group}/{names['plural']}",
-        deprecation=DeprecatedVersion(entry.get("deprecationWarning") or "") if entry.get("deprecated") else None,
+        deprecation=DeprecatedVersion(text=entry.get("deprecationWarning") or "") if entry.get("deprecated") else None,
         custom=True,
         definition=entry,
     )

@@ -1,0 +1,353 @@
+"""Checks of values against a JSON schema (JSON Schema Validation, draft 4, as far as structural schemas go).
+
+A schema compiles to a function from a value to what is wrong with it, in the reference's order: type, junctors,
+string, format, number, list, enum, object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final
+
+import orjson
+
+from orchd.dialect import Dialect
+from orchd.kinds.crd.schema import INT_OR_STRING
+from orchd.kinds.objects.schema_check.formats import FORMATS
+from orchd.kinds.objects.schema_check.found import FORBIDDEN, INVALID, REQUIRED, UNSUPPORTED, Found, supported
+from orchd.kinds.objects.schema_check.patterns import pattern
+from orchd.kinds.objects.validate.gosyntax import quote
+
+Schema = Mapping[str, Any]
+#: What is wrong with a value; nothing is an empty sequence. Paths are relative to the value.
+Check = Callable[[Any], Sequence[Found]]
+
+_FINE: Final[tuple[Found, ...]] = ()
+
+
+def compile_schema(schema: Schema, dialect: Dialect) -> Check:
+    """The check of a schema; parts are compiled when first needed."""
+    return _node(schema, dialect(INT_OR_STRING))
+
+
+def _node(schema: Schema, either: str) -> Check:
+    steps: list[Check] = []
+    type_step = _type(schema, either)
+    if type_step is not None:
+        steps.append(type_step)
+    if any(schema.get(word) for word in ("anyOf", "oneOf", "allOf")) or schema.get("not") is not None:
+        steps.append(_junctors(schema, either))
+    for make in (_string, _format, _number, _list, _enum, _object):
+        step = make(schema, either)
+        if step is not None:
+            steps.append(step)
+    enum_step = _enum(schema, either)
+    if not steps:
+        return _anything
+    whole = steps[0] if len(steps) == 1 else _all_of(tuple(steps))
+    nothing = [step for step in (type_step, enum_step) if step is not None]
+
+    def check(value: Any) -> Sequence[Found]:
+        if value is None:
+            return [found for step in nothing for found in step(None)] if nothing else _FINE
+        return whole(value)
+
+    return check
+
+
+def _anything(value: Any) -> Sequence[Found]:
+    return _FINE
+
+
+def _all_of(steps: tuple[Check, ...]) -> Check:
+    def check(value: Any) -> Sequence[Found]:
+        out: list[Found] | None = None
+        for step in steps:
+            found = step(value)
+            if found:
+                if out is None:
+                    out = list(found)
+                else:
+                    out.extend(found)
+        return _FINE if out is None else out
+
+    return check
+
+
+# --- what a value is ----------------------------------------------------------------------------
+
+
+def type_name(value: Any) -> str:
+    """The JSON type of a value as messages name it."""
+    if value is None:
+        return "null"
+    return _NAMES.get(value.__class__) or ("number" if isinstance(value, float) else "object")
+
+
+_NAMES: Final = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+
+
+def _type(schema: Schema, either: str) -> Check | None:
+    named = schema.get("type") or ""
+    wanted = (named,) if named else ("integer", "string") if schema.get(either) else ()
+    format_ = schema.get("format") if schema.get("format") in FORMATS else ""
+    if not wanted and not format_:
+        return None
+    nullable = bool(schema.get("nullable"))
+    numeric = "number" in wanted or "integer" in wanted
+    shown = ",".join(wanted)
+
+    def check(value: Any) -> Sequence[Found]:
+        if value is None:
+            return _FINE if nullable or not wanted else [_wrong_type(shown, "null")]
+        actual = type_name(value)
+        if actual in wanted or (actual == "integer" and "number" in wanted):
+            return _FINE
+        if actual == "number" and "integer" in wanted and value.is_integer():
+            return _FINE
+        if format_ and not numeric:
+            if actual in ("string", "array"):
+                return _FINE
+            return [_wrong_type(format_, {"integer": "int64", "number": "double"}.get(actual, ""))]
+        return [_wrong_type(shown, actual)] if wanted else _FINE
+
+    return check
+
+
+def _wrong_type(wanted: str, actual: str) -> Found:
+    return Found(INVALID, f"must be of type {wanted}: {quote(actual)}", actual)
+
+
+def _enum(schema: Schema, either: str) -> Check | None:
+    allowed = schema.get("enum")
+    if not allowed:
+        return None
+    text = supported([v if isinstance(v, str) else orjson.dumps(v).decode() for v in allowed])
+    values = tuple(allowed)
+
+    def check(value: Any) -> Sequence[Found]:
+        for each in values:
+            if same(value, each):
+                return _FINE
+        return [Found(UNSUPPORTED, text, value)]
+
+    return check
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equality of JSON values: 1 and 1.0 are the same, 1 and true are not."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(item, other[key]) for key, item in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+# --- strings and numbers ------------------------------------------------------------------------
+
+
+def _string(schema: Schema, either: str) -> Check | None:
+    most, least, regex = schema.get("maxLength"), schema.get("minLength"), schema.get("pattern")
+    if most is None and not least and not regex:
+        return None
+    matches = pattern(regex).search if regex else None
+
+    def check(value: Any) -> Sequence[Found]:
+        if value.__class__ is not str:
+            return _FINE
+        if most is not None and len(value) > most:
+            return [Found(INVALID, f"should be at most {most} chars long", value)]
+        if least and len(value) < least:
+            return [Found(INVALID, f"should be at least {least} chars long", value)]
+        if matches is not None and matches(value) is None:
+            return [Found(INVALID, f"should match '{regex}'", value)]
+        return _FINE
+
+    return check
+
+
+def _format(schema: Schema, either: str) -> Check | None:
+    name = schema.get("format")
+    good = FORMATS.get(name) if name else None
+    if good is None:
+        return None
+
+    def check(value: Any) -> Sequence[Found]:
+        if value.__class__ is not str or good(value):
+            return _FINE
+        return [Found(INVALID, f"must be of type {name}: {quote(value)}", value)]
+
+    return check
+
+
+def _bound(bound: float, value: Any) -> str:
+    """A bound as messages print it: like the integer that it bounds, else as a float in its shortest form, with an
+    exponent from seven digits on."""
+    if isinstance(value, int):
+        return str(int(bound))
+    exact = Decimal(repr(float(bound))).normalize()
+    power = exact.adjusted()
+    if -4 <= power < 6:
+        return f"{exact:f}"
+    return f"{exact.scaleb(-power):f}e{power:+03d}"
+
+
+def _number(schema: Schema, either: str) -> Check | None:
+    step, low, high = schema.get("multipleOf"), schema.get("minimum"), schema.get("maximum")
+    if step is None and low is None and high is None:
+        return None
+    factor = None if not step else Fraction(str(step))
+    open_low, open_high = bool(schema.get("exclusiveMinimum")), bool(schema.get("exclusiveMaximum"))
+
+    def check(value: Any) -> Sequence[Found]:
+        if value.__class__ is not int and not isinstance(value, float):
+            return _FINE
+        wrong: list[str] = []
+        if factor is not None and step is not None and (Fraction(str(value)) / factor).denominator != 1:
+            wrong.append(f"should be a multiple of {_bound(step, value)}")
+        if low is not None and (value <= low if open_low else value < low):
+            wrong.append(f"should be greater than {'' if open_low else 'or equal to '}{_bound(low, value)}")
+        if high is not None and (value >= high if open_high else value > high):
+            wrong.append(f"should be less than {'' if open_high else 'or equal to '}{_bound(high, value)}")
+        return [Found(INVALID, text, value) for text in wrong] if wrong else _FINE
+
+    return check
+
+
+# --- lists and objects --------------------------------------------------------------------------
+
+
+def _list(schema: Schema, either: str) -> Check | None:
+    items, least, most = schema.get("items"), schema.get("minItems"), schema.get("maxItems")
+    unique = bool(schema.get("uniqueItems"))
+    each = _node(items, either) if isinstance(items, dict) else _anything
+    if each is _anything and least is None and most is None and not unique:
+        return None
+
+    def check(value: Any) -> Sequence[Found]:
+        if value.__class__ is not list:
+            return _FINE
+        # Paths have no index here, as in the reference, and what is said twice is said once.
+        out: list[Found] = []
+        if each is not _anything:
+            for item in value:
+                found = each(item)
+                if found:
+                    out.extend(found)
+        if least is not None and len(value) < least:
+            out.append(Found(INVALID, f"should have at least {least} items", len(value)))
+        if most is not None and len(value) > most:
+            out.append(Found(INVALID, f"should have at most {most} items", len(value)))
+        if unique and any(same(value[i], value[j]) for i in range(len(value)) for j in range(i)):
+            out.append(Found(INVALID, "shouldn't contain duplicates"))
+        return out
+
+    return check
+
+
+def _object(schema: Schema, either: str) -> Check | None:
+    properties: Mapping[str, Schema] = schema.get("properties") or {}
+    rest = schema.get("additionalProperties")
+    least, most = schema.get("minProperties"), schema.get("maxProperties")
+    needed = tuple(
+        name for name in schema.get("required") or () if (properties.get(name) or {}).get("default") is None
+    )
+    checks = {name: made for name, inner in properties.items() if (made := _node(inner, either)) is not _anything}
+    others = _node(rest, either) if isinstance(rest, dict) else None
+    closed = rest is False
+    if not (checks or needed or others or closed or least is not None or most is not None):
+        return None
+
+    def check(value: Any) -> Sequence[Found]:
+        if value.__class__ is not dict:
+            return _FINE
+        if least is not None and len(value) < least:
+            return [Found(INVALID, f"should have at least {least} properties", least)]
+        if most is not None and len(value) > most:
+            return [Found(INVALID, f"should have at most {most} properties", most)]
+        out: list[Found] | None = None
+        for name, item in value.items():
+            inner = checks.get(name)
+            if inner is None:
+                if name in properties or (others is None and not closed):
+                    continue
+                if others is None:
+                    out = [*(out or ()), Found(FORBIDDEN, "is a forbidden property", name)]
+                    continue
+                inner = others
+            found = inner(item)
+            if found:
+                if out is None:
+                    out = []
+                out.extend(each.under(name) for each in found)
+        for name in needed:
+            if name not in value:
+                if out is None:
+                    out = []
+                out.append(Found(REQUIRED).under(name))
+        return _FINE if out is None else out
+
+    return check
+
+
+# --- junctors -----------------------------------------------------------------------------------
+
+
+def _junctors(schema: Schema, either: str) -> Check:
+    any_of, one_of, all_of = (
+        tuple(_node(inner, either) for inner in schema.get(word) or ()) for word in ("anyOf", "oneOf", "allOf")
+    )
+    never = _node(schema["not"], either) if schema.get("not") is not None else None
+
+    def check(value: Any) -> Sequence[Found]:
+        out: list[Found] = []
+        if any_of:
+            failed = _failures(any_of, value, stop=True)
+            if len(failed) == len(any_of):
+                out.append(Found(INVALID, "must validate at least one schema (anyOf)", whole=True))
+                out.extend(_shortest(failed))
+        if one_of:
+            failed = _failures(one_of, value)
+            good = len(one_of) - len(failed)
+            if good != 1:
+                how = f"Found {good} valid alternatives" if good else "Found none valid"
+                out.append(Found(INVALID, f"must validate one and only one schema (oneOf). {how}", whole=True))
+                if not good:
+                    out.extend(_shortest(failed))
+        if all_of:
+            failed = _failures(all_of, value)
+            for found in failed:
+                out.extend(found)
+            if failed:
+                none = ". None validated" if len(failed) == len(all_of) else ""
+                out.append(Found(INVALID, f"must validate all the schemas (allOf){none}", whole=True))
+        if never is not None and not never(value):
+            out.append(Found(INVALID, "must not validate the schema (not)", whole=True))
+        return out
+
+    return check
+
+
+def _shortest(failed: Sequence[Sequence[Found]]) -> Sequence[Found]:
+    """The alternative that comes nearest."""
+    best = failed[0]
+    for each in failed:
+        if len(each) < len(best):
+            best = each
+    return best
+
+
+def _failures(checks: tuple[Check, ...], value: Any, *, stop: bool = False) -> list[Sequence[Found]]:
+    """What is wrong by each check that fails; with `stop` only up to the first that does not."""
+    out = []
+    for check in checks:
+        found = check(value)
+        if found:
+            out.append(found)
+        elif stop:
+            break
+    return out

@@ -1,0 +1,111 @@
+"""A whole object of a custom kind: its metadata, its schema, its scale, what is embedded in it, its lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orchd.dialect import Dialect
+from orchd.errors import Cause
+from orchd.kinds.catalog import Resource
+from orchd.kinds.crd.resources import VersionEntry
+from orchd.kinds.crd.scale import ScaleMapping, scale_mapping
+from orchd.kinds.objects.schema_check import compiled, embedded, listtypes, scale
+from orchd.kinds.objects.schema_check.found import Found, invalid
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.words import subdomain_name
+
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Everything that one version of a kind is checked with."""
+
+    check: compiled.Check
+    lists: listtypes.Walk | None
+    embedded: embedded.Walk | None
+    scale: ScaleMapping | None
+
+
+def rules_of(resource: Resource, dialect: Dialect) -> Rules:
+    """The rules of a custom kind in one version, compiled once."""
+    found: Rules | None = resource.type.memo.get("check")
+    if found is None:
+        entry = resource.definition
+        schema = entry.json_schema if isinstance(entry, VersionEntry) else {}
+        found = resource.type.memo["check"] = Rules(
+            compiled.compile_schema(schema, dialect),
+            listtypes.compile_lists(schema, dialect),
+            embedded.compile_embedded(schema, dialect),
+            scale_mapping(resource),
+        )
+    return found
+
+
+def identity_causes(obj: Object, resource: Resource) -> list[Cause]:
+    """Kind and apiVersion that are not the endpoint's; nothing else is looked at then."""
+    out = []
+    if obj.get("kind") != resource.kind:
+        out.append(invalid("kind", obj.get("kind") or "", f"must be {resource.kind}"))
+    if obj.get("apiVersion") != resource.api_version:
+        out.append(invalid("apiVersion", obj.get("apiVersion") or "", f"must be {resource.api_version}"))
+    return out
+
+
+def create_causes(obj: Object, resource: Resource, settings: ObjectSettings) -> list[Cause]:
+    """Everything wrong with a new object, in the version of `resource`."""
+    rules, report = rules_of(resource, settings.dialect), Report(settings)
+    meta.create(
+        obj.get("metadata") or {}, report, namespaced=resource.namespaced, name_rule=subdomain_name, core=False
+    )
+    out = report.causes
+    out += _schema_causes(rules, obj)
+    if rules.scale is not None:
+        out += scale.spec_causes(obj, rules.scale)
+        out += scale.status_causes(obj, rules.scale)
+    if rules.embedded is not None:
+        out += embedded.embedded_causes(rules.embedded, obj, settings)
+    out += _list_causes(rules, obj)
+    return out
+
+
+def update_causes(
+    obj: Object, old: Object, resource: Resource, settings: ObjectSettings, *, subresource: str = ""
+) -> list[Cause]:
+    """Everything wrong with a change from `old`, both in the version of `resource`."""
+    rules, report = rules_of(resource, settings.dialect), Report(settings)
+    meta.update(obj.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
+    out = report.causes
+    out += _schema_causes(rules, obj)
+    if rules.scale is not None:
+        if subresource != "status":
+            out += scale.spec_causes(obj, rules.scale)
+        out += scale.status_causes(obj, rules.scale)
+    if rules.embedded is not None and subresource != "status":
+        out += embedded.embedded_causes(rules.embedded, obj, settings)
+    lists = _list_causes(rules, obj)
+    # An object whose lists were wrong before may stay so.
+    if lists and not _list_causes(rules, old):
+        out += lists
+    return out
+
+
+def _schema_causes(rules: Rules, obj: Object) -> list[Cause]:
+    found = rules.check(obj)
+    return causes(found) if found else []
+
+
+def causes(found: Sequence[Found], prefix: str = "") -> list[Cause]:
+    """Findings as an answer lists them: each once."""
+    return list(dict.fromkeys(each.cause(prefix) for each in found))
+
+
+def _list_causes(rules: Rules, obj: Object) -> list[Cause]:
+    out: list[Cause] = []
+    if rules.lists is not None:
+        rules.lists(obj, "", out)
+    return out

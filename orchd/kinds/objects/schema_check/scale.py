@@ -1,0 +1,76 @@
+"""The numbers and the selector that a custom kind shows through its scale subresource."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.errors import Cause
+from orchd.kinds.crd.scale import ScaleMapping
+from orchd.kinds.objects.schema_check.found import invalid
+
+_MOST: Final = 2**31 - 1
+_TYPES: Final = {bool: "bool", int: "int64", float: "float64", str: "string", list: "[]interface {}", dict: "map[string]interface {}"}
+
+
+def nested(obj: Any, steps: tuple[str, ...]) -> tuple[Any, str]:
+    """The value at `steps`, None when it is absent, and why it cannot be reached ("" when it can)."""
+    value = obj
+    for i, step in enumerate(steps):
+        if not isinstance(value, dict):
+            path = "." + ".".join(steps[: i + 1])
+            return None, f"{path} accessor error: {_plain(value)} is of the type {_type(value)}, expected map[string]interface{{}}"
+        if step not in value:
+            return None, ""
+        value = value[step]
+    return value, ""
+
+
+def _type(value: Any) -> str:
+    return "<nil>" if value is None else _TYPES.get(type(value), "float64")
+
+
+def _plain(value: Any) -> str:
+    """A value as it prints without quotes."""
+    if value is None:
+        return "<nil>"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return "[" + " ".join(map(_plain, value)) + "]"
+    if isinstance(value, dict):
+        return "map[" + " ".join(f"{k}:{_plain(value[k])}" for k in sorted(value)) + "]"
+    return str(value)
+
+
+def spec_causes(obj: Any, mapping: ScaleMapping) -> list[Cause]:
+    """What is wrong with the desired number of replicas."""
+    return _replicas(obj, mapping.spec_replicas)
+
+
+def status_causes(obj: Any, mapping: ScaleMapping) -> list[Cause]:
+    """What is wrong with the actual number of replicas and the selector."""
+    out = _replicas(obj, mapping.status_replicas)
+    if mapping.selector:
+        value, why = nested(obj, mapping.selector)
+        at = "." + ".".join(mapping.selector)
+        if not why and value is not None and not isinstance(value, str):
+            why = f"{at} accessor error: {_plain(value)} is of the type {_type(value)}, expected string"
+        if why:
+            out.append(invalid(at, "", why))
+    return out
+
+
+def _replicas(obj: Any, steps: tuple[str, ...]) -> list[Cause]:
+    at = "." + ".".join(steps)
+    value, why = nested(obj, steps)
+    if not why and value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        why = f"{at} accessor error: {_plain(value)} is of the type {_type(value)}, expected int64"
+    if why:
+        return [invalid(at, 0, why)]
+    if value is None:
+        return []
+    if value < 0:
+        return [invalid(at, value, "should be a non-negative integer")]
+    if value > _MOST:
+        return [invalid(at, value, f"should be less than or equal to {_MOST}")]
+    return []
