@@ -11,6 +11,7 @@ import yaml
 
 from orchd.client.interfaces import IClient, IInformers
 from orchd.config.settings import Capabilities, Settings
+from orchd.controllers.table import CONTROLLERS
 from orchd.kinds.catalog import Catalog
 from orchd.server.admission import builtin
 from orchd.server.admission.chain import AdmissionChain, Observe
@@ -89,5 +90,5 @@ def capabilities() -> Capabilities:
     return Capabilities(
         admission_plugins=frozenset((*builtin.BUILT, *(str(f.name) for f in builtin.drop_ins()))),
         authorizers=frozenset(("AlwaysAllow", "AlwaysDeny", "Node", "RBAC", *modes.drop_ins())),
-        controllers=frozenset(),
+        controllers=frozenset(name for name, _ in CONTROLLERS),
     )
