@@ -17,7 +17,7 @@ def qos_class(spec: Mapping[str, Any]) -> str:
     requests: dict[str, Quantity] = {}
     limits: dict[str, Quantity] = {}
     guaranteed = True
-    for container in [*spec.get("containers", ()), *spec.get("initContainers", ())]:
+    for container in [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:
         resources = container.get("resources") or {}
         _add(requests, resources.get("requests"))
         limited = _add(limits, resources.get("limits"))
@@ -55,7 +55,7 @@ class PodStrategy(Strategy):
         if context.subresource == "binding":
             return obj
         if context.subresource == "ephemeralcontainers":
-            spec = {**old["spec"], "ephemeralContainers": obj["spec"].get("ephemeralContainers", [])}
+            spec = {**old["spec"], "ephemeralContainers": obj["spec"].get("ephemeralContainers") or []}
             if not spec["ephemeralContainers"]:
                 del spec["ephemeralContainers"]
             return {**old, "spec": spec, "metadata": obj["metadata"]}
