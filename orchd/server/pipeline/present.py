@@ -17,11 +17,12 @@ from orchd import errors
 from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource, split_group_version
-from orchd.kinds.codec import decode, frames, json_, mediatype, partial, protobuf, yaml_
+from orchd.kinds.codec import decode, frames, json_, mediatype, partial, protobuf, tables, yaml_
 from orchd.kinds.codec.mediatype import Form, Negotiated
 from orchd.kinds.ir import Type
 from orchd.kinds.objects import convert, shape
 from orchd.kinds.objects.tabulate import table
+from orchd.kinds.objects.tabulate.ages import Ages
 from orchd.server.pipeline.interfaces import Request, Response
 
 NO_STORE = ("Cache-Control", "no-cache, private")
@@ -116,7 +117,7 @@ class Presenter:
         self._check_list(view, is_list=False)
         # Ages make tables differ from one second to the next: they are not kept.
         if view.chosen.as_ == "Table":
-            return self.encoded(view, self._table(view, [entry], {"resourceVersion": str(entry.revision)}))
+            return self._table_json(view, [entry], {"resourceVersion": str(entry.revision)})
         body: bytes | None = entry.forms.get(view.key)
         if body is None:
             body = entry.forms[view.key] = self.encoded(view, self._shown(view, entry))
@@ -142,6 +143,31 @@ class Presenter:
         if view.chosen.version != "v1":
             shown["apiVersion"] = view.chosen.api_version
         return shown
+
+    def _table_json(self, view: View, entries: Sequence[Entry], meta: Mapping[str, Any]) -> bytes | list[bytes]:
+        """A table of rows that are kept beside their entries."""
+        if view.pretty or view.chosen.form is not Form.JSON:
+            return self.encoded(view, self._table(view, entries, meta))
+        now = datetime.fromtimestamp(self._clock(), UTC)
+        how = table.tabulator(view.resource, self._dialect)
+        ages = Ages(now)
+        rows = []
+        for entry in entries:
+            row: tables.Row | None = entry.forms.get(view.key)
+            if row is None:
+                row = self._row(view, entry, how, now)
+                if row is None:
+                    # Its text cannot be told from ours; the whole table is made the plain way.
+                    return self.encoded(view, self._table(view, entries, meta))
+                entry.forms[view.key] = row
+            rows.append(row.at(ages))
+        return tables.table_pieces(view.chosen.api_version, meta, how.columns_json, rows)
+
+    def _row(self, view: View, entry: Entry, how: table.Tabulator, now: datetime) -> tables.Row | None:
+        obj = self.in_version(view.resource, entry)
+        include = view.include_object or table.METADATA
+        api_version = f"{self._dialect.meta_group}/v1"
+        return tables.row(obj, how, self._dialect, now, include_object=include, api_version=api_version)
 
     def other(self, view: View, obj: dict[str, Any]) -> bytes:
         """An object of another kind (Status, Scale, reviews) in the form of a view; such kinds have no tables."""
@@ -193,7 +219,7 @@ class Presenter:
         chosen, resource = view.chosen, view.resource
         self._check_list(view, is_list=True)
         if chosen.as_ == "Table":
-            return self.encoded(view, self._table(view, entries, meta))
+            return self._table_json(view, entries, meta)
         if chosen.as_:
             return self._partials(view, entries, meta)
         if view.plain:

@@ -13,9 +13,9 @@ from orchd import errors
 from orchd.cache import stored
 from orchd.cache.interfaces import Entry
 from orchd.kinds.catalog import Resource
+from orchd.kinds.objects.scalars import timestamp
 from orchd.server.registry.access import Access, path_of
 from orchd.server.registry.interfaces import Admit, Context, Deleted, IStrategy, Object
-from orchd.server.registry.objectmeta import timestamp
 from orchd.server.registry.writing import store_failure
 from orchd.store.interfaces import RevisionConflictError, StoreError
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable
 from random import Random
@@ -15,11 +14,6 @@ from orchd.server.registry.interfaces import Context, Object
 ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 #: Longest prefix of a generated name: names may be DNS labels of 63 characters, five of them random.
 _PREFIX = 58
-
-
-def timestamp(seconds: float) -> str:
-    """RFC 3339 in UTC, whole seconds: the form of metav1.Time."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def with_metadata(obj: Object, **changes: Any) -> Object:

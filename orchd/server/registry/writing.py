@@ -52,8 +52,19 @@ class Writer:
 
     async def create(self, context: Context, obj: Object) -> Entry:
         """Store a new object given in the requested version, with shape, defaults and managed fields done."""
+        resource, metadata = context.resource, obj.get("metadata") or {}
+        try:
+            return await self._create(context, obj)
+        except KeyExistsError as taken:
+            name = taken.key.rpartition("/")[2]
+            if metadata.get("name"):
+                raise errors.already_exists(resource.group, resource.plural, name) from None
+            raise errors.generated_name_conflict(resource.group, resource.plural, name) from None
+        except StoreError as error:
+            raise store_failure(error) from error
+
+    async def _create(self, context: Context, obj: Object) -> Entry:
         resource = context.resource
-        name_given = (obj.get("metadata") or {}).get("name", "")
         version_given = (obj.get("metadata") or {}).get("resourceVersion")
         obj = self._access.to_storage(resource, objectmeta.in_namespace(context, obj))
         obj = await self._admitted(context, "CREATE", obj, None)
@@ -68,28 +79,19 @@ class Writer:
             await self._validate(context, "CREATE", obj, None)
             if version_given:
                 raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
-            return await self._store_new(context, strategy, name, obj, generated=not name_given)
+            return await self._store_new(context, strategy, name, obj)
         finally:
             settle()
 
-    async def _store_new(
-        self, context: Context, strategy: IStrategy, name: str, obj: Object, *, generated: bool
-    ) -> Entry:
+    async def _store_new(self, context: Context, strategy: IStrategy, name: str, obj: Object) -> Entry:
         resource = context.resource
         path = path_of(resource, context.namespace, name)
         if context.dry_run:
             await self._must_be_free(resource, path, name)
             return self._access.unsaved(resource, path, objectmeta.with_metadata(obj, resourceVersion=None))
-        try:
-            revision = await self._access.store.create(
-                self._access.key(resource, path), stored.encode(obj), ttl=strategy.ttl(obj)
-            )
-        except KeyExistsError:
-            if generated:
-                raise errors.generated_name_conflict(resource.group, resource.plural, name) from None
-            raise errors.already_exists(resource.group, resource.plural, name) from None
-        except StoreError as error:
-            raise store_failure(error) from error
+        revision = await self._access.store.create(
+            self._access.key(resource, path), stored.encode(obj), ttl=strategy.ttl(obj)
+        )
         return await self._written(resource, path, revision, obj)
 
     async def _must_be_free(self, resource: Resource, path: str, name: str) -> None:
@@ -128,7 +130,8 @@ class Writer:
                 if entry is None:
                     return await self._create_on_update(context, name, transform, create), True
                 return await self._change(context, name, path, entry, transform), False
-            except RevisionConflictError:
+            except (RevisionConflictError, KeyExistsError):
+                # Somebody was faster: look again, and decide again.
                 continue
             except StoreError as error:
                 raise store_failure(error) from error
@@ -142,7 +145,7 @@ class Writer:
         metadata = obj.get("metadata") or {}
         if metadata.get("uid"):
             raise precondition_failed(self._access, resource, context.namespace, name, metadata["uid"], "")
-        return await self.create(context, objectmeta.with_metadata(obj, resourceVersion=None, name=name))
+        return await self._create(context, objectmeta.with_metadata(obj, resourceVersion=None, name=name))
 
     async def _change(self, context: Context, name: str, path: str, entry: Entry, transform: Transform) -> Entry:
         resource = context.resource

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
+from orchd.kinds.objects.scalars import timestamp
 from orchd.server.registry.interfaces import Context, Object
-from orchd.server.registry.objectmeta import timestamp
 from orchd.server.registry.strategies.base import Strategy
 
 

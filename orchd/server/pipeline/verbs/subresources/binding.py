@@ -7,13 +7,13 @@ from typing import Any
 
 from orchd import errors
 from orchd.kinds.catalog import Catalog
+from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.options import write_options
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error, foreign_kind, success
 from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Context, Object
-from orchd.server.registry.objectmeta import timestamp
 
 
 class Bindings:

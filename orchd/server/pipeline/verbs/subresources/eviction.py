@@ -13,13 +13,13 @@ from orchd.client.interfaces import IClient, ResourceRef
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.codec import decode, mediatype
+from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.select import LabelSelector
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.options import delete_options, write_options
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error, foreign_kind, success
 from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Context, Object
-from orchd.server.registry.objectmeta import timestamp
 
 BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
 #: How often an eviction starts over because a pod or budget changed meanwhile.

@@ -10,13 +10,13 @@ import orjson
 
 from orchd import errors
 from orchd.kinds.catalog import Catalog, split_group_version
+from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.options import write_options
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, foreign_kind
 from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Object
-from orchd.server.registry.objectmeta import timestamp
 
 _DEFAULT_SECONDS = 3600
 

@@ -1,0 +1,208 @@
+"""pods/log, exec, attach and portforward: streams from and to the agent of the pod's node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import orjson
+
+from orchd import errors
+from orchd.errors import ApiError, Cause
+from orchd.kinds.objects.scalars import ScalarError, canonical_time
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.present import NO_STORE
+from orchd.server.pipeline.verbs.dispatch import Verb
+from orchd.server.pipeline.verbs.options import WriteOptions, number
+from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error
+from orchd.server.pipeline.verbs.subresources.locations import PREFERRED, Location, container_of, node_location
+from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, Reply, UnreachableError, text, wants_upgrade
+from orchd.server.pipeline.verbs.tools import Target, Tools
+from orchd.server.registry.interfaces import Object
+
+#: How much of an agent's complaint is handed on, in bytes.
+_COMPLAINT = 50_000
+_FALSE = ("0", "false")
+
+
+def flag(request: Request, name: str) -> bool:
+    """A boolean of these endpoints' options: anything but ``0`` and ``false`` is true."""
+    return name in request.query and request.param(name).lower() not in _FALSE
+
+
+async def read(tools: Tools, plural: str, namespace: str, name: str) -> Object:
+    """An object of the core group. Raises ApiError 404."""
+    resource = tools.catalog().resource("", "v1", plural)
+    assert resource is not None
+    entry = await tools.registry.get(resource, namespace, name)
+    obj: Object = orjson.loads(entry.json)
+    return obj
+
+
+async def agent_of(tools: Tools, pod: Object, preferred: Sequence[str]) -> Location:
+    """Where the agent of a pod's node listens. Raises ApiError 404 (in the reference's words, which name a pod)."""
+    name = pod["spec"]["nodeName"]
+    try:
+        node = await read(tools, "nodes", "", name)
+    except ApiError as error:
+        if error.code != 404:
+            raise
+        raise errors.not_found("", "pods", name) from None
+    return node_location(tools.dialect, node, preferred)
+
+
+class Logs:
+    """GET of pods/log."""
+
+    def __init__(self, upstream: IUpstream, *, preferred: Sequence[str] = PREFERRED) -> None:
+        self._upstream = upstream
+        self._preferred = preferred
+        self.verbs: Mapping[str, Verb] = {"get": self.get}
+
+    async def get(self, tools: Tools, request: Request, target: Target) -> Response:
+        """200 with the log as text; 204 for a pod that has no node yet."""
+        params = log_parameters(request, target.name)
+        pod = await read(tools, "pods", target.namespace, target.name)
+        container = container_of(pod, request.param("container"))
+        if not (pod.get("spec") or {}).get("nodeName"):
+            return Response(code=204, content_type="", headers=[NO_STORE])
+        agent = await agent_of(tools, pod, self._preferred)
+        path = "/".join(quote(word, safe="") for word in (target.namespace, target.name, container))
+        url = f"{agent.origin}/containerLogs/{path}" + (f"?{urlencode(params)}" if params else "")
+        try:
+            reply = await self._upstream.fetch("GET", url, ())
+        except UnreachableError as error:
+            raise bare_error(f'Get "{url}": {error}') from None
+        if not 200 <= reply.code <= 206:
+            raise await _complaint(reply, target.name)
+        return Response(content_type="text/plain", headers=[NO_STORE], stream=reply.stream)
+
+
+async def _complaint(reply: Reply, pod: str) -> ApiError:
+    """What the agent said instead of a log."""
+    said = await text(reply, _COMPLAINT)
+    if reply.code == 500:
+        return errors.internal(said)
+    if reply.code == 400:
+        return errors.bad_request(said)
+    reason, message = {
+        401: ("Unauthorized", "the server has asked for the client to provide credentials"),
+        403: ("Forbidden", said),
+        404: ("NotFound", "the server could not find the requested resource"),
+        503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
+    }.get(reply.code, ("", f"the server responded with the status code {reply.code} but did not return more information"))
+    details = {"name": pod, "kind": "pods/log"}
+    return ApiError(reply.code, reason, f"{message} ( pods/log {pod})", details=details)
+
+
+def log_parameters(request: Request, pod: str) -> dict[str, Any]:
+    """PodLogOptions as the agent takes them. Raises ApiError 400 or 422."""
+    params: dict[str, Any] = {name: "true" for name in ("follow", "previous", "timestamps") if flag(request, name)}
+    for name in ("sinceSeconds", "tailLines", "limitBytes"):
+        if request.param(name):
+            params[name] = number(request, name)
+    if request.param("sinceTime"):
+        try:
+            params["sinceTime"] = canonical_time(request.param("sinceTime"))
+        except ScalarError as error:
+            raise errors.bad_request(str(error)) from None
+    causes = []
+    for name, least, why in (
+        ("tailLines", 0, "must be greater than or equal to 0"),
+        ("limitBytes", 1, "must be greater than 0"),
+    ):
+        if name in params and params[name] < least:
+            causes.append(Cause("FieldValueInvalid", f"Invalid value: {params[name]}: {why}", name))
+    if "sinceSeconds" in params and "sinceTime" in params:
+        why = "at most one of `sinceTime` or `sinceSeconds` may be specified"
+        causes.append(Cause("FieldValueForbidden", f"Forbidden: {why}", "[]"))
+    elif params.get("sinceSeconds", 1) < 1:
+        value = params["sinceSeconds"]
+        causes.append(Cause("FieldValueInvalid", f"Invalid value: {value}: must be greater than 0", "sinceSeconds"))
+    if causes:
+        raise errors.invalid("", "PodLogOptions", pod, causes)
+    return params
+
+
+class Streams:
+    """exec, attach and portforward: the client's connection is joined with one to the node's agent."""
+
+    def __init__(self, foreign: Foreign, upstream: IUpstream, *, preferred: Sequence[str] = PREFERRED) -> None:
+        self._foreign = foreign
+        self._upstream = upstream
+        self._preferred = preferred
+
+    def verbs(self, what: str) -> Mapping[str, Verb]:
+        """GET and POST of exec, attach or portforward."""
+
+        async def connect(tools: Tools, request: Request, target: Target) -> Response:
+            return await self._connect(tools, request, target, what)
+
+        return {"get": connect, "create": connect}
+
+    async def _connect(self, tools: Tools, request: Request, target: Target, what: str) -> Response:
+        options = _OPTIONS[what](request)
+        context = tools.context(request, target, WriteOptions())
+        await self._foreign.mutate(context, "CONNECT", options, None, name=target.name)
+        await self._foreign.validate(context, "CONNECT", options, None, name=target.name)
+        pod = await read(tools, "pods", target.namespace, target.name)
+        words = [target.namespace, target.name]
+        if what != "portforward":
+            words.append(container_of(pod, request.param("container")))
+        if not (pod.get("spec") or {}).get("nodeName"):
+            raise errors.bad_request(f"pod {target.name} does not have a host assigned")
+        agent = await agent_of(tools, pod, self._preferred)
+        if not wants_upgrade(request) or request.hijack is None:
+            raise errors.bad_request("Upgrade request required")
+        path = "/".join(quote(word, safe="") for word in words)
+        url = f"{agent.origin}/{_AGENT_PATHS[what]}/{path}"
+        params = _parameters(options)
+        if params:
+            url += "?" + urlencode(params)
+        try:
+            return await self._upstream.hand_through(request, url)
+        except UnreachableError as error:
+            raise bare_error(f"error dialing backend: {error}") from None
+
+
+_AGENT_PATHS = {"exec": "exec", "attach": "attach", "portforward": "portForward"}
+#: Names of options here and at the agent.
+_STREAMS = (("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty"))
+
+
+def _stream_options(kind: str, request: Request) -> Object:
+    options: Object = {"kind": kind, "apiVersion": "v1"}
+    options.update((name, True) for name, _ in _STREAMS if flag(request, name))
+    if request.param("container"):
+        options["container"] = request.param("container")
+    return options
+
+
+def _exec_options(request: Request) -> Object:
+    return {**_stream_options("PodExecOptions", request), "command": list(request.query.get("command", ()))}
+
+
+def _attach_options(request: Request) -> Object:
+    return _stream_options("PodAttachOptions", request)
+
+
+def _forward_options(request: Request) -> Object:
+    ports = []
+    for text_ in ",".join(request.query.get("ports", ())).split(","):
+        if text_:
+            if not text_.isdigit():
+                raise errors.bad_request(f'strconv.ParseInt: parsing "{text_}": invalid syntax')
+            ports.append(int(text_))
+    return {"kind": "PodPortForwardOptions", "apiVersion": "v1", "ports": ports}
+
+
+_OPTIONS = {"exec": _exec_options, "attach": _attach_options, "portforward": _forward_options}
+
+
+def _parameters(options: Object) -> list[tuple[str, str]]:
+    """Options as the agent takes them."""
+    out = [(there, "1") for here, there in _STREAMS if options.get(here)]
+    out += [("command", word) for word in options.get("command") or ()]
+    out += [("port", str(port)) for port in options.get("ports") or ()]
+    return out

@@ -1,0 +1,148 @@
+"""Where the containers, pods, services and nodes are that a request wants to be connected with. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from random import Random
+from typing import Any
+
+from orchd import errors
+from orchd.dialect import Dialect
+from orchd.errors import ApiError
+from orchd.server.pipeline.verbs.subresources.foreign import bare_error
+from orchd.server.registry.interfaces import Object
+
+#: In this order a node is reached by its addresses.
+PREFERRED = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
+NODE_PORT = 10250
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Scheme, host and port of a server; `of_node` when it is a node's own agent. `port` "" is the scheme's."""
+
+    scheme: str
+    host: str
+    port: str
+    of_node: bool = False
+
+    @property
+    def origin(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}" if self.port else f"{self.scheme}://{host}"
+
+
+def unavailable(message: str) -> ApiError:
+    """503 without a hint of when to come again."""
+    return ApiError(503, "ServiceUnavailable", message)
+
+
+def split(name: str, what: str) -> tuple[str, str, str]:
+    """``scheme:name:port``, ``name:port`` or ``name`` as three words. Raises ApiError 400."""
+    parts = name.split(":")
+    if len(parts) == 1:
+        parts = ["", *parts, ""]
+    elif len(parts) == 2:
+        parts = ["", *parts]
+    if len(parts) != 3 or not parts[1] or parts[0] not in ("", "http", "https"):
+        raise errors.bad_request(f'invalid {what} request "{name}"')
+    scheme, inner, port = parts
+    return scheme, inner, port
+
+
+def proxyable(text: str) -> str:
+    """An address that the server may connect to for others: no loopback, no link-local one. Raises ApiError 400."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        raise errors.bad_request("address not allowed") from None
+    if address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified:
+        raise errors.bad_request("address not allowed")
+    return text
+
+
+def container_of(pod: Object, asked: str) -> str:
+    """The container that is meant; the only one where none is named. Raises ApiError 400."""
+    name, spec = pod["metadata"]["name"], pod.get("spec") or {}
+    members = ("initContainers", "containers", "ephemeralContainers")
+    names = [c["name"] for member in members for c in spec.get(member) or ()]
+    if asked:
+        if asked not in names:
+            raise errors.bad_request(f"container {asked} is not valid for pod {name}")
+        return asked
+    own = spec.get("containers") or ()
+    if not own:
+        raise errors.bad_request(f"a container name must be specified for pod {name}")
+    if len(own) > 1:
+        raise errors.bad_request(
+            f"a container name must be specified for pod {name}, choose one of: [{' '.join(names)}]"
+        )
+    only: str = own[0]["name"]
+    return only
+
+
+def node_location(dialect: Dialect, node: Object, preferred: Sequence[str] = PREFERRED) -> Location:
+    """Where a node's agent listens. Raises ApiError 500 for a node without an address."""
+    status = node.get("status") or {}
+    addresses: Iterable[Mapping[str, str]] = status.get("addresses") or ()
+    endpoint = (status.get("daemonEndpoints") or {}).get(dialect("{short}letEndpoint")) or {}
+    port = endpoint.get("Port") or NODE_PORT
+    for sort in preferred:
+        for address in addresses:
+            if address.get("type") == sort and address.get("address"):
+                return Location("https", address["address"], str(port), of_node=True)
+    known = " ".join(f"{{{a.get('type')} {a.get('address')}}}" for a in addresses)
+    raise bare_error(f"no preferred addresses found; known addresses: [{known}]")
+
+
+def pod_location(pod: Object, scheme: str, port: str) -> Location:
+    """Where a pod is, at its first declared port where none is asked for. Raises ApiError 400."""
+    status = pod.get("status") or {}
+    if not port:
+        for container in (pod.get("spec") or {}).get("containers") or ():
+            if container.get("ports"):
+                port = str(container["ports"][0]["containerPort"])
+                break
+    addresses = status.get("podIPs") or ()
+    address = addresses[0].get("ip", "") if addresses else status.get("podIP", "")
+    return Location(scheme or "http", proxyable(address), port)
+
+
+def service_port(service: Object, port: str) -> str:
+    """The name of a service's port; numbers are looked up. Raises ApiError 503."""
+    if not port.isdigit():
+        return port
+    for declared in (service.get("spec") or {}).get("ports") or ():
+        if declared.get("port") == int(port):
+            name: str = declared.get("name") or ""
+            return name
+    raise unavailable(f'no service port {port} found for service "{service["metadata"]["name"]}"')
+
+
+def service_candidates(endpoints: Object, port: str, random: Random) -> list[tuple[Mapping[str, Any], int]]:
+    """Addresses of a service's pods with the number of the port called `port`, in the order in which to try them."""
+    subsets = endpoints.get("subsets") or []
+    out = []
+    for subset in _from_anywhere(subsets, random):
+        for declared in subset.get("ports") or ():
+            if (declared.get("name") or "") == port:
+                out.extend((address, declared["port"]) for address in _from_anywhere(subset.get("addresses") or [], random))
+    return out
+
+
+def _from_anywhere(items: Sequence[Any], random: Random) -> list[Any]:
+    """`items` beginning at any of them."""
+    if not items:
+        return []
+    start = random.randrange(len(items))
+    return [*items[start:], *items[:start]]
+
+
+def belongs(address: Mapping[str, Any], pod: Object | None) -> bool:
+    """Is an endpoint address that of the pod which it names? Others are not connected to."""
+    if pod is None or (address.get("targetRef") or {}).get("kind") != "Pod":
+        return False
+    status = pod.get("status") or {}
+    return address.get("ip") in ([p.get("ip") for p in status.get("podIPs") or ()] or [status.get("podIP")])

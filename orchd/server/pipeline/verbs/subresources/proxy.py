@@ -1,0 +1,135 @@
+"""The proxy subresource of pods, services and nodes: requests go on to them, replies come back as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from random import Random
+from urllib.parse import urlencode
+
+import orjson
+
+from orchd.errors import ApiError
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.present import NO_STORE
+from orchd.server.pipeline.verbs.dispatch import Verb
+from orchd.server.pipeline.verbs.options import WriteOptions
+from orchd.server.pipeline.verbs.subresources import locations
+from orchd.server.pipeline.verbs.subresources.connect import read
+from orchd.server.pipeline.verbs.subresources.foreign import Foreign
+from orchd.server.pipeline.verbs.subresources.locations import PREFERRED, Location
+from orchd.server.pipeline.verbs.subresources.upstream import (
+    IUpstream,
+    UnreachableError,
+    encoded,
+    forwarded,
+    wants_upgrade,
+)
+from orchd.server.pipeline.verbs.tools import Target, Tools
+from orchd.server.registry.interfaces import Object
+
+#: Largest request body that is handed on, in bytes: it is kept in memory on its way.
+BODY_LIMIT = 64 * 1024 * 1024
+_VERBS = ("get", "create", "update", "patch", "delete")
+
+Locate = Callable[[Tools, Target], Awaitable[Location]]
+
+
+class Proxies:
+    """The proxy endpoints. `random` chooses among the pods of a service."""
+
+    def __init__(
+        self, foreign: Foreign, upstream: IUpstream, random: Random, *, preferred: Sequence[str] = PREFERRED
+    ) -> None:
+        self._foreign = foreign
+        self._upstream = upstream
+        self._random = random
+        self._preferred = preferred
+
+    @property
+    def pods(self) -> Mapping[str, Verb]:
+        return self._verbs("PodProxyOptions", self._pod)
+
+    @property
+    def services(self) -> Mapping[str, Verb]:
+        return self._verbs("ServiceProxyOptions", self._service)
+
+    @property
+    def nodes(self) -> Mapping[str, Verb]:
+        return self._verbs("NodeProxyOptions", self._node)
+
+    def _verbs(self, kind: str, locate: Locate) -> Mapping[str, Verb]:
+        async def proxy(tools: Tools, request: Request, target: Target) -> Response:
+            return await self._proxy(tools, request, target, kind, locate)
+
+        return dict.fromkeys(_VERBS, proxy)
+
+    # -- where to
+
+    async def _pod(self, tools: Tools, target: Target) -> Location:
+        scheme, name, port = locations.split(target.name, "pod")
+        return locations.pod_location(await read(tools, "pods", target.namespace, name), scheme, port)
+
+    async def _service(self, tools: Tools, target: Target) -> Location:
+        scheme, name, port = locations.split(target.name, "service")
+        service = await read(tools, "services", target.namespace, name)
+        port = locations.service_port(service, port)
+        endpoints = await read(tools, "endpoints", target.namespace, name)
+        for address, number in locations.service_candidates(endpoints, port, self._random):
+            ref = address.get("targetRef") or {}
+            pod = await self._pod_or_none(tools, ref.get("namespace") or "", ref.get("name") or "")
+            if locations.belongs(address, pod):
+                return Location(scheme or "http", locations.proxyable(address["ip"]), str(number))
+        shown = target.name if endpoints.get("subsets") else name
+        raise locations.unavailable(f'no endpoints available for service "{shown}"')
+
+    async def _pod_or_none(self, tools: Tools, namespace: str, name: str) -> Object | None:
+        pods = tools.catalog().resource("", "v1", "pods")
+        assert pods is not None
+        try:
+            entry = await tools.registry.get(pods, namespace, name, resource_version="0")
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            return None
+        pod: Object = orjson.loads(entry.json)
+        return pod
+
+    async def _node(self, tools: Tools, target: Target) -> Location:
+        scheme, name, port = locations.split(target.name, "node")
+        agent = locations.node_location(tools.dialect, await read(tools, "nodes", "", name), self._preferred)
+        if port in ("", agent.port):
+            return agent
+        return Location(scheme or "http", locations.proxyable(agent.host), port)
+
+    # -- there and back
+
+    async def _proxy(self, tools: Tools, request: Request, target: Target, kind: str, locate: Locate) -> Response:
+        path = rest_of(request.raw_path, 7 if target.namespace else 5)
+        options = {"kind": kind, "apiVersion": "v1", "path": path}
+        context = tools.context(request, target, WriteOptions())
+        await self._foreign.mutate(context, "CONNECT", options, None, name=target.name)
+        await self._foreign.validate(context, "CONNECT", options, None, name=target.name)
+        location = await locate(tools, target)
+        pairs = [(name, value) for name, values in request.query.items() for value in values]
+        query = f"?{urlencode(pairs)}" if pairs else ""
+        url = f"{location.origin}{path or '/'}{query}"
+        try:
+            if wants_upgrade(request) and request.hijack is not None:
+                return await self._upstream.hand_through(request, url)
+            if not path:
+                # So that relative links in the reply lead back through this path.
+                return Response(code=301, content_type="", headers=[NO_STORE, ("Location", f"{request.raw_path}/{query}")])
+            body = await request.body.read(BODY_LIMIT)
+            reply = await self._upstream.fetch(request.method, url, forwarded(request), body)
+        except UnreachableError as error:
+            raise locations.unavailable(f"error trying to reach service: {error}") from None
+        headers = encoded(reply.headers)
+        if not reply.header("cache-control"):
+            headers.insert(0, NO_STORE)
+        return Response(code=reply.code, content_type=reply.header("content-type"), headers=headers, stream=reply.stream)
+
+
+def rest_of(raw_path: str, depth: int) -> str:
+    """What follows the first `depth` segments of a path as it was sent, with its slash; "" when nothing does."""
+    parts = raw_path.split("/", depth + 1)
+    return f"/{parts[-1]}" if len(parts) > depth + 1 else ""

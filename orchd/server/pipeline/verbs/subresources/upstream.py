@@ -1,0 +1,314 @@
+"""HTTP to nodes, pods and services on behalf of a client: streamed replies, and connections that are handed through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from OpenSSL import SSL
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.internet.error import ConnectError, ConnectionClosed, DNSLookupError, TimeoutError
+from twisted.internet.interfaces import IOpenSSLClientConnectionCreator
+from twisted.internet.protocol import Factory, connectionDone
+from twisted.internet.protocol import Protocol as Wire
+from twisted.internet.ssl import Certificate, CertificateOptions, PrivateCertificate, optionsForClientTLS
+from twisted.python.failure import Failure
+from twisted.web.client import Agent, ResponseDone, ResponseFailed
+from twisted.web.http import PotentialDataLoss
+from twisted.web.http_headers import Headers
+from twisted.web.iweb import IPolicyForHTTPS
+from zope.interface import implementer
+
+from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
+from orchd.txkit.coroutines import start
+
+#: Bytes that wait for the client before the other side is told to stop sending.
+_MOST_BUFFERED = 1 << 20
+_CONNECT_SECONDS = 30.0
+
+#: Headers that belong to one connection (RFC 9110, 7.6.1), and what only this server may see of its client.
+_NOT_FORWARDED = frozenset(
+    (
+        "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
+        "transfer-encoding", "upgrade", "content-length", "host", "expect", "authorization",
+    )
+)  # fmt: skip
+
+Pairs = Sequence[tuple[str, str]]
+
+
+class UnreachableError(Exception):
+    """Nobody answers there; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """An answer whose body is still to come: either hand on `stream`, or read it with `text`."""
+
+    code: int
+    headers: Pairs
+    stream: Any  # IStream
+
+    def header(self, name: str) -> str:
+        return next((value for key, value in self.headers if key.lower() == name), "")
+
+
+class IUpstream(Protocol):
+    """How verbs reach others."""
+
+    async def fetch(self, method: str, url: str, headers: Pairs, body: bytes = b"") -> Reply:
+        """Send a request. Raises UnreachableError."""
+
+    async def hand_through(self, request: Request, url: str) -> Response:
+        """Join the client's connection with one to `url`. Raises UnreachableError."""
+
+
+def forwarded(request: Request) -> list[tuple[str, str]]:
+    """The client's headers as others may see them."""
+    out = []
+    named = {word.strip().lower() for value in request.headers.get("connection", ()) for word in value.split(",")}
+    for name, values in request.headers.items():
+        if name not in _NOT_FORWARDED and name not in named and not name.startswith("impersonate-"):
+            out.extend((name, value) for value in values)
+    if request.credentials.remote:
+        out.append(("X-Forwarded-For", request.credentials.remote))
+    return out
+
+
+def wants_upgrade(request: Request) -> bool:
+    """Does the client want another protocol on this connection (RFC 9110, 7.8)?"""
+    return any("upgrade" in value.lower() for value in request.headers.get("connection", ()))
+
+
+@implementer(IOpenSSLClientConnectionCreator)
+class _Unverified:
+    """TLS without looking at who answers."""
+
+    def __init__(self, context: SSL.Context) -> None:
+        self._context = context
+
+    def clientConnectionForTLS(self, tlsProtocol: object) -> SSL.Connection:
+        return SSL.Connection(self._context, None)
+
+
+@implementer(IPolicyForHTTPS)
+class NodePolicy:
+    """TLS to nodes, pods and services. `authority` (PEM) signs the certificates of nodes; without it, and for what is
+    no node, any certificate will do, as in the reference. `certificate` and `key` (PEM) are shown to nodes."""
+
+    def __init__(self, *, authority: bytes = b"", certificate: bytes = b"", key: bytes = b"") -> None:
+        self._authority = Certificate.loadPEM(authority) if authority else None
+        self._own = PrivateCertificate.loadPEM(certificate + b"\n" + key) if certificate else None
+
+    def creatorForNetloc(self, hostname: bytes, port: int) -> Any:
+        if self._authority is not None:
+            return optionsForClientTLS(hostname.decode(), trustRoot=self._authority, clientCertificate=self._own)
+        own = {} if self._own is None else {"privateKey": self._own.privateKey.original, "certificate": self._own.original}
+        return _Unverified(CertificateOptions(verify=False, **own).getContext())
+
+
+class Upstream:
+    """`IUpstream` over real connections, one for each request. `nodes` is the TLS policy."""
+
+    def __init__(self, reactor: Any, policy: NodePolicy) -> None:
+        self._reactor = reactor
+        self._policy = policy
+        self._agent = Agent(reactor, policy, connectTimeout=_CONNECT_SECONDS)
+
+    async def fetch(self, method: str, url: str, headers: Pairs, body: bytes = b"") -> Reply:
+        sent = Headers()
+        for name, value in headers:
+            sent.addRawHeader(name, value)
+        try:
+            response = await self._agent.request(method.encode(), url.encode(), sent, _Body(body) if body else None)
+        except ResponseFailed as error:
+            raise UnreachableError("; ".join(reason.getErrorMessage() for reason in error.reasons)) from error
+        except (ConnectError, ConnectionClosed, DNSLookupError, TimeoutError, SSL.Error) as error:
+            raise UnreachableError(str(error)) from error
+        received = [
+            (name.decode("latin-1"), value.decode("latin-1"))
+            for name, values in response.headers.getAllRawHeaders()
+            for value in values
+        ]
+        return Reply(code=response.code, headers=received, stream=ReplyStream(response))
+
+    async def hand_through(self, request: Request, url: str) -> Response:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+        endpoint: Any = HostnameEndpoint(self._reactor, host, port, timeout=_CONNECT_SECONDS)
+        if parts.scheme == "https":
+            endpoint = wrapClientTLS(self._policy.creatorForNetloc(host.encode(), port), endpoint)
+        factory = Factory.forProtocol(_Side)
+        factory.noisy = False
+        try:
+            far: _Side = await endpoint.connect(factory)
+        except (ConnectError, ConnectionClosed, DNSLookupError, TimeoutError, SSL.Error) as error:
+            raise UnreachableError(str(error)) from error
+        assert request.hijack is not None
+        near = _Side()
+        taken = request.hijack()
+        far.join(near)
+        far.transport.write(_upgrade_head(request, parts.netloc, url.partition(parts.netloc)[2] or "/"))
+        taken.to(near)
+        near.registered()
+        far.registered()
+        # The connection is not ours any longer: whatever we return is not sent.
+        return Response(code=101)
+
+
+def _upgrade_head(request: Request, host: str, path: str) -> bytes:
+    lines = [f"{request.method} {path} HTTP/1.1", f"Host: {host}"]
+    lines += [f"{name}: {value}" for name, value in forwarded(request)]
+    lines += [f"Upgrade: {value}" for value in request.headers.get("upgrade", ())]
+    lines += ["Connection: Upgrade", "", ""]
+    return "\r\n".join(lines).encode("latin-1", "replace")
+
+
+class _Side(Wire):
+    """One of two connections whose bytes go to each other, each as fast as the other takes them."""
+
+    _peer: _Side | None = None
+    transport: Any
+
+    def join(self, peer: _Side) -> None:
+        self._peer, peer._peer = peer, self
+
+    def registered(self) -> None:
+        """Let the peer's transport stop ours when it cannot keep up."""
+        if self._peer is not None:
+            self.transport.registerProducer(self._peer.transport, True)
+
+    def dataReceived(self, data: bytes) -> None:
+        if self._peer is not None:
+            self._peer.transport.write(data)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        peer, self._peer = self._peer, None
+        if peer is not None:
+            peer._peer = None
+            peer.transport.unregisterProducer()
+            peer.transport.loseConnection()
+
+
+class _Body:
+    """A request body that is in memory."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.length = len(data)
+
+    def startProducing(self, consumer: Any) -> Deferred[None]:
+        consumer.write(self._data)
+        done: Deferred[None] = Deferred()
+        done.callback(None)
+        return done
+
+    def pauseProducing(self) -> None:
+        """All is written at once."""
+
+    def resumeProducing(self) -> None:
+        """All is written at once."""
+
+    def stopProducing(self) -> None:
+        """All is written at once."""
+
+
+@implementer(IStream)
+class ReplyStream(Wire):
+    """The body of a reply on its way to the client. States: waiting, running (there is a sink), over."""
+
+    transport: Any
+
+    def __init__(self, response: Any) -> None:
+        self._response = response
+        self._sink: ISink | None = None
+        self._over = False
+        self._waiting: Deferred[None] | None = None
+
+    def start(self, sink: ISink) -> None:
+        self._sink = sink
+        self._response.deliverBody(self)
+
+    def dataReceived(self, data: bytes) -> None:
+        sink = self._sink
+        if sink is None or self._over:
+            return
+        sink.write(data)
+        if sink.buffered > _MOST_BUFFERED and self._waiting is None:
+            self.transport.pauseProducing()
+            self._waiting = start(self._resume(sink))
+
+    async def _resume(self, sink: ISink) -> None:
+        try:
+            await sink.writable()
+        except (StreamEnded, CancelledError):
+            return
+        self._waiting = None
+        if not self._over:
+            self.transport.resumeProducing()
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        if self._over or self._sink is None:
+            return
+        self._over = True
+        if reason.check(ResponseDone, PotentialDataLoss):
+            self._sink.finish()
+        else:
+            self._sink.abort()
+
+    def stop(self) -> None:
+        if self._over:
+            return
+        self._over = True
+        if self._sink is None:
+            self._response.deliverBody(_Unwanted())
+        elif self.transport is not None:
+            self.transport.stopProducing()
+
+
+class _Unwanted(Wire):
+    """The body of a reply that nobody wants to have."""
+
+    transport: Any
+
+    def connectionMade(self) -> None:
+        self.transport.stopProducing()
+
+
+@implementer(ISink)
+class _Collecting:
+    """Keeps the beginning of a body."""
+
+    buffered = 0
+
+    def __init__(self, most: int) -> None:
+        self.data = b""
+        self.ended: Deferred[None] = Deferred()
+        self._most = most
+
+    def write(self, data: bytes) -> None:
+        self.data = (self.data + data)[: self._most]
+
+    async def writable(self) -> None:
+        """Always."""
+
+    def finish(self) -> None:
+        self.ended.callback(None)
+
+    abort = finish
+
+
+async def text(reply: Reply, most: int) -> str:
+    """The first `most` bytes of a reply's body."""
+    sink = _Collecting(most)
+    reply.stream.start(sink)
+    await sink.ended
+    return sink.data.decode("utf-8", "replace")
+
+
+def encoded(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Response headers that may be handed on."""
+    return [(name, value) for name, value in pairs if name.lower() not in _NOT_FORWARDED and name.lower() != "content-type"]
