@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import socket
 import sys
+from pathlib import Path
 from typing import Any
 
-from twisted.application.service import IService
+from twisted.application.service import IService, MultiService
+from twisted.internet.endpoints import serverFromString
 from twisted.internet.interfaces import IStreamServerEndpoint
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -15,8 +19,13 @@ from orchd.assembly.plugins import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.config import settings as config
 from orchd.config.options import TwistdOptions
+from orchd.dialect import KUBERNETES
+from orchd.txkit.notify import Notifier
 
 _log = Logger(namespace="orchd")
+
+#: The first descriptor that a service manager hands over (sd_listen_fds(3)).
+_FIRST_INHERITED = 3
 
 
 class Options(TwistdOptions):
@@ -26,42 +35,96 @@ class Options(TwistdOptions):
         super().__init__(capabilities=capabilities())
 
 
-def makeService(
-    options: Options, reactor: Any = None, endpoint: IStreamServerEndpoint | None = None
-) -> IService:
-    """The service of one server. Under twistd a failure ends the process with status 1; see docs/embedding.md."""
-    if reactor is None:
-        from twisted.internet import reactor as installed
+def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEndpoint | None = None) -> IService:
+    """One server as a service.
 
-        reactor = installed
+    twistd calls this with the options alone, and then the process is ours: a server that cannot start or go on ends it
+    with status 1, a service manager is told, and a socket that it handed over is used. Whoever gives a `reactor` owns
+    the process: failures are in the service's `ready` (see docs/embedding.md), and OSError and ValueError are raised for
+    files that are not as they should be.
+    """
     settings = config.from_options(options)
     for text in settings.warnings:
         _log.warn("{text}", text=text)
+    if reactor is not None:
+        return ApiServer(settings, reactor, endpoint=endpoint).service
+    from twisted.internet import reactor as installed
 
-    def failed(failure: Failure) -> None:
+    notifier = Notifier.from_environment(installed, os.environ, os.getpid())
+
+    def opened(server: ApiServer) -> None:
+        _log.info("{text}", text=announcement(server))
+        notifier.ready(f"serving at {server.url}")
+
+    try:
+        server = ApiServer(
+            settings, installed, endpoint=endpoint or inherited(installed), failed=_End(installed), opened=opened
+        )
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"orchd: {error}") from error
+    together = MultiService()
+    together.addService(notifier)
+    together.addService(server.service)
+    return together
+
+
+def inherited(reactor: Any) -> IStreamServerEndpoint | None:
+    """The socket that a service manager opened for this process, None without one. ValueError for two of them."""
+    try:
+        serverFromString(reactor, "systemd:domain=INET:index=0")
+    except IndexError:
+        return None
+    try:
+        serverFromString(reactor, "systemd:domain=INET:index=1")
+    except IndexError:
+        pass
+    else:
+        raise ValueError("the service manager handed over more than one socket: the server listens on one")
+    with socket.socket(fileno=os.dup(_FIRST_INHERITED)) as probe:
+        family = probe.family
+    if family not in (socket.AF_INET, socket.AF_INET6):
+        raise ValueError("the service manager handed over a socket that is not of TCP")
+    found: IStreamServerEndpoint = serverFromString(reactor, f"systemd:domain={family.name.removeprefix('AF_')}:index=0")
+    return found
+
+
+def announcement(server: ApiServer) -> str:
+    """How to reach a server that is ready, for whoever started it."""
+    made = server.files.made
+    folder, pki, client = (Path(p).absolute() for p in (server.settings.storage.data_dir, made.folder, made.admin_config))
+    # Stock clients go by one name and read the file under any; it is their command, whatever dialect we speak.
+    stock = KUBERNETES("{short}ctl --{short}config")
+    return "\n".join((
+        f"ready at {server.url}",
+        f"data folder: {folder}",
+        f"client configuration of the administrator: {client}",
+        f"try: {stock}={client} get namespaces",
+        f"try: curl --cacert {pki}/ca.crt --cert {pki}/admin.crt --key {pki}/admin.key {server.url}/readyz?verbose",
+    ))
+
+
+class _End:
+    """Ends the process after a failure: all services are stopped, then the status is 1.
+
+    twistd has no way to choose its status: whatever a service or the reactor raises is logged, and the script returns
+    None. So the status is set where nothing is left to run, at the interpreter's exit.
+    """
+
+    def __init__(self, reactor: Any) -> None:
+        self._reactor = reactor
+
+    def __call__(self, failure: Failure) -> None:
         _log.critical("the server cannot go on: {why}", why=failure.getErrorMessage())
-        _exit_with(1)
-        if reactor.running:
-            reactor.stop()
-        else:
-            reactor.callWhenRunning(reactor.stop)
+        atexit.register(self._leave)
+        self._reactor.callWhenRunning(self._stop)
 
-    return ApiServer(settings, reactor, endpoint=endpoint, failed=failed, opened=_announce).service
+    def _stop(self) -> None:
+        # A signal may have been faster.
+        if self._reactor.running:
+            self._reactor.stop()
 
-
-def _announce(server: ApiServer) -> None:
-    """Tell whoever started us: in the log, and the service manager if there is one (sd_notify)."""
-    _log.info(
-        "ready at {url}, data in {data}, client configuration {config}",
-        url=server.url,
-        data=server.settings.storage.data_dir,
-        config=server.files.made.admin_config,
-    )
-
-
-def _exit_with(status: int) -> None:
-    """Let the interpreter end with a status once twistd has shut everything down."""
-    import atexit
-
-    atexit.register(lambda: os._exit(status))
-    sys.stderr.flush()
+    @staticmethod
+    def _leave() -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1)

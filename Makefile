@@ -1,0 +1,61 @@
+# make run      a server with conf/orchd.flags; FLAGS='--secure-port=7443 ...' adds to them
+# make test     all tests that can run anywhere
+# make lint     ruff and mypy
+# make bench    figures, printed
+# make docs     docs/flags.md from the tables of flags
+#
+# Nothing has to be prepared but Python 3.11 or newer: everything is installed into .venv, once per change of
+# setup.cfg. `make PYTHON=python3.12 run` chooses the interpreter that makes .venv.
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+CONF ?= conf/orchd.flags
+FLAGS ?=
+
+.PHONY: run test lint bench docs clean
+.DEFAULT_GOAL := run
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "orchd needs Python 3.11 or newer; none was found. Say which: make PYTHON=..." >&2; exit 1; }
+	@echo "making $(VENV) with $(PYTHON)"
+	@$(PYTHON) -m venv $(VENV)
+
+# The second command lets twistd write its list of plugins now, where it may, instead of at every start.
+$(VENV)/.installed: setup.cfg pyproject.toml | $(BIN)/python
+	@echo "installing orchd into $(VENV)"
+	@$(PIP) --editable .
+	@$(BIN)/twistd --help >/dev/null
+	@touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed
+	@echo "installing what the tests need"
+	@$(PIP) --editable '.[test]'
+	@touch $@
+
+$(VENV)/.installed-lint: $(VENV)/.installed
+	@echo "installing ruff and mypy"
+	@$(PIP) --editable '.[lint]'
+	@touch $@
+
+run: $(VENV)/.installed
+	@exec $(BIN)/twistd -n --pidfile= orchd --flagfile=$(CONF) $(FLAGS)
+
+test: $(VENV)/.installed-test
+	@$(BIN)/python -m pytest -q $(TESTS)
+
+lint: $(VENV)/.installed-lint
+	@$(BIN)/ruff check
+	@$(BIN)/mypy
+
+bench: $(VENV)/.installed-test
+	@$(BIN)/python -m benchmarks.run $(BENCH)
+
+docs: $(VENV)/.installed
+	@$(BIN)/python -m orchd.config > docs/flags.md.new
+	@mv docs/flags.md.new docs/flags.md
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis _trial_temp

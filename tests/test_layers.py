@@ -1,0 +1,214 @@
+"""The tree of packages, and what each may import: docs/architecture.md as a table that a machine holds.
+
+A package imports what its line names, plus `dialect` and `errors`, and itself. A name that ends with ``.interfaces`` (or
+another module) means that module alone. The most specific line counts: ``kinds.patch`` before ``kinds``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+ANYTHING = "*"
+
+#: package -> what it may import of orchd, separated by spaces; "-" is nothing at all, not even dialect and errors.
+LAYERS = {
+    "dialect": "-",
+    "errors": "-",
+    "txkit": "-",
+    "kinds": "",
+    "kinds.ir": "",
+    "kinds.builtin": "kinds.ir",
+    "kinds.catalog": "kinds.ir kinds.builtin",
+    # A definition becomes what the catalog serves.
+    "kinds.crd": "kinds.ir kinds.catalog",
+    "kinds.objects": "kinds.ir kinds.catalog",
+    # Whether a definition's schema is a good one: reads the keywords that crd gives their meaning.
+    "kinds.objects.schema_check": "kinds.ir kinds.catalog kinds.crd",
+    # Bytes become an object of the one shape that typed decoding would give; the shape is an algorithm over objects.
+    "kinds.codec": "kinds.ir kinds.catalog kinds.objects",
+    "kinds.patch": "kinds.ir kinds.catalog kinds.objects",
+    "kinds.openapi": "kinds.ir kinds.catalog",
+    "pki": "",
+    "store": "txkit",
+    "cache": "store.interfaces kinds txkit",
+    "client": "kinds pki txkit",
+    "server": "-",
+    # Words for TLS versions and suites are pki's: flags, listeners and certificates use the same ones.
+    # Credentials are one of a Request's values.
+    "server.http": "server.pipeline kinds txkit pki.tlswords server.authn.interfaces",
+    # Values of reads pass from the cache through the verbs to the wire, so the verbs know their types. Evictions read
+    # disruption budgets as any client would.
+    "server.pipeline": "kinds txkit server.authn.interfaces server.authz.interfaces server.admission.interfaces"
+    " server.registry.interfaces cache.interfaces client.interfaces",
+    # Impersonation and node names are questions to an authorizer, asked through its contract.
+    "server.authn": "client.interfaces kinds pki txkit server.authz.interfaces plugins",
+    "server.authz": "client.interfaces kinds txkit plugins",
+    # Some plugins ask whether the user may do something else as well, through the contract.
+    "server.admission": "client.interfaces kinds txkit server.authz.interfaces plugins",
+    "server.registry": "cache store.interfaces kinds pki",
+    # What a fresh cluster holds: data, and a client to bring it there.
+    "server.bootstrap": "client.interfaces kinds",
+    # Definitions of custom kinds: a loop that reads them with a client and gives the catalog new types.
+    "server.customkinds": "client kinds txkit server.registry.interfaces",
+    "server.local": "server.pipeline client kinds server.authn.interfaces",
+    "controllers": "client kinds pki txkit",
+    "scheduler": "client kinds txkit",
+    "config": "kinds pki.tlswords",
+    "plugins": "-",
+    "testing": ANYTHING,
+    # Puts a server together; with tap the only one that knows every implementation.
+    "assembly": ANYTHING,
+    "tap": ANYTHING,
+}
+#: Inside a package: one gate's implementation knows no other's, and a verb knows no stage.
+APART = (
+    ("server.pipeline.stages", "server.pipeline.verbs"),
+    ("store.memory", "store.sqlite"),
+)
+#: What nothing that is shipped but itself may import.
+CLOSED = ("testing", "tap", "assembly")
+#: These packages are pure, or below Twisted: no module of it at all.
+WITHOUT_TWISTED = ("kinds", "pki", "dialect", "errors", "config")
+#: Twisted as a library of option parsing, and as the plugin system.
+TWISTED_ALLOWED = {"config.options": ("twisted.python",), "plugins": ("twisted.plugin",)}
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    """(name below orchd, file) of every module; a package is named after its folder."""
+    for path in sorted((ROOT / "orchd").rglob("*.py")):
+        parts = path.relative_to(ROOT / "orchd").with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+@cache
+def imports(path: Path) -> tuple[tuple[str, int], ...]:
+    """(absolute dotted name, line) of every import in a file, wherever it stands; ``from a import b`` gives a.b."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, node.lineno) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: imports are written in full"
+            found += [(f"{node.module}.{alias.name}", node.lineno) for alias in node.names]
+    return tuple(found)
+
+
+def within(name: str, package: str) -> bool:
+    return name == package or name.startswith(package + ".")
+
+
+def layer(module: str) -> str:
+    """The most specific line of the table for a module; "" when there is none."""
+    return max((name for name in LAYERS if within(module, name)), key=len, default="")
+
+
+def own(names: tuple[tuple[str, int], ...]) -> Iterator[tuple[str, int]]:
+    """The imports of this product, without its name in front."""
+    for name, line in names:
+        if name.startswith("orchd."):
+            yield name.removeprefix("orchd."), line
+
+
+def allowed(home: str, target: str) -> bool:
+    """Whether a module of the layer `home` may import `target` (a module or a name in it)."""
+    says = LAYERS[home]
+    if says == ANYTHING or within(target, home):
+        return True
+    # kinds/identity.py and its like belong to the package that they stand in; sub-packages have lines of their own.
+    parent = home.rpartition(".")[0]
+    if parent in LAYERS and layer(target) == parent:
+        return True
+    free = () if says == "-" else ("dialect", "errors")
+    return any(within(target, name) for name in (*free, *says.replace("-", "").split()))
+
+
+def test_imports_follow_the_table() -> None:
+    """Every import of one package by another is one that the table allows."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: {layer(module)} may not import {target}"
+        for module, path in modules()
+        if module
+        for target, line in own(imports(path))
+        if not allowed(layer(module), target)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_module_has_a_line() -> None:
+    """A new package has to be put into the table, and a line whose package went has to go."""
+    names = [name for name, _ in modules() if name]
+    assert not [name for name in names if not layer(name)]
+    # The loop that serves custom kinds arrives with them.
+    assert not [n for n in LAYERS if not any(within(m, n) for m in names) and n != "server.customkinds"]
+
+
+def test_parts_that_do_not_know_each_other() -> None:
+    """Neighbours inside a package that must not lean on each other do not."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: {target}"
+        for one, other in (*APART, *((b, a) for a, b in APART))
+        for module, path in modules()
+        if within(module, one)
+        for target, line in own(imports(path))
+        if within(target, other)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("package", CLOSED)
+def test_closed_packages(package: str) -> None:
+    """Doubles, the daemon and the assembly are imported by nothing that the product runs below them."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for module, path in modules()
+        if not any(within(module, p) for p in (package, "tap", "testing"))
+        for target, line in own(imports(path))
+        if within(target, package)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_pure_packages_import_no_twisted() -> None:
+    """What an object is, keys and flags can be used without a reactor or any of Twisted."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for module, path in modules()
+        if any(within(module, p) for p in WITHOUT_TWISTED)
+        for name, line in imports(path)
+        if within(name, "twisted") and not any(within(name, free) for free in TWISTED_ALLOWED.get(module, ()))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_only_tap_imports_the_reactor() -> None:
+    """The reactor is an argument everywhere, so that any reactor and any number of servers work."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for module, path in modules()
+        if module != "tap"
+        for name, line in imports(path)
+        if within(name, "twisted.internet.reactor")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_packages_are_docstrings() -> None:
+    """An `__init__.py` says what its package is for and nothing else; re-exports are how import cycles begin."""
+    wrong = []
+    for module, path in modules():
+        if path.name == "__init__.py" and module != "plugins":  # plugins extends its path, as Twisted asks
+            body = ast.parse(path.read_text(encoding="utf-8")).body
+            if not (len(body) == 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)):
+                wrong.append(str(path.relative_to(ROOT)))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_plugin_folder_is_shared() -> None:
+    """Twisted's plugin folders have no `__init__.py`, or they would hide those of other distributions."""
+    assert not list((ROOT / "twisted").rglob("__init__.py"))
