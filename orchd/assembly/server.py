@@ -26,6 +26,7 @@ from orchd.client.informers import Informers
 from orchd.config.settings import Settings, object_settings
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.identity import MASTERS_GROUP, User
+from orchd.kinds.objects.scalars import timestamp
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.loopback import LOOPBACK_USER
 from orchd.server.authz import bootstrap as roles
@@ -55,7 +56,7 @@ from orchd.server.pipeline.verbs.subresources.foreign import Foreign, unasked
 from orchd.server.pipeline.verbs.tools import Tools
 from orchd.server.pipeline.verbs.watch import Watching
 from orchd.server.registry.access import Access
-from orchd.server.registry.objectmeta import Naming, timestamp
+from orchd.server.registry.objectmeta import Naming
 from orchd.server.registry.ranges import AddressRange
 from orchd.server.registry.registry import Registry
 from orchd.server.registry.strategies.table import Strategies

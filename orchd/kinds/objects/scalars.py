@@ -7,6 +7,7 @@ section, RFC 3339, and the duration syntax ``1h30m0s``; the texts of errors are 
 from __future__ import annotations
 
 import re
+import time
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -219,6 +220,11 @@ def format_time(moment: datetime) -> str | None:
     if utc == _ZERO_TIME:
         return None
     return f"{utc.year:04}-{utc.month:02}-{utc.day:02}T{utc.hour:02}:{utc.minute:02}:{utc.second:02}Z"
+
+
+def timestamp(seconds: float) -> str:
+    """Seconds since the epoch as a time of the API."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def format_microtime(moment: datetime) -> str | None:

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from orchd import errors
+from orchd.kinds.objects.scalars import timestamp
 from orchd.server.registry.interfaces import Context, Object
 
 #: No vowels and no characters that look alike, so that no words come out.
