@@ -53,6 +53,7 @@ from orchd.server.pipeline.stages.limits import InFlight
 from orchd.server.pipeline.stages.measuring import Measuring
 from orchd.server.pipeline.verbs.dispatch import Dispatch
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, unasked
+from orchd.server.pipeline.verbs.subresources.upstream import NodePolicy, Upstream
 from orchd.server.pipeline.verbs.tools import Tools
 from orchd.server.pipeline.verbs.watch import Watching
 from orchd.server.registry.access import Access
@@ -289,6 +290,8 @@ class ApiServer:
                 "controller-manager": (lambda: self.beside.get("controller-manager", _absent)(), "ok"),
                 "etcd-0": (self.store.healthy, '{"health":"true","reason":""}'),
             },
+            upstream=Upstream(self.reactor, NodePolicy()),
+            random=self.random,
             most_token_seconds=int(self.settings.authentication.service_accounts.max_expiration),
         )
 

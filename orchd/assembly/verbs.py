@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from random import Random
 
 from orchd.assembly.gates import Authentication
-from orchd.client.interfaces import IClient
+from orchd.client.interfaces import IClient, Object, ResourceRef
 from orchd.kinds.catalog import Catalog
 from orchd.server.authz.interfaces import IAuthorizer
 from orchd.server.pipeline.verbs.dispatch import OF_OBJECT, Verb
@@ -14,10 +15,13 @@ from orchd.server.pipeline.verbs.reviews import access, tokens
 from orchd.server.pipeline.verbs.reviews.components import Components, Probe
 from orchd.server.pipeline.verbs.reviews.posted import review
 from orchd.server.pipeline.verbs.subresources.binding import Bindings
+from orchd.server.pipeline.verbs.subresources.connect import Logs, Streams
 from orchd.server.pipeline.verbs.subresources.eviction import Evictions
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign
+from orchd.server.pipeline.verbs.subresources.proxy import Proxies
 from orchd.server.pipeline.verbs.subresources.scale import Scales
 from orchd.server.pipeline.verbs.subresources.token import Tokens
+from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +35,34 @@ class Parts:
     authentication: Authentication
     authorizer: IAuthorizer
     components: Mapping[str, tuple[Probe, str]]
+    upstream: IUpstream
+    random: Random
     most_token_seconds: int = 0
+
+
+class ClientBudgets:
+    """Disruption budgets through a client."""
+
+    _BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
+
+    def __init__(self, client: IClient) -> None:
+        self._client = client
+
+    async def list(self, namespace: str) -> list[Object]:
+        listed = await self._client.list(self._BUDGETS, namespace)
+        found: list[Object] = listed["items"]
+        return found
+
+    async def get(self, namespace: str, name: str) -> Object:
+        found: Object = await self._client.get(self._BUDGETS, namespace, name)
+        return found
+
+    async def update_status(self, budget: Object) -> Object:
+        metadata = budget["metadata"]
+        written: Object = await self._client.update(
+            self._BUDGETS, metadata["namespace"], metadata["name"], budget, subresource="status"
+        )
+        return written
 
 
 def subresource_verbs(parts: Parts) -> dict[str, Mapping[str, Verb]]:
@@ -41,14 +72,23 @@ def subresource_verbs(parts: Parts) -> dict[str, Mapping[str, Verb]]:
         catalog, foreign, authentication.issuer,
         audiences=authentication.audiences, most_seconds=parts.most_token_seconds,
     )  # fmt: skip
+    streams = Streams(foreign, parts.upstream)
+    proxies = Proxies(foreign, parts.upstream, parts.random)
     return {
         "*/status": OF_OBJECT,
         "*/scale": Scales(catalog, foreign).verbs,
         "namespaces/finalize": {"update": OF_OBJECT["update"]},
         "certificatesigningrequests/approval": OF_OBJECT,
         "pods/ephemeralcontainers": OF_OBJECT,
+        "nodes/proxy": proxies.nodes,
+        "pods/attach": streams.verbs("attach"),
         "pods/binding": {"create": Bindings(catalog, foreign).create},
-        "pods/eviction": {"create": Evictions(catalog, foreign, parts.client).create},
+        "pods/eviction": {"create": Evictions(catalog, foreign, ClientBudgets(parts.client)).create},
+        "pods/exec": streams.verbs("exec"),
+        "pods/log": Logs(parts.upstream).verbs,
+        "pods/portforward": streams.verbs("portforward"),
+        "pods/proxy": proxies.pods,
+        "services/proxy": proxies.services,
         "serviceaccounts/token": {"create": tokens.create},
     }
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
 from orchd import errors
-from orchd.client.interfaces import IClient, ResourceRef
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.codec import decode, mediatype
@@ -21,7 +20,6 @@ from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error
 from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Context, Object
 
-BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
 #: How often an eviction starts over because a pod or budget changed meanwhile.
 _ATTEMPTS = 20
 #: A budget with more evictions than this that its controller has not seen takes no more.
@@ -29,6 +27,16 @@ _MOST_DISRUPTED = 2000
 _VERSIONS = ("policy/v1", "policy/v1beta1")
 _ENDED = ("Succeeded", "Failed")
 _REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
+
+
+class Budgets(Protocol):
+    """Disruption budgets, read and written as the server itself. Raises ApiError."""
+
+    async def list(self, namespace: str) -> list[Object]: ...
+
+    async def get(self, namespace: str, name: str) -> Object: ...
+
+    async def update_status(self, budget: Object) -> Object: ...
 
 
 def _refused(cause: str, retry_after: int) -> ApiError:
@@ -109,12 +117,12 @@ class _Round:
 
 
 class Evictions:
-    """The eviction endpoint. `client` reads and updates budgets as the server itself."""
+    """The eviction endpoint."""
 
-    def __init__(self, catalog: Catalog, foreign: Foreign, client: IClient) -> None:
+    def __init__(self, catalog: Catalog, foreign: Foreign, budgets: Budgets) -> None:
         self._kind = foreign_kind(catalog, "policy", "v1", "Eviction")
         self._foreign = foreign
-        self._client = client
+        self._budgets = budgets
 
     async def create(self, tools: Tools, request: Request, target: Target) -> Response:
         """201 with a Status, 429 when a budget forbids it now."""
@@ -198,9 +206,8 @@ class Evictions:
     async def _budget(self, pod: Object) -> Object | None:
         """The budget that covers the pod. Raises ApiError 500 when there are several."""
         labels = pod["metadata"].get("labels")
-        listed = await self._client.list(BUDGETS, pod["metadata"]["namespace"])
         found = [
-            b for b in listed["items"]
+            b for b in await self._budgets.list(pod["metadata"]["namespace"])
             if LabelSelector.from_object((b.get("spec") or {}).get("selector")).matches(labels)
         ]  # fmt: skip
         if len(found) > 1:
@@ -218,12 +225,10 @@ class Evictions:
             if asked.context.dry_run:
                 return
             try:
-                await self._client.update(
-                    BUDGETS, namespace, name, {**budget, "status": status}, subresource="status"
-                )
+                await self._budgets.update_status({**budget, "status": status})
                 return
             except ApiError as error:
                 if error.reason != "Conflict":
                     raise
-            budget = await self._client.get(BUDGETS, namespace, name)
+            budget = await self._budgets.get(namespace, name)
         raise errors.timeout(f'couldn\'t update PodDisruptionBudget "{name}" due to conflicts', retry_after=10)

@@ -124,7 +124,7 @@ def service_port(service: Object, port: str) -> str:
 def service_candidates(endpoints: Object, port: str, random: Random) -> list[tuple[Mapping[str, Any], int]]:
     """Addresses of a service's pods with the number of the port called `port`, in the order in which to try them."""
     subsets = endpoints.get("subsets") or []
-    out = []
+    out: list[tuple[Mapping[str, Any], int]] = []
     for subset in _from_anywhere(subsets, random):
         for declared in subset.get("ports") or ():
             if (declared.get("name") or "") == port:

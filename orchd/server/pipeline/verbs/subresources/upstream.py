@@ -19,7 +19,7 @@ from twisted.python.failure import Failure
 from twisted.web.client import Agent, ResponseDone, ResponseFailed
 from twisted.web.http import PotentialDataLoss
 from twisted.web.http_headers import Headers
-from twisted.web.iweb import IPolicyForHTTPS
+from twisted.web.iweb import IBodyProducer, IPolicyForHTTPS
 from zope.interface import implementer
 
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
@@ -68,7 +68,7 @@ class IUpstream(Protocol):
 
 def forwarded(request: Request) -> list[tuple[str, str]]:
     """The client's headers as others may see them."""
-    out = []
+    out: list[tuple[str, str]] = []
     named = {word.strip().lower() for value in request.headers.get("connection", ()) for word in value.split(",")}
     for name, values in request.headers.items():
         if name not in _NOT_FORWARDED and name not in named and not name.startswith("impersonate-"):
@@ -193,6 +193,7 @@ class _Side(Wire):
             peer.transport.loseConnection()
 
 
+@implementer(IBodyProducer)
 class _Body:
     """A request body that is in memory."""
 
