@@ -1,0 +1,92 @@
+"""The product word is spelled in `orchd/dialect.py` only: everywhere else names are templates that a dialect expands."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchd.dialect import DIALECTS, Dialect
+
+ROOT = Path(__file__).resolve().parents[1]
+
+#: The word forms of every dialect, wherever they begin a word or stand in one; this package's own name is another word.
+WORDS = re.compile(
+    "|".join(
+        sorted({rf"(?<![a-z]){re.escape(d.short)}(?!d\b|d[-_. ]|estrat)" for d in DIALECTS.values()})
+        + sorted({re.escape(w) for d in DIALECTS.values() for w in (d.long, d.abbr) if w != d.short})
+    ),
+    re.IGNORECASE,
+)
+#: Modules that may name a dialect: the choice itself, documentation of the default, the daemon's hint for stock clients,
+#: and doubles that choose one for a test.
+CHOOSERS = ("orchd/config/table.py", "orchd/config/options.py", "orchd/config/help.py", "orchd/tap.py", "orchd/testing/")
+#: How those modules name it.
+CONSTANTS = re.compile(r"\b(?:" + "|".join(name.upper() for name in DIALECTS) + r")\b")
+
+
+def files() -> Iterator[Path]:
+    """Everything that is shipped as code or data, but the one module."""
+    for folder in ("orchd", "twisted/plugins"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.is_file() and path.suffix in (".py", ".json", ".yaml", ".txt", ".proto", ".typed"):
+                yield path
+
+
+def strays(text: str) -> Iterator[tuple[int, str]]:
+    """(line number, line) of every line that spells the word."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if WORDS.search(line):
+            yield number, line.strip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{long}.io/hostname", "{Long}", "{short}-system", "{short}.io", "{short}ctl", "{short}let", "{short}Config", "X-{Short}",
+     "{abbr}.io", "system:{short}-x", "{LONG}_SERVICE_HOST", "{short}_x"],
+)
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
+def test_the_search_finds_every_form(dialect: Dialect, text: str) -> None:
+    """The search itself knows every form in which the word appears on the wire."""
+    assert list(strays(dialect(text)))
+
+
+@pytest.mark.parametrize("text", ["orchd", "orchd-data", "import orchd.tap", "orchd_store_commits", "orchestrated", "{short}-system"])
+def test_the_search_leaves_other_words_alone(text: str) -> None:
+    """The package's own name and templates are not the product word."""
+    assert not list(strays(text))
+
+
+def test_no_module_spells_the_word() -> None:
+    """No code, text or comment outside the dialect module spells the product word of any dialect."""
+    found = []
+    for path in files():
+        name = str(path.relative_to(ROOT))
+        if name != "orchd/dialect.py":
+            text = path.read_text(encoding="utf-8")
+            if name.startswith(CHOOSERS):
+                text = CONSTANTS.sub("", text)
+            found += [f"{name}:{number}: {line}" for number, line in strays(text)]
+    assert not found, "\n".join(found)
+
+
+def test_no_file_is_named_after_it() -> None:
+    """Nor is a module or folder named after it."""
+    names = [str(p.relative_to(ROOT / "orchd")) for p in files() if p.is_relative_to(ROOT / "orchd")]
+    assert not [name for name in names if name != "dialect.py" and list(strays(name))]
+
+
+def test_dialects_are_not_module_state() -> None:
+    """Outside the choosers no module imports a dialect by name: it is passed in."""
+    found = []
+    for path in files():
+        name = str(path.relative_to(ROOT))
+        if path.suffix == ".py" and not name.startswith(CHOOSERS):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom) and node.module == "orchd.dialect":
+                    wrong = {a.name for a in node.names} & {d.upper() for d in DIALECTS}
+                    found += [f"{name}:{node.lineno}: {word}" for word in sorted(wrong)]
+    assert not found, "\n".join(found)
