@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 
 from twisted.application.service import IService, MultiService
 from twisted.internet.endpoints import serverFromString
+from twisted.internet.error import ReactorNotRunning
 from twisted.internet.interfaces import IStreamServerEndpoint
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -62,6 +65,8 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
         )
     except (OSError, ValueError) as error:
         raise SystemExit(f"orchd: {error}") from error
+    # Later than "running": the reactor puts its own handlers in place last of all.
+    installed.callWhenRunning(installed.callLater, 0, _end_well_when_asked, installed)
     together = MultiService()
     together.addService(notifier)
     together.addService(server.service)
@@ -101,6 +106,25 @@ def announcement(server: ApiServer) -> str:
         f"try: {stock}={client} get namespaces",
         f"try: curl --cacert {pki}/ca.crt --cert {pki}/admin.crt --key {pki}/admin.key {server.url}/readyz?verbose",
     ))
+
+
+def _end_well_when_asked(reactor: Any) -> None:
+    """Make SIGTERM end the process with status 0 once everything has stopped.
+
+    The reactor's own handler has twistd raise the signal again at the end, so that an orderly stop looks like a kill
+    to whoever waits for the status.
+    """
+
+    def stop() -> None:
+        # A failure, or an earlier signal, may have been faster.
+        with contextlib.suppress(ReactorNotRunning):
+            reactor.stop()
+
+    def asked(number: int, frame: object) -> None:
+        _log.info("received SIGTERM, shutting down")
+        reactor.callFromThread(stop)
+
+    signal.signal(signal.SIGTERM, asked)
 
 
 class _End:
