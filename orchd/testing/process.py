@@ -1,0 +1,225 @@
+"""`DaemonProcess`: a real `twistd orchd` in its own process, for tests that need one to start, stop and kill.
+
+Blocking by design: a test that talks to another process from a thread of its own needs no reactor.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import yaml
+
+import orchd
+from orchd.dialect import ORCH, Dialect
+
+_RUN = "from twisted.scripts.twistd import run; run()"
+_TREE = Path(orchd.__file__).resolve().parents[1]
+
+
+class NotReady(Exception):
+    """The process ended, or did not answer in time. The text holds the end of its log."""
+
+
+def free_port() -> int:
+    """A TCP port of the loopback address that nothing listened on a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class DaemonProcess:
+    """One server process on a data folder. `start` waits until it answers `ok` at /readyz.
+
+    `folder` receives the data folder ``data`` and the log ``log``; a second process on the same `folder` continues both.
+    `flags` are added to the command line as they are. As a context manager it starts, and stops what still runs.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *flags: str,
+        dialect: Dialect = ORCH,
+        port: int | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.folder = folder
+        self.dialect = dialect
+        self.flags = flags
+        self.port = free_port() if port is None else port
+        self.data = folder / "data"
+        self.log_file = folder / "log"
+        self._environment = environment or {}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._output: IO[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def config_file(self) -> Path:
+        """The administrator's client configuration, which the server writes."""
+        return self.data / f"admin.{self.dialect.config_file_kind}"
+
+    @property
+    def log(self) -> str:
+        return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
+
+    @property
+    def pid(self) -> int:
+        return self._running().pid
+
+    @property
+    def status(self) -> int | None:
+        """Exit status; None while it runs, negative after a signal."""
+        return None if self._process is None else self._process.poll()
+
+    @property
+    def command(self) -> Sequence[str]:
+        return (
+            *(sys.executable, "-c", _RUN, "-n", "--pidfile=", "orchd"),
+            f"--data-dir={self.data}",
+            f"--dialect={self.dialect.name}",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={self.port}",
+            *self.flags,
+        )
+
+    # -- life
+
+    def launch(self) -> None:
+        """Start without waiting."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = os.pathsep.join(filter(None, [str(_TREE), os.environ.get("PYTHONPATH")]))
+        self._output = self.log_file.open("ab")
+        self._process = subprocess.Popen(
+            self.command,
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": path, **self._environment},
+            stdin=subprocess.DEVNULL,
+            stdout=self._output,
+            stderr=subprocess.STDOUT,
+        )
+
+    def start(self, timeout: float = 60) -> Self:
+        """Start and wait until every request would be served; raises NotReady, and leaves nothing running then."""
+        self.launch()
+        end = time.monotonic() + timeout
+        while not self._ready():
+            if self.status is not None:
+                raise NotReady(f"ended with status {self.status}\n{self.log[-4000:]}")
+            if time.monotonic() > end:
+                self.kill()
+                raise NotReady(f"not ready after {timeout:g} s\n{self.log[-4000:]}")
+            time.sleep(0.05)
+        return self
+
+    def wait(self, timeout: float = 30) -> int:
+        """Wait for the end; the exit status. Raises `subprocess.TimeoutExpired`."""
+        try:
+            return self._running().wait(timeout)
+        finally:
+            if self.status is not None and self._output is not None:
+                self._output.close()
+
+    def terminate(self, timeout: float = 30) -> int:
+        """SIGTERM, and wait; the exit status."""
+        self._running().send_signal(signal.SIGTERM)
+        return self.wait(timeout)
+
+    def kill(self) -> None:
+        """kill -9, and wait until it is gone."""
+        if self._process is not None and self.status is None:
+            self._process.kill()
+            self.wait()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            raise ValueError("not started")
+        return self._process
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process is None or self.status is not None:
+            return
+        try:
+            self.terminate()
+        except subprocess.TimeoutExpired:
+            self.kill()
+            if error is None:
+                raise
+
+    # -- talking to it
+
+    def context(self) -> ssl.SSLContext:
+        """What a client needs to trust the server and be its administrator."""
+        config = yaml.safe_load(self.config_file.read_text())
+        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        context = ssl.create_default_context(cadata=_decoded(cluster, "certificate-authority-data"))
+        with tempfile.NamedTemporaryFile("w") as pair:
+            pair.write(_decoded(user, "client-certificate-data") + _decoded(user, "client-key-data"))
+            pair.flush()
+            context.load_cert_chain(pair.name)
+        return context
+
+    def connect(self, timeout: float = 30) -> http.client.HTTPSConnection:
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.context())
+
+    def request(
+        self, method: str, path: str, body: Any = None, *, content_type: str = "application/json"
+    ) -> tuple[int, Any]:
+        """One request as administrator: the status code and the decoded JSON, or text if it is none."""
+        connection = self.connect()
+        try:
+            return exchange(connection, method, path, body, content_type=content_type)
+        finally:
+            connection.close()
+
+    def _ready(self) -> bool:
+        if not self.config_file.exists():
+            return False
+        try:
+            return self.request("GET", "/readyz") == (200, "ok")
+        except (OSError, http.client.HTTPException, ValueError, TypeError):
+            return False  # being written, not listening yet, or another server's: ask again
+
+
+def exchange(
+    connection: http.client.HTTPSConnection,
+    method: str,
+    path: str,
+    body: Any = None,
+    *,
+    content_type: str = "application/json",
+) -> tuple[int, Any]:
+    """One request on an open connection; see `DaemonProcess.request`."""
+    data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+    connection.request(method, path, data, {"Content-Type": content_type} if data is not None else {})
+    answer = connection.getresponse()
+    text = answer.read()
+    if "json" in (answer.getheader("Content-Type") or ""):
+        return answer.status, json.loads(text)
+    return answer.status, text.decode()
+
+
+def _decoded(section: Mapping[str, str], key: str) -> str:
+    return base64.b64decode(section[key]).decode()
