@@ -13,6 +13,7 @@ from twisted.internet.threads import deferToThreadPool
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from orchd import errors
 from orchd.assembly.checks import Progress, checks
 from orchd.assembly.controllers import controller_group
 from orchd.assembly.files import ServerFiles, advertised_address, prepare
@@ -31,6 +32,7 @@ from orchd.server.authn.impersonation import ImpersonationError, parse_impersona
 from orchd.server.authn.loopback import LOOPBACK_USER
 from orchd.server.authz import bootstrap as roles
 from orchd.server.authz.escalation import EscalationCheck
+from orchd.server.authz.interfaces import Decision
 from orchd.server.authz.messages import forbidden
 from orchd.server.bootstrap import objects, steps
 from orchd.server.http.factory import ApiServerFactory
@@ -244,7 +246,11 @@ class ApiServer:
         settings = self.settings
 
         async def may(request: Request, verb: str) -> None:
-            await gate.check(identity.action_of(request, verb))
+            verdict = await self.authorization.union.authorize(identity.action_of(request, verb))
+            if verdict.decision is not Decision.ALLOW:
+                info = request.info
+                assert info is not None
+                raise errors.forbidden(info.group, info.resource, info.name, verdict.reason)
 
         tools = Tools(
             catalog=lambda: self.catalog,

@@ -38,8 +38,12 @@ class WriteContext(Protocol):
     subresource: str
     dry_run: bool
     options: Mapping[str, Any]
-    warn: Callable[[str], None]
-    annotate: Callable[[str, str], None]
+
+    @property
+    def warn(self) -> Callable[[str], None]: ...
+
+    @property
+    def annotate(self) -> Callable[[str, str], None]: ...
 
 
 def _name(obj: Object | None, old: Object | None) -> str:

@@ -128,7 +128,9 @@ class IRegistry(Interface):
     async def create(context: Context, obj: Object) -> Entry:
         """The write sequence for a new object."""
 
-    async def update(context: Context, name: str, transform: Transform, *, create: bool = False) -> tuple[Entry, bool]:
+    async def update(
+        context: Context, name: str, transform: Transform, *, create: bool = False, replace: bool = False
+    ) -> tuple[Entry, bool]:
         """The write sequence for a change; `create` lets it make the object. Gives back whether it was created."""
 
     async def delete(context: Context, name: str, *, options: Mapping[str, Any]) -> Deleted:

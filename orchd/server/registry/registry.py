@@ -65,9 +65,9 @@ class Registry:
         return await self._writer.create(context, obj)
 
     async def update(
-        self, context: Context, name: str, transform: Transform, *, create: bool = False
+        self, context: Context, name: str, transform: Transform, *, create: bool = False, replace: bool = False
     ) -> tuple[Entry, bool]:
-        return await self._writer.update(context, name, transform, create=create)
+        return await self._writer.update(context, name, transform, create=create, replace=replace)
 
     async def delete(self, context: Context, name: str, *, options: Mapping[str, Any]) -> Deleted:
         return await self._deleter.delete(context, name, options=options)

@@ -13,7 +13,7 @@ from orchd import errors
 from orchd.cache import stored
 from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError, Cause
-from orchd.kinds.catalog import Resource
+from orchd.kinds.catalog import Resource, split_group_version
 from orchd.kinds.patch import ownership
 from orchd.server.registry import objectmeta
 from orchd.server.registry.access import Access, path_of
@@ -25,9 +25,9 @@ _ATTEMPTS = 100
 
 
 def refuse(resource: Resource, name: str, causes: Sequence[Cause]) -> None:
-    """Raise 422 when there is any cause."""
+    """Raise 422 when there is any cause. It names the kind as it is stored: events have one home in two groups."""
     if causes:
-        raise errors.invalid(resource.group, resource.kind, name, causes)
+        raise errors.invalid(split_group_version(resource.storage_version)[0], resource.kind, name, causes)
 
 
 def store_failure(error: StoreError) -> ApiError:
@@ -114,11 +114,12 @@ class Writer:
         return obj if admitted is obj else self._access.settled(context.resource, admitted)
 
     async def update(
-        self, context: Context, name: str, transform: Transform, *, create: bool = False
+        self, context: Context, name: str, transform: Transform, *, create: bool = False, replace: bool = False
     ) -> tuple[Entry, bool]:
         """Change the object called `name`. `transform` gets it in the requested version and may be called again.
 
-        With `create` a missing object is made; the second value says whether that happened.
+        With `create` a missing object is made; the second value says whether that happened. With `replace` the uid that
+        the object carries is a precondition; otherwise validation says that it cannot be changed.
         """
         resource = context.resource
         path = path_of(resource, context.namespace, name)
@@ -129,7 +130,7 @@ class Writer:
             try:
                 if entry is None:
                     return await self._create_on_update(context, name, transform, create), True
-                return await self._change(context, name, path, entry, transform), False
+                return await self._change(context, name, path, entry, transform, replace), False
             except (RevisionConflictError, KeyExistsError):
                 # Somebody was faster: look again, and decide again.
                 continue
@@ -147,12 +148,14 @@ class Writer:
             raise precondition_failed(self._access, resource, context.namespace, name, metadata["uid"], "")
         return await self._create(context, objectmeta.with_metadata(obj, resourceVersion=None, name=name))
 
-    async def _change(self, context: Context, name: str, path: str, entry: Entry, transform: Transform) -> Entry:
+    async def _change(
+        self, context: Context, name: str, path: str, entry: Entry, transform: Transform, replace: bool
+    ) -> Entry:
         resource = context.resource
         strategy: IStrategy = self._strategy(resource)
         old = self._access.decode(entry)
         obj = await transform(self._access.to_version(resource, old))
-        self._check_guard(context, strategy, name, obj, old)
+        self._check_guard(context, strategy, name, obj, old, replace)
         obj = self._access.to_storage(resource, obj)
         obj = await self._admitted(context, "UPDATE", obj, old)
         obj, settle = await strategy.allocate(context, obj, old)
@@ -186,12 +189,14 @@ class Writer:
         )
         return await self._written(resource, path, revision, obj)
 
-    def _check_guard(self, context: Context, strategy: IStrategy, name: str, obj: Object, old: Object) -> None:
+    def _check_guard(
+        self, context: Context, strategy: IStrategy, name: str, obj: Object, old: Object, replace: bool
+    ) -> None:
         """uid and resourceVersion that came with the object must be those of the current one."""
         resource = context.resource
         metadata, before = obj.get("metadata") or {}, old["metadata"]
         uid = metadata.get("uid")
-        if uid and uid != before.get("uid"):
+        if replace and uid and uid != before.get("uid"):
             raise precondition_failed(self._access, resource, context.namespace, name, uid, before.get("uid", ""))
         version = metadata.get("resourceVersion") or ""
         if version in ("", "0"):

@@ -41,7 +41,7 @@ class Routes:
         assert request.info is not None
         if request.info.is_resource:
             return await self._resources(request)
-        endpoint = self._exact.get(request.path)
+        endpoint = self._exact.get(request.path) or self._exact.get(request.path.removesuffix("/"))
         if endpoint is not None:
             return await endpoint(request)
         if self._health.handles(request.path):

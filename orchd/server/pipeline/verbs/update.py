@@ -22,5 +22,5 @@ async def update(tools: Tools, request: Request, target: Target) -> Response:
         return tools.owned(context, live, obj)
 
     creates = tools.registry.strategy(target.resource).creates_on_update and not target.subresource
-    entry, created = await tools.registry.update(context, target.name, replaced, create=creates)
+    entry, created = await tools.registry.update(context, target.name, replaced, create=creates, replace=True)
     return tools.present.response(view, tools.present.entry(view, entry), code=201 if created else 200)

@@ -9,12 +9,15 @@ from orchd.server.registry.access import Access
 from orchd.server.registry.interfaces import IStrategy
 from orchd.server.registry.strategies import small
 from orchd.server.registry.strategies.base import Strategy
+from orchd.server.registry.strategies.custom import CustomStrategy
+from orchd.server.registry.strategies.definitions import DefinitionStrategy
 from orchd.server.registry.strategies.namespaces import NamespaceStrategy
 from orchd.server.registry.strategies.pods import PodStrategy
 from orchd.server.registry.strategies.services import ServiceStrategy
 
 _BY_PLURAL: dict[str, type[Strategy]] = {
     "certificatesigningrequests": small.SigningRequestStrategy,
+    "customresourcedefinitions": DefinitionStrategy,
     "daemonsets": small.DaemonSetStrategy,
     "deployments": small.DeploymentStrategy,
     "events": small.EventStrategy,
@@ -52,7 +55,7 @@ class Strategies:
             return ServiceStrategy(
                 resource, catalog, settings, cache=lambda: self._access.cache(resource), random=self._random
             )
-        cls = Strategy if resource.custom else _BY_PLURAL.get(resource.plural, Strategy)
+        cls = CustomStrategy if resource.custom else _BY_PLURAL.get(resource.plural, Strategy)
         strategy = cls(resource, catalog, settings)
         if isinstance(strategy, small.EventStrategy):
             strategy.lifetime = self._event_ttl

@@ -1,0 +1,108 @@
+"""Objects of custom kinds: what their definition says, and nothing that a kind of its own would know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchd import errors
+from orchd.errors import ApiError, Cause
+from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.crd.resources import VersionEntry
+from orchd.kinds.objects import convert
+from orchd.kinds.objects.schema_check import objects as check
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.patch.fieldset import of_paths
+from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.strategies.base import Strategy
+
+
+class CustomStrategy(Strategy):
+    """One version of a custom kind. Schemas are those of the requested version, as everything else is about it."""
+
+    def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
+        super().__init__(resource, catalog, settings)
+        self._catalog = catalog
+        self._stores_status = "status" in resource.subresources
+        self.creates_on_update = False
+        self.unconditional_update = False
+        self.returns_deleted = False
+        self.propagation = "Background"
+        self.has_status = self._stores_status
+        self._reset_on_main = of_paths(("f:status",)) if self._stores_status else {}
+        self._reset_on_status = of_paths(("f:spec",))
+
+    # -- create
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        self._check_identity(obj)
+        entry = self.resource.definition
+        if isinstance(entry, VersionEntry) and entry.terminating:
+            message = "create not allowed while custom resource definition is terminating"
+            raise ApiError(405, "MethodNotAllowed", message, details=self._details())
+        if self._stores_status:
+            obj = _without_status(obj)
+        return {**obj, "metadata": {**obj["metadata"], "generation": 1}}
+
+    def _details(self) -> dict[str, str]:
+        return {"group": self.resource.group, "kind": self.resource.plural}
+
+    def _check_identity(self, obj: Object) -> None:
+        """Raises 422 for an object of another kind: nothing that follows would make sense for it."""
+        if obj.get("kind") != self.resource.kind:
+            causes = check.identity_causes({**obj, "apiVersion": self.resource.api_version}, self.resource)
+            name = (obj.get("metadata") or {}).get("name", "")
+            raise errors.invalid(self.resource.group, obj.get("kind") or "", name, causes)
+
+    def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:
+        return check.create_causes(self._requested(obj), self.resource, self.settings)
+
+    def _requested(self, obj: Object) -> Object:
+        """An object of the storage version in the requested one, whose schema it has to satisfy."""
+        if obj["apiVersion"] == self.resource.api_version:
+            return obj
+        return convert.convert(obj, self.resource.api_version, self._catalog)
+
+    # -- update
+
+    def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
+        self._check_identity(obj)
+        if context.subresource == "status":
+            return self.status_update(obj, old)
+        if self._stores_status:
+            obj = _without_status(obj)
+            if "status" in old:
+                obj["status"] = old["status"]
+        return self.raise_generation(obj, old)
+
+    def status_update(self, obj: Object, old: Object) -> Object:
+        """Only the status changes, and who owns what."""
+        kept = {key: value for key, value in old.items() if key not in ("metadata", "status")}
+        metadata = dict(old["metadata"])
+        metadata.pop("managedFields", None)
+        managed = obj["metadata"].get("managedFields")
+        if managed:
+            metadata["managedFields"] = managed
+        kept["metadata"] = metadata
+        if "status" in obj:
+            kept["status"] = obj["status"]
+        return kept
+
+    def raise_generation(self, obj: Object, old: Object) -> Object:
+        """Everything but metadata counts."""
+        names = (obj.keys() | old.keys()) - {"metadata"}
+        if all(name in obj and name in old and obj[name] == old[name] for name in names):
+            return obj
+        generation = (old["metadata"].get("generation") or 0) + 1
+        return {**obj, "metadata": {**obj["metadata"], "generation": generation}}
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
+        return check.update_causes(
+            self._requested(obj), self._requested(old), self.resource, self.settings, subresource=context.subresource
+        )
+
+    def warnings(self, context: Context, obj: Object) -> Sequence[str]:
+        return ()
+
+
+def _without_status(obj: Object) -> Object:
+    return {key: value for key, value in obj.items() if key != "status"}

@@ -1,0 +1,60 @@
+"""CustomResourceDefinitions: which versions are stored is remembered, and deletion waits for the instances."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, with_condition
+from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.patch.fieldset import of_paths
+from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.strategies.base import Strategy
+
+#: What a deletion's propagation policy adds; a definition has no dependents but its instances.
+_PROPAGATION: Final = ("orphan", "foregroundDeletion")
+
+
+def _stored(obj: Object) -> Object:
+    """`obj` with its storage version among the versions that may be in the store."""
+    status = obj.get("status") or {}
+    known = list(status.get("storedVersions") or ())
+    name = next((v["name"] for v in (obj.get("spec") or {}).get("versions") or () if v.get("storage")), None)
+    if name is None or name in known:
+        return obj
+    return {**obj, "status": {**status, "storedVersions": [*known, name]}}
+
+
+class DefinitionStrategy(Strategy):
+    """A definition's first deletion only marks it; who follows definitions deletes the instances and lets it go."""
+
+    def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
+        super().__init__(resource, catalog, settings)
+        self._reset_on_status = of_paths(("f:metadata",), ("f:spec",))
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        return _stored(super().prepare_create(context, obj))
+
+    def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
+        obj = super().prepare_update(context, obj, old)
+        return obj if context.subresource == "status" else _stored(obj)
+
+    def holds(self, obj: Object) -> bool:
+        return not obj["metadata"].get("deletionTimestamp")
+
+    def marked(self, context: Context, obj: Object) -> Object:
+        metadata = {k: v for k, v in obj["metadata"].items() if k not in ("deletionGracePeriodSeconds", "finalizers")}
+        finalizers = [f for f in obj["metadata"].get("finalizers") or () if f not in _PROPAGATION]
+        finalizer = self.settings.dialect(FINALIZER)
+        status = obj.get("status") or {}
+        if finalizer not in finalizers:
+            finalizers.append(finalizer)
+            text = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+            now = timestamp(context.now)
+            status = with_condition(status, TERMINATING, "True", "InstanceDeletionPending", text, now=now)
+        metadata["finalizers"] = finalizers
+        return {**obj, "metadata": metadata, "status": status}
+
+    def gone_after_update(self, context: Context, obj: Object, old: Object) -> bool:
+        return not obj["metadata"].get("finalizers") and bool(old["metadata"].get("deletionTimestamp"))
