@@ -91,6 +91,8 @@ class Resource:
     definition: Mapping[str, Any] | None = None
     #: For a custom kind, the type of the version in which objects are kept, which need not be served; else None.
     storage_type: Type | None = None
+    #: For a custom kind whose versions another program converts, its definition's ``webhook``; else None.
+    converter: Mapping[str, Any] | None = None
 
     @property
     def api_version(self) -> str:
@@ -184,12 +186,16 @@ class Catalog:
         kept = [r for r in self.resources if not without(r)]
         kept.extend(resources)
         names = dict.fromkeys(g.name for g in self.groups)
-        names.update(dict.fromkeys(r.group for r in kept))
+        by_group: dict[str, list[Resource]] = {}
+        for resource in kept:
+            by_group.setdefault(resource.group, []).append(resource)
+        names.update(dict.fromkeys(by_group))
         groups = []
         for name in names:
             old = self._groups.get(name)
-            have = dict.fromkeys(r.version for r in kept if r.group == name)
-            if old is not None and all(not r.custom for r in kept if r.group == name):
+            inside = by_group.get(name, ())
+            have = dict.fromkeys(r.version for r in inside)
+            if old is not None and all(not r.custom for r in inside):
                 groups.append(old)
             elif have:
                 versions = tuple(sorted(have, key=version_priority))

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Deprecation, Resource, Subresource, group_version
+from orchd.kinds.crd.conditions import TERMINATING, condition
 from orchd.kinds.crd.schema import Schema, SchemaReader
 from orchd.kinds.ir import Type, TypeTable
 
@@ -20,11 +21,15 @@ _EMPTY: Final[Schema] = {"type": "object"}
 
 
 class VersionEntry(Mapping[str, Any]):
-    """A version's entry in a definition. Its ``schema`` is read from the definition's bytes each time, not kept."""
+    """A version's entry in a definition. Its ``schema`` is read from the definition's bytes each time, not kept.
 
-    __slots__ = ("_load", "_members", "_name")
+    `terminating` says that the definition is being deleted.
+    """
 
-    def __init__(self, entry: Mapping[str, Any], load: Load) -> None:
+    __slots__ = ("_load", "_members", "_name", "terminating")
+
+    def __init__(self, entry: Mapping[str, Any], load: Load, *, terminating: bool = False) -> None:
+        self.terminating = terminating
         self._members = {key: value for key, value in entry.items() if key != "schema"}
         self._name = entry["name"]
         self._load = load
@@ -58,19 +63,6 @@ class DeprecatedVersion(Deprecation):
         return self.text or f"{api_version} {kind} is deprecated"
 
 
-def served(definition: Object) -> bool:
-    """Is the definition established, so that its kind is served?"""
-    return condition(definition, "Established") == "True"
-
-
-def condition(definition: Object, type_: str) -> str:
-    """The status of one of a definition's conditions, "" when it has not been set."""
-    for each in (definition.get("status") or {}).get("conditions") or ():
-        if each.get("type") == type_:
-            return str(each.get("status") or "")
-    return ""
-
-
 def key_of(definition: Object) -> str:
     """The store key of a definition's objects: ``{group}/{plural}``."""
     spec = definition["spec"]
@@ -82,26 +74,53 @@ def _entry(definition: Object, version: str) -> Mapping[str, Any]:
     return entry
 
 
-def resources_of(definition: Object, load: Load, types: TypeTable, dialect: Dialect) -> tuple[Resource, ...]:
-    """The resources of an established definition, in the order of its versions. `definition` is looked at and not
-    kept; `load` gives it again when a schema is needed."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CustomKind:
+    """What a definition makes: the resources of its served versions in their order, the types of all its versions, and
+    the version in which objects are kept. `converter` is the webhook that converts between them, None when they are
+    all of one form."""
+
+    resources: tuple[Resource, ...]
+    types: Mapping[str, Type]
+    storage: str
+    converter: Mapping[str, Any] | None
+
+
+def custom_kind(definition: Object, load: Load, types: TypeTable, dialect: Dialect) -> CustomKind:
+    """The kind of an established definition. `definition` is looked at and not kept; `load` gives it again when a
+    schema is needed."""
     reader = SchemaReader(dialect, types.get("meta/v1.ObjectMeta"))
     spec = definition["spec"]
-    names = (definition.get("status") or {}).get("acceptedNames") or spec["names"]
-    made: dict[str, tuple[VersionEntry, Type]] = {}
-    storage = ""
+    names = accepted_names(definition)
+    terminating = condition(definition, TERMINATING) == "True"
+    conversion = spec.get("conversion") or {}
+    converter = conversion.get("webhook") or {} if conversion.get("strategy") == "Webhook" else None
+    entries: dict[str, VersionEntry] = {}
+    made: dict[str, Type] = {}
     for version in spec["versions"]:
-        entry = VersionEntry(version, load)
+        entry = VersionEntry(version, load, terminating=terminating)
         schema = (version.get("schema") or {}).get("openAPIV3Schema") or _EMPTY
-        keep_all = bool(spec.get("preserveUnknownFields"))
-        made[version["name"]] = (entry, reader.kind(schema, _schema_of(entry), preserve_all=keep_all))
-        if version.get("storage"):
-            storage = version["name"]
-    return tuple(
-        _resource(spec, names, entry, made[name][1], storage, made[storage][1])
-        for name, (entry, _) in made.items()
-        if entry.get("served")
+        entries[version["name"]] = entry
+        made[version["name"]] = reader.kind(
+            schema, _schema_of(entry), preserve_all=bool(spec.get("preserveUnknownFields"))
+        )
+    storage = next(name for name, entry in entries.items() if entry.get("storage"))
+    return CustomKind(
+        resources=tuple(
+            _resource(spec, names, entry, made[name], (storage, made[storage]), converter)
+            for name, entry in entries.items()
+            if entry.get("served")
+        ),
+        types=made,
+        storage=storage,
+        converter=converter,
     )
+
+
+def accepted_names(definition: Object) -> Mapping[str, Any]:
+    """The names that a definition has been granted."""
+    names: Mapping[str, Any] = (definition.get("status") or {}).get("acceptedNames") or {}
+    return names if names.get("plural") else definition["spec"]["names"]
 
 
 def _schema_of(entry: VersionEntry) -> Callable[[], Schema]:
@@ -109,7 +128,12 @@ def _schema_of(entry: VersionEntry) -> Callable[[], Schema]:
 
 
 def _resource(
-    spec: Mapping[str, Any], names: Mapping[str, Any], entry: VersionEntry, type_: Type, storage: str, storage_type: Type
+    spec: Mapping[str, Any],
+    names: Mapping[str, Any],
+    entry: VersionEntry,
+    type_: Type,
+    storage: tuple[str, Type],
+    converter: Mapping[str, Any] | None,
 ) -> Resource:
     group = spec["group"]
     return Resource(
@@ -124,12 +148,13 @@ def _resource(
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         subresources=_subresources(names["kind"], entry.get("subresources") or {}),
-        storage_version=group_version(group, storage),
-        storage_type=storage_type,
+        storage_version=group_version(group, storage[0]),
+        storage_type=storage[1],
         key=f"{group}/{names['plural']}",
         deprecation=DeprecatedVersion(text=entry.get("deprecationWarning") or "") if entry.get("deprecated") else None,
         custom=True,
         definition=entry,
+        converter=converter,
     )
 
 

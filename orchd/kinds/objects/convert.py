@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from orchd.kinds.catalog import Catalog, split_group_version
 from orchd.kinds.ir import Type
-from orchd.kinds.objects.conversions import autoscalers, renames
+from orchd.kinds.objects.conversions import autoscalers, custom, renames
 from orchd.kinds.objects.shape import canonical
 
 Object = dict[str, Any]
@@ -52,10 +52,14 @@ def same_form(kind: str, api_version: str, other: str) -> bool:
 
 
 def convert(obj: Object, to: str, catalog: Catalog) -> Object:
-    """`obj` (a built-in kind, in canonical shape) in the version with apiVersion `to`. KeyError for an unknown version."""
+    """`obj`, in canonical shape, in the version with apiVersion `to`. KeyError for an unknown version of a built-in kind,
+    ApiError 500 where another program would have to convert a custom one."""
     api_version, kind = obj["apiVersion"], obj["kind"]
     if api_version == to:
         return obj
+    served = catalog.kind(to, kind) or catalog.kind(api_version, kind)
+    if served is not None and served.custom:
+        return custom.convert(obj, to, served)
     if same_form(kind, api_version, to):
         return {**obj, "apiVersion": to}
     forms = FORMS[kind]

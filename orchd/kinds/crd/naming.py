@@ -1,0 +1,117 @@
+"""Which of the names that a definition asks for it gets (specification, "Custom resources": accepted names)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from orchd.dialect import Dialect
+from orchd.kinds.crd.conditions import APPROVED, ESTABLISHED, NAMES_ACCEPTED, condition, with_condition
+
+Object = Mapping[str, Any]
+
+#: Annotation that allows a definition in one of the API's own groups.
+APPROVAL: Final = "api-approved.{long}.io"
+_SINGLE: Final = (
+    ("plural", "PluralConflict"), ("singular", "SingularConflict"), ("kind", "KindConflict"), ("listKind", "ListKindConflict")
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Taken:
+    """The names that other definitions of a group have."""
+
+    resources: set[str] = field(default_factory=set)
+    kinds: set[str] = field(default_factory=set)
+
+    def add(self, accepted: Object) -> None:
+        """The accepted names of one definition."""
+        self.resources.update(filter(None, (accepted.get("plural"), accepted.get("singular"))))
+        self.resources.update(accepted.get("shortNames") or ())
+        self.kinds.update(filter(None, (accepted.get("kind"), accepted.get("listKind"))))
+
+
+def taken_by(accepted: Iterable[Object]) -> Taken:
+    out = Taken()
+    for names in accepted:
+        out.add(names)
+    return out
+
+
+def named(definition: Object, taken: Taken, dialect: Dialect, *, now: str) -> dict[str, Any]:
+    """The status of `definition` with its names decided; equal to the one it has when nothing changes.
+
+    Once established, a kind stays established under the names that it has, whatever is asked for later.
+    """
+    status: dict[str, Any] = dict(definition.get("status") or {})
+    names, problem = _decide(definition["spec"]["names"], status.get("acceptedNames") or {}, taken)
+    status["acceptedNames"] = names
+    if problem is None:
+        status = with_condition(status, NAMES_ACCEPTED, "True", "NoConflicts", "no conflicts found", now=now)
+    else:
+        status = with_condition(status, NAMES_ACCEPTED, "False", *problem, now=now)
+    if condition(definition, ESTABLISHED) != "True":
+        if problem is None:
+            text = "the initial names have been accepted"
+            status = with_condition(status, ESTABLISHED, "True", "InitialNamesAccepted", text, now=now)
+        else:
+            status = with_condition(status, ESTABLISHED, "False", "NotAccepted", "not all names are accepted", now=now)
+    return _approved(definition, status, dialect, now=now)
+
+
+def _decide(wanted: Object, have: Object, taken: Taken) -> tuple[dict[str, Any], tuple[str, str] | None]:
+    """The names to have from now on, and reason and message of the last conflict."""
+    names = {"plural": have.get("plural") or "", "kind": have.get("kind") or ""}
+    names.update({key: value for key, value in have.items() if value})
+    problem: tuple[str, str] | None = None
+    for member, reason in _SINGLE:
+        used = taken.resources if member in ("plural", "singular") else taken.kinds
+        asked = wanted.get(member) or ""
+        if asked != (have.get(member) or "") and asked in used:
+            problem = reason, f'"{asked}" is already in use'
+        elif asked:
+            names[member] = asked
+        if member == "singular":
+            problem = _short_names(wanted, have, taken, names) or problem
+    _replace(names, "categories", wanted)
+    return names, problem
+
+
+def _short_names(wanted: Object, have: Object, taken: Taken, names: dict[str, Any]) -> tuple[str, str] | None:
+    ours = have.get("shortNames") or ()
+    used = [f'"{name}" is already in use' for name in wanted.get("shortNames") or () if name not in ours and name in taken.resources]
+    if used:
+        return "ShortNamesConflict", used[0] if len(used) == 1 else f"[{', '.join(used)}]"
+    _replace(names, "shortNames", wanted)
+    return None
+
+
+def _replace(names: dict[str, Any], member: str, wanted: Object) -> None:
+    if wanted.get(member):
+        names[member] = wanted[member]
+    else:
+        names.pop(member, None)
+
+
+def _approved(definition: Object, status: dict[str, Any], dialect: Dialect, *, now: str) -> dict[str, Any]:
+    """Says of a definition in one of the API's own groups whether that was approved."""
+    group = definition["spec"]["group"]
+    if not any(group == own or group.endswith("." + own) for own in (dialect("{abbr}.io"), dialect("{long}.io"))):
+        return status
+    key = dialect(APPROVAL)
+    said = (definition["metadata"].get("annotations") or {}).get(key)
+    link = dialect("https://github.com/{long}/enhancements/pull/1111")
+    type_ = dialect(APPROVED)
+    if not said:
+        text = f'protected groups must have approval annotation "{key}", see {link}'
+        return with_condition(status, type_, "False", "MissingAnnotation", text, now=now)
+    if said.startswith("unapproved"):
+        return with_condition(status, type_, "False", "UnapprovedAnnotation", f'not approved: "{said}"', now=now)
+    if "://" in said:
+        return with_condition(status, type_, "True", "ApprovedAnnotation", f"approved in {said}", now=now)
+    text = (
+        f'protected groups must have approval annotation "{key}" with either a URL or a reason starting with '
+        f'"unapproved", see {link}'
+    )
+    return with_condition(status, type_, "False", "InvalidAnnotation", text, now=now)
