@@ -63,6 +63,7 @@ from orchd.server.registry.objectmeta import Naming
 from orchd.server.registry.ranges import AddressRange
 from orchd.server.registry.registry import Registry
 from orchd.server.registry.strategies.table import Strategies
+from orchd.store.memory import MemoryStore
 from orchd.store.sqlite import SqliteStore
 from orchd.txkit.services import Member, ServiceGroup, as_member
 
@@ -100,8 +101,9 @@ def _absent() -> str:
 class ApiServer:
     """One API server. Make it, run `service`, wait for `service.wait_ready()`.
 
-    `reactor` is any Twisted reactor. `endpoint` replaces --bind-address and --secure-port. `failed` is told when the
-    server cannot start or go on, `opened` once when every request would be served.
+    `reactor` is any Twisted reactor. `endpoint` replaces --bind-address and --secure-port, `store` the one
+    in --data-dir.
+    `failed` is told when the server cannot start or go on, `opened` once when every request would be served.
     """
 
     log = Logger()
@@ -112,6 +114,7 @@ class ApiServer:
         reactor: Any,
         *,
         endpoint: IStreamServerEndpoint | None = None,
+        store: MemoryStore | None = None,
         failed: Callable[[Failure], object] | None = None,
         opened: Callable[[ApiServer], object] = lambda server: None,
         wall: Callable[[], float] = time.time,
@@ -131,7 +134,7 @@ class ApiServer:
         self.files: ServerFiles = prepare(
             settings, port=settings.serving.port, service_ip=self.service_ip, now=wall()
         )
-        self.store = SqliteStore(
+        self.store: SqliteStore | MemoryStore = store or SqliteStore(
             reactor,
             f"{settings.storage.data_dir}/store.sqlite",
             dialect_name=settings.dialect.name,
@@ -309,14 +312,19 @@ class ApiServer:
 
     def _metric_sources(self) -> Iterable[metrics.Source]:
         store, caches = self.store, self.caches
+        on_disk = []
+        if isinstance(store, SqliteStore):
+            on_disk = [
+                metrics.counter("orchd_store_commits", "Commits of the embedded store.", lambda: store.commits),
+                metrics.counter("orchd_store_writes", "Writes in those commits.", lambda: store.writes),
+                metrics.counter("orchd_store_commit_seconds", "Time spent in commits.", lambda: store.commit_seconds),
+                metrics.gauge("orchd_store_largest_batch", "Most writes in one commit.", lambda: store.largest_batch),
+            ]
         return [
+            *on_disk,
             metrics.request_metrics(self.measuring, self.in_flight, self.watching),
             self.authentication_numbers.families,
             self.admission_numbers.families,
-            metrics.counter("orchd_store_commits", "Commits of the embedded store.", lambda: store.commits),
-            metrics.counter("orchd_store_writes", "Writes in those commits.", lambda: store.writes),
-            metrics.counter("orchd_store_commit_seconds", "Time spent in commits.", lambda: store.commit_seconds),
-            metrics.gauge("orchd_store_largest_batch", "Most writes in one commit.", lambda: store.largest_batch),
             metrics.gauge("orchd_store_revision", "Revision of the last durable write.", lambda: store.revision),
             metrics.gauge("orchd_cache_lag", "Revisions that the caches are behind the store.", lambda: caches.lag),
             metrics.by_label(

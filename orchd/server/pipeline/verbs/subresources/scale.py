@@ -34,7 +34,8 @@ class ScaleMapping:
     """`spec` and `status` are where the replicas are, `selector` gives the text of status.selector.
 
     `missing` is what GET calls an object that is not there: a group and a plural. `validated` says that the Scale is
-    checked as such; without it the object's own rules must do. `required` says that an object without replicas has no Scale.
+    checked as such; without it the object's own rules must do. `required` says that an object without replicas has no
+    Scale, `tracked` that who scales comes to own the replicas (of custom kinds the reference only forgets the owner).
     """
 
     spec: Path
@@ -43,6 +44,7 @@ class ScaleMapping:
     missing: tuple[str, str]
     validated: bool = True
     required: bool = False
+    tracked: bool = True
 
     def scale(self, obj: Object, fields: Replicas) -> Object:
         """The Scale of an object. Raises ApiError 500 where it has none."""
@@ -151,6 +153,7 @@ def custom_mapping(resource: Resource) -> ScaleMapping | None:
         missing=(resource.group, resource.plural),
         validated=False,
         required=True,
+        tracked=False,
     )
 
 
@@ -191,6 +194,7 @@ class Scales:
 
     async def update(self, tools: Tools, request: Request, target: Target) -> Response:
         """200 with the Scale as it is now."""
+        mapping = self._mapping(target.resource)
         sent = await tools.sent(request, self._kind)
         options = write_options(tools.dialect, request, "UpdateOptions")
         aimed = replace(target, resource=self._kind)
@@ -199,12 +203,13 @@ class Scales:
         inner = replace(context, resource=self._kind)
 
         async def replaced(live: Object | None) -> Object:
-            return tools.owned(inner, live, sent)
+            return self._owned(tools, inner, live, sent, mapping)
 
-        return await self._change(tools, request, target, context, replaced)
+        return await self._change(tools, request, target, context, mapping, replaced)
 
     async def patch(self, tools: Tools, request: Request, target: Target) -> Response:
         """200 with the Scale as it is now; every patch type, apply included."""
+        mapping = self._mapping(target.resource)
         sent = patch_type(request.header("content-type"), custom=target.resource.custom)
         data = await tools.body(request)
         options = write_options(tools.dialect, request, "PatchOptions", apply=sent == APPLY_PATCH)
@@ -221,16 +226,28 @@ class Scales:
                 assert live is not None
                 changed = tools.settled(change(live), self._kind, patch=data)
                 check_name(aimed, changed)
-                return tools.owned(inner, live, changed)
+                return self._owned(tools, inner, live, changed, mapping)
 
             transform = patched
-        return await self._change(tools, request, target, context, transform)
+        return await self._change(tools, request, target, context, mapping, transform)
+
+    def _owned(
+        self, tools: Tools, inner: Context, live: Object | None, scale: Object, mapping: ScaleMapping
+    ) -> Object:
+        if mapping.tracked:
+            return tools.owned(inner, live, scale)
+        return {**scale, "metadata": {k: v for k, v in scale["metadata"].items() if k != "managedFields"}}
 
     async def _change(
-        self, tools: Tools, request: Request, target: Target, context: Context, transform: Transform
+        self,
+        tools: Tools,
+        request: Request,
+        target: Target,
+        context: Context,
+        mapping: ScaleMapping,
+        transform: Transform,
     ) -> Response:
         resource = target.resource
-        mapping = self._mapping(resource)
         view = tools.present.view(request, self._kind)
         fields = self._fields(tools, target, mapping)
 

@@ -1,0 +1,207 @@
+"""A whole server in process: memory store, no sockets, no threads, time that stands still. For tests of what is behind HTTP.
+
+    server = make_server(tmp_path)
+    admin = server.client("admin", "system:masters")
+    obj = run(admin.create(PODS, "a", {...}))          # IClient, every stage as over the wire
+    answer = run(server.request("GET", "/api/v1/pods", user=...))
+
+With the memory store hardly anything waits: `run` gives the result of a coroutine at once, and fails a test in which it
+would not come without time going on (`server.clock.advance`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import parse_qs, unquote
+
+import orjson
+from twisted.internet.defer import Deferred, succeed
+from twisted.internet.interfaces import IStreamServerEndpoint
+from twisted.internet.task import Clock
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from orchd.assembly.plugins import capabilities
+from orchd.assembly.server import ApiServer
+from orchd.config import settings as configuration
+from orchd.config.options import Options
+from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, User
+from orchd.server.authn.interfaces import Credentials
+from orchd.server.local import LocalClient
+from orchd.server.pipeline.interfaces import IBody, Request, Response
+from orchd.store.memory import MemoryStore
+from orchd.txkit.coroutines import start
+
+T = TypeVar("T")
+
+#: When tests happen, in seconds since the epoch.
+NOW = 1_800_000_000.0
+
+
+def run(coro: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that does not have to wait. AssertionError when it waits."""
+    outcome: list[Any] = []
+    start(coro).addBoth(outcome.append)
+    assert outcome, "the coroutine waits for something"
+    if isinstance(outcome[0], Failure):
+        outcome[0].raiseException()
+    result: T = outcome[0]
+    return result
+
+
+class _NoThreads:
+    """A thread pool that does the work where it stands."""
+
+    def callInThreadWithCallback(self, done: Any, function: Callable[..., Any], *arguments: Any, **named: Any) -> None:
+        try:
+            result = function(*arguments, **named)
+        except Exception:
+            done(False, Failure())
+        else:
+            done(True, result)
+
+
+class StillReactor(Clock):
+    """As much of a reactor as a server without sockets asks for."""
+
+    def getThreadPool(self) -> _NoThreads:
+        return _NoThreads()
+
+    def callFromThread(self, function: Callable[..., Any], *arguments: Any) -> None:
+        function(*arguments)
+
+
+class _Host:
+    host, port = "127.0.0.1", 6443
+
+
+class _Port:
+    """A listening port that nobody reaches."""
+
+    def getHost(self) -> _Host:
+        return _Host()
+
+    def stopListening(self) -> Deferred[None]:
+        return succeed(None)
+
+
+@implementer(IStreamServerEndpoint)
+class _Nowhere:
+    def listen(self, protocolFactory: object) -> Deferred[Any]:
+        return succeed(_Port())
+
+
+@implementer(IBody)
+@dataclass(frozen=True, slots=True)
+class BytesBody:
+    """A request body in memory."""
+
+    data: bytes
+
+    async def read(self, limit: int) -> bytes:
+        return self.data
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response as tests look at it; `stream` is None or what would follow."""
+
+    code: int
+    headers: Mapping[str, str]
+    body: bytes
+    response: Response = field(repr=False)
+
+    @property
+    def json(self) -> Any:
+        return orjson.loads(self.body)
+
+
+class InProcessServer:
+    """A started `ApiServer` and ways in."""
+
+    def __init__(self, server: ApiServer, clock: StillReactor) -> None:
+        self.server = server
+        self.clock = clock
+
+    @property
+    def dialect(self) -> Any:
+        return self.server.settings.dialect
+
+    def client(self, name: str = "admin", *groups: str, agent: str = "test") -> LocalClient:
+        """A client that acts as a user; without groups as a member of system:masters."""
+        return LocalClient(self.server.pipeline, user(name, *groups), agent=agent, clock=self.clock.seconds)
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        user: User | None = None,
+        headers: Mapping[str, str] | None = None,
+        hijack: Callable[[], Any] | None = None,
+    ) -> Answer:
+        """Send a request with its query in `path`; `body` is bytes or JSON data. Errors are answers."""
+        raw, _, query = path.partition("?")
+        given = {"user-agent": "test/1", "content-type": "application/json", **(headers or {})}
+        named = {name.lower(): (value,) for name, value in given.items()}
+        data = body if isinstance(body, bytes) else b"" if body is None else orjson.dumps(body)
+        request = Request(
+            method=method,
+            path=unquote(raw),
+            raw_path=raw,
+            query=parse_qs(query, keep_blank_values=True),
+            headers=named,
+            body=BytesBody(data),
+            credentials=Credentials(headers=named),
+            received=self.clock.seconds(),
+            user=user or globals()["user"]("admin"),
+            hijack=hijack,
+        )
+        response = await self.server.pipeline.handle(request)
+        whole = response.body if isinstance(response.body, bytes) else b"".join(response.body)
+        return Answer(response.code, dict(response.headers), whole, response)
+
+    def stop(self) -> None:
+        """Stop it; what is still to come after that comes now."""
+        stopped = self.server.service.stopService()
+        for _ in range(10):
+            if stopped.called:
+                break
+            self.clock.advance(1)
+        assert stopped.called, "the server does not stop"
+
+
+def user(name: str, *groups: str) -> User:
+    """A user as authentication would give it; without groups a member of system:masters."""
+    return User(name=name, groups=(*(groups or (MASTERS_GROUP,)), AUTHENTICATED_GROUP))
+
+
+def make_server(folder: Path, *flags: str, wall: Callable[[], float] = lambda: NOW) -> InProcessServer:
+    """A started server whose files (keys, certificates) are in `folder`. `flags` are those of the command line; the
+    controllers are off unless they say otherwise."""
+    options = Options(capabilities=capabilities())
+    options.parseOptions(["--controllers=-*", *flags, f"--data-dir={folder}"])
+    clock = StillReactor()
+    clock.advance(NOW)
+    failures: list[Failure] = []
+    server = ApiServer(
+        configuration.from_options(options),
+        clock,
+        endpoint=_Nowhere(),
+        store=MemoryStore(clock),
+        failed=failures.append,
+        wall=wall,
+    )
+    server.service.startService()
+    for _ in range(50):
+        if server.service.ready.called or failures:
+            break
+        clock.advance(0.1)
+    if failures:
+        failures[0].raiseException()
+    assert server.service.ready.called, "the server does not start"
+    return InProcessServer(server, clock)
