@@ -1,0 +1,45 @@
+"""Conditions of deployments: lists in, lists out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from orchd.controllers.facts import timestamp
+
+Conditions = list[dict[str, Any]]
+
+
+def make(type_: str, value: str, reason: str, message: str, now: float) -> dict[str, Any]:
+    at = timestamp(now)
+    return {
+        "type": type_,
+        "status": value,
+        "lastUpdateTime": at,
+        "lastTransitionTime": at,
+        "reason": reason,
+        "message": message,
+    }
+
+
+def find(conditions: Iterable[Mapping[str, Any]], type_: str) -> dict[str, Any] | None:
+    for each in conditions:
+        if each.get("type") == type_:
+            return dict(each)
+    return None
+
+
+def without(conditions: Iterable[Mapping[str, Any]], type_: str) -> Conditions:
+    return [dict(c) for c in conditions if c.get("type") != type_]
+
+
+def with_(conditions: Iterable[Mapping[str, Any]], fresh: Mapping[str, Any]) -> Conditions:
+    """Put `fresh` in; nothing changes where status and reason stay, nor the transition time where the status does."""
+    kept = [dict(c) for c in conditions]
+    old = find(kept, fresh["type"])
+    if old is not None and old.get("status") == fresh["status"] and old.get("reason") == fresh["reason"]:
+        return kept
+    added = dict(fresh)
+    if old is not None and old.get("status") == fresh["status"]:
+        added["lastTransitionTime"] = old.get("lastTransitionTime")
+    return [*without(kept, fresh["type"]), added]

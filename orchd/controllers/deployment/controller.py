@@ -1,0 +1,147 @@
+"""The deployment controller: what makes work, and the order of one pass."""
+
+from __future__ import annotations
+
+from orchd.client.informers import key_of
+from orchd.client.interfaces import Object
+from orchd.controllers import pods as podfacts
+from orchd.controllers.base import Controller, Key
+from orchd.controllers.claiming import claim
+from orchd.controllers.deployment import counting
+from orchd.controllers.deployment.rollout import Keys, Rollout
+from orchd.controllers.facts import (
+    BY_CONTROLLER,
+    DEPLOYMENTS,
+    PODS,
+    REPLICA_SETS,
+    deleting,
+    index_by_controller,
+    labels,
+    name,
+    namespace,
+    owner,
+    spec,
+    status,
+    uid,
+)
+from orchd.controllers.interfaces import Environment
+from orchd.errors import ApiError
+from orchd.kinds.objects.select import LabelSelector
+
+
+class DeploymentController(Controller):
+    """Reads pods only for strategy Recreate, which waits until the old ones have ended."""
+
+    name = "deployment"
+    account = "deployment-controller"
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env)
+        self._keys = Keys(env.dialect)
+        self._deployments = self.follow(DEPLOYMENTS, primary=True)
+        self._sets = self.follow(REPLICA_SETS, self._set_changed)
+        self._pods = self.follow(PODS, self._pod_changed)
+        index_by_controller(self._sets)
+        index_by_controller(self._pods)
+
+    def _set_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        before, after = (None if each is None else owner(each) for each in (old, new))
+        for each, reference in ((old, before), (new, after)):
+            if each is not None and reference is not None and reference.get("kind") == "Deployment":
+                self.queue.add((namespace(each), str(reference["name"])))
+        if new is None or after is not None or deleting(new):
+            return
+        if old is None or before is not None or labels(old) != labels(new):
+            for deployment in self._deployments.list(namespace(new)):
+                if self._selector(deployment).matches(labels(new)):
+                    self.queue.add(key_of(deployment))
+
+    def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        """The end of the last old pod lets a Recreate deployment go on."""
+        if new is not None or old is None:
+            return
+        above = owner(old)
+        if above is None or above.get("kind") != "ReplicaSet":
+            return
+        each = self._sets.get(namespace(old), str(above["name"]))
+        top = None if each is None else owner(each)
+        if top is None or top.get("kind") != "Deployment":
+            return
+        deployment = self._deployments.get(namespace(old), str(top["name"]))
+        if deployment is not None and not counting.rolling(deployment):
+            self.queue.add(key_of(deployment))
+
+    def _selector(self, deployment: Object) -> LabelSelector:
+        return LabelSelector.from_object(spec(deployment).get("selector") or {})
+
+    async def reconcile(self, key: Key) -> float | None:
+        deployment = self._deployments.get(*key)
+        if deployment is None:
+            return None
+        if not spec(deployment).get("selector"):
+            return await self._look_only(deployment)
+        sets = await claim(
+            self.client,
+            deployment,
+            parent_ref=DEPLOYMENTS,
+            api_version="apps/v1",
+            kind="Deployment",
+            selector=self._selector(deployment),
+            informer=self._sets,
+            ref=REPLICA_SETS,
+        )
+        rollout = Rollout(self.client, self._keys, deployment, sets, now=self.env.now)
+        try:
+            return await self._pass(rollout)
+        except ApiError as error:
+            if error.code == 404:
+                return None
+            raise
+
+    async def _look_only(self, deployment: Object) -> float | None:
+        """A selector that chooses everything would take what belongs to others."""
+        generation = int(deployment["metadata"].get("generation") or 0)
+        if int(status(deployment).get("observedGeneration") or 0) < generation:
+            changed = {**deployment, "status": {**status(deployment), "observedGeneration": generation}}
+            await self.client.update(DEPLOYMENTS, namespace(deployment), name(deployment), changed, subresource="status")
+        return None
+
+    async def _pass(self, rollout: Rollout) -> float | None:
+        if deleting(rollout.deployment):
+            await rollout.tell()
+            return None
+        await rollout.note_pause()
+        paused = bool(spec(rollout.deployment).get("paused"))
+        if paused or rollout.scaling():
+            await rollout.ensure_newest(create=False)
+            await rollout.rescale()
+            if paused:
+                await rollout.clean_up()
+            await rollout.tell()
+            return None
+        if counting.rolling(rollout.deployment):
+            if not await rollout.ensure_newest(create=True):
+                return None
+            await rollout.roll()
+        elif not await self._recreate(rollout):
+            return await rollout.tell_progress()
+        if counting.complete(rollout.deployment, status(rollout.deployment)):
+            await rollout.clean_up()
+        return await rollout.tell_progress()
+
+    async def _recreate(self, rollout: Rollout) -> bool:
+        """Strategy Recreate; False while old pods have to end first."""
+        await rollout.ensure_newest(create=False)
+        if await rollout.stop_old() or self._old_pods_run(rollout):
+            return False
+        if not await rollout.ensure_newest(create=True) or rollout.newest is None:
+            return False
+        await rollout.scale(rollout.newest, counting.wanted(rollout.deployment))
+        return True
+
+    def _old_pods_run(self, rollout: Rollout) -> bool:
+        for each in rollout.old:
+            for pod in self._pods.by_index(BY_CONTROLLER, uid(each)):
+                if not podfacts.finished(pod):
+                    return True
+        return False

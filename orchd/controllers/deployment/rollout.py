@@ -1,0 +1,459 @@
+"""One pass over one deployment: its replica sets, their sizes, its status."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from orchd.client.interfaces import IClient, Object
+from orchd.controllers.base import terminating_namespace
+from orchd.controllers.deployment import conditions, counting
+from orchd.controllers.deployment.counting import alive, by_age, count, total, wanted
+from orchd.controllers.facts import (
+    DEPLOYMENTS,
+    REPLICA_SETS,
+    annotations_of,
+    deleting,
+    name,
+    namespace,
+    owner,
+    owner_reference,
+    seconds_of,
+    spec,
+    status,
+    uid,
+    with_annotations,
+)
+from orchd.controllers.naming import template_hash
+from orchd.dialect import Dialect
+from orchd.errors import ApiError
+
+#: Bytes of the list of past revisions in an annotation.
+_HISTORY = 2000
+HASH_LABEL = "pod-template-hash"
+
+
+class Keys:
+    """Annotations, expanded once."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.revision = dialect("deployment.{long}.io/revision")
+        self.history = dialect("deployment.{long}.io/revision-history")
+        self.desired = dialect("deployment.{long}.io/desired-replicas")
+        self.most = dialect("deployment.{long}.io/max-replicas")
+        #: Not copied from a deployment to its sets.
+        self.own = frozenset(
+            (dialect.last_applied, self.revision, self.history, self.desired, self.most, "deprecated.deployment.rollback.to")
+        )
+
+
+def same_template(one: Object, other: Object) -> bool:
+    """Equal but for the hash that replica sets carry."""
+    return _unhashed(spec(one)["template"]) == _unhashed(spec(other)["template"])
+
+
+def _unhashed(template: dict[str, Any]) -> dict[str, Any]:
+    metadata = template.get("metadata") or {}
+    found = {k: v for k, v in (metadata.get("labels") or {}).items() if k != HASH_LABEL}
+    kept = {k: v for k, v in metadata.items() if k not in ("labels", "creationTimestamp")}
+    if found:
+        kept["labels"] = found
+    return {**template, "metadata": kept}
+
+
+class Rollout:
+    """`deployment` is replaced by what each write gives back, `newest` and `old` by what scaling gives."""
+
+    def __init__(
+        self, client: IClient, keys: Keys, deployment: Object, sets: Iterable[Object], *, now: Callable[[], float]
+    ) -> None:
+        self._client = client
+        self._keys = keys
+        self._now = now
+        self.deployment = deployment
+        sets = list(sets)
+        matching = [each for each in by_age(sets) if same_template(each, deployment)]
+        self.newest: Object | None = matching[0] if matching else None
+        self.old: list[Object] = [each for each in sets if each is not self.newest]
+
+    @property
+    def every(self) -> list[Object]:
+        return self.old if self.newest is None else [*self.old, self.newest]
+
+    @property
+    def failed_message(self) -> str:
+        return f'ReplicaSet "{name(self.newest)}"' if self.newest is not None else f'Deployment "{name(self.deployment)}"'
+
+    # -- the newest set
+
+    async def ensure_newest(self, *, create: bool) -> bool:
+        """Bring the newest set's annotations up to date, or make it. False when there is none to work with."""
+        last = max((counting.number(annotations_of(s).get(self._keys.revision)) or 0 for s in self.old), default=0)
+        if self.newest is not None:
+            await self._refresh(str(last + 1))
+            return True
+        return await self._create(str(last + 1)) if create else True
+
+    async def _refresh(self, revision: str) -> None:
+        assert self.newest is not None
+        notes = self._notes(annotations_of(self.newest), revision, exists=True)
+        ready = spec(self.deployment).get("minReadySeconds") or 0
+        if notes != annotations_of(self.newest) or (spec(self.newest).get("minReadySeconds") or 0) != ready:
+            changed = with_annotations(self.newest, notes)
+            changed = {**changed, "spec": {**spec(changed), "minReadySeconds": ready}}
+            self.newest = await self._update_set(changed)
+        await self._mark_revision(
+            annotations_of(self.newest)[self._keys.revision],
+            "FoundNewReplicaSet",
+            f'Found new replica set "{name(self.newest)}"',
+            replace=False,
+        )
+
+    async def _mark_revision(self, revision: str, reason: str, message: str, *, replace: bool) -> None:
+        deployment = self.deployment
+        found = status(deployment).get("conditions") or []
+        marked = annotations_of(deployment).get(self._keys.revision) == revision
+        told = not counting.has_deadline(deployment) or (not replace and conditions.find(found, "Progressing") is not None)
+        if marked and told:
+            return
+        changed = with_annotations(deployment, {**annotations_of(deployment), self._keys.revision: revision})
+        if not told:
+            fresh = conditions.make("Progressing", "True", reason, message, self._now())
+            changed = {**changed, "status": {**status(changed), "conditions": conditions.with_(found, fresh)}}
+        await self._update_status(changed)
+
+    def _notes(self, current: dict[str, str], revision: str, *, exists: bool) -> dict[str, str]:
+        """Annotations of the newest set: the deployment's, the revision and those before it, its scale."""
+        keys = self._keys
+        notes = dict(current)
+        notes.update({k: v for k, v in annotations_of(self.deployment).items() if k not in keys.own})
+        before = notes.get(keys.revision)
+        if (counting.number(before) or 0) < int(revision):
+            notes[keys.revision] = revision
+            if exists and before:
+                past = [p for p in notes.get(keys.history, "").split(",") if p]
+                while past and len(",".join([*past, before])) > _HISTORY:
+                    past.pop(0)
+                notes[keys.history] = ",".join([*past, before])
+        if not exists:
+            notes.update(self._scale_notes())
+        return notes
+
+    def _scale_notes(self) -> dict[str, str]:
+        size = wanted(self.deployment)
+        return {self._keys.desired: str(size), self._keys.most: str(size + counting.max_surge(self.deployment))}
+
+    async def _create(self, revision: str) -> bool:
+        deployment = self.deployment
+        template = spec(deployment)["template"]
+        hashed = template_hash(template, status(deployment).get("collisionCount"))
+        metadata = template.get("metadata") or {}
+        tags = {**(metadata.get("labels") or {}), HASH_LABEL: hashed}
+        selector = spec(deployment).get("selector") or {}
+        fresh: Object = {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {
+                "name": f"{name(deployment)}-{hashed}",
+                "namespace": namespace(deployment),
+                "labels": tags,
+                "ownerReferences": [owner_reference(deployment, "apps/v1", "Deployment")],
+                "annotations": self._notes({}, revision, exists=False),
+            },
+            "spec": {
+                "replicas": counting.new_size(deployment, self.old, 0),
+                "minReadySeconds": spec(deployment).get("minReadySeconds") or 0,
+                "selector": {**selector, "matchLabels": {**(selector.get("matchLabels") or {}), HASH_LABEL: hashed}},
+                "template": {**template, "metadata": {**metadata, "labels": tags}},
+            },
+        }
+        existed = False
+        try:
+            self.newest = await self._client.create(REPLICA_SETS, namespace(deployment), fresh)
+        except ApiError as error:
+            if terminating_namespace(error):
+                return False
+            if error.reason != "AlreadyExists":
+                await self._say_create_failed(name(fresh), error)
+                raise
+            self.newest = await self._collide(name(fresh), error)
+            existed = True
+        await self._mark_revision(
+            revision, "NewReplicaSetCreated", f'Created new replica set "{name(self.newest)}"', replace=not existed
+        )
+        return True
+
+    async def _collide(self, set_name: str, error: ApiError) -> Object:
+        """The name is taken: by our own set that the informer has not shown yet, or by another. Then count it."""
+        deployment = self.deployment
+        found: Object = await self._client.get(REPLICA_SETS, namespace(deployment), set_name)
+        above = owner(found)
+        if above is not None and above.get("uid") == uid(deployment) and same_template(found, deployment):
+            return found
+        collisions = int(status(deployment).get("collisionCount") or 0) + 1
+        changed = {**status(deployment), "collisionCount": collisions}
+        await self._update_status({**deployment, "status": changed})
+        raise error
+
+    async def _say_create_failed(self, set_name: str, error: ApiError) -> None:
+        if not counting.has_deadline(self.deployment):
+            return
+        message = f'Failed to create new replica set "{set_name}": {error.message}'
+        fresh = conditions.make("Progressing", "False", "ReplicaSetCreateError", message, self._now())
+        found = status(self.deployment).get("conditions") or []
+        changed = {**status(self.deployment), "conditions": conditions.with_(found, fresh)}
+        await self._update_status({**self.deployment, "status": changed})
+
+    # -- sizes
+
+    async def _update_set(self, changed: Object) -> Object:
+        updated: Object = await self._client.update(REPLICA_SETS, namespace(changed), name(changed), changed)
+        return updated
+
+    async def scale(self, each: Object, size: int) -> bool:
+        """Give a set a size and the annotations that say what it is a part of; whether its size changed."""
+        notes = {**annotations_of(each), **self._scale_notes()}
+        resized = wanted(each) != size
+        if not resized and notes == annotations_of(each):
+            return False
+        changed = with_annotations(each, notes)
+        updated = await self._update_set({**changed, "spec": {**spec(changed), "replicas": size}})
+        if each is self.newest:
+            self.newest = updated
+        else:
+            self.old = [updated if one is each else one for one in self.old]
+        return resized
+
+    def scaling(self) -> bool:
+        """Has the deployment been scaled since its sets were?"""
+        for each in alive(self.every):
+            desired = counting.number(annotations_of(each).get(self._keys.desired))
+            if desired is not None and desired != wanted(self.deployment):
+                return True
+        return False
+
+    async def rescale(self) -> None:
+        """Follow a change of scale: one live set takes it all, several take their parts."""
+        deployment = self.deployment
+        live = alive(self.every)
+        if len(live) <= 1:
+            one = live[0] if live else self.newest
+            if one is None and self.old:
+                one = by_age(self.old)[-1]
+            if one is not None and wanted(one) != wanted(deployment):
+                await self.scale(one, wanted(deployment))
+            elif one is not None:
+                await self.scale(one, wanted(one))
+            return
+        if self._saturated():
+            for each in alive(self.old):
+                await self.scale(each, 0)
+        elif counting.rolling(deployment):
+            for each, size in counting.proportions(deployment, live, max_annotation=self._keys.most):
+                await self.scale(each, size)
+
+    def _saturated(self) -> bool:
+        size = wanted(self.deployment)
+        newest = self.newest
+        if newest is None or counting.number(annotations_of(newest).get(self._keys.desired)) != size:
+            return False
+        return wanted(newest) == size and count(newest, "availableReplicas") == size
+
+    async def roll(self) -> None:
+        """One step of a rolling update: the new set up, or the old ones down."""
+        assert self.newest is not None
+        size = wanted(self.deployment)
+        if wanted(self.newest) > size:
+            moved = await self.scale(self.newest, size)
+        else:
+            moved = await self.scale(self.newest, counting.new_size(self.deployment, self.every, self.newest))
+        if not moved and total(self.old):
+            await self._shrink_old()
+
+    async def _shrink_old(self) -> None:
+        assert self.newest is not None
+        least = wanted(self.deployment) - counting.max_unavailable(self.deployment)
+        unavailable = wanted(self.newest) - count(self.newest, "availableReplicas")
+        most = total(self.every) - least - unavailable
+        if most <= 0:
+            return
+        # First pods that do not work anyway.
+        gone = 0
+        for each in by_age(self.old):
+            broken = wanted(each) - count(each, "availableReplicas")
+            if gone >= most or broken <= 0:
+                continue
+            fewer = min(most - gone, broken)
+            await self.scale(each, wanted(each) - fewer)
+            gone += fewer
+        spare = counting.total_status(self.every, "availableReplicas") - least
+        for each in by_age(self.old):
+            if spare <= 0:
+                break
+            fewer = min(wanted(each), spare)
+            if fewer:
+                await self.scale(each, wanted(each) - fewer)
+                spare -= fewer
+
+    async def stop_old(self) -> bool:
+        """All old sets to nothing (Recreate); whether any had to be."""
+        moved = False
+        for each in alive(self.old):
+            moved = await self.scale(each, 0) or moved
+        return moved
+
+    async def clean_up(self) -> None:
+        """Old sets beyond the history limit go, the lowest revisions first."""
+        limit = spec(self.deployment).get("revisionHistoryLimit")
+        if limit is None or limit == counting.NO_LIMIT:
+            return
+        cleanable = [each for each in self.old if not deleting(each)]
+        cleanable.sort(key=lambda s: counting.number(annotations_of(s).get(self._keys.revision)) or 0)
+        for each in cleanable[: max(0, len(cleanable) - int(limit))]:
+            seen = count(each, "observedGeneration") >= int(each["metadata"].get("generation") or 0)
+            if count(each, "replicas") or wanted(each) or not seen:
+                continue
+            try:
+                await self._client.delete(REPLICA_SETS, namespace(each), name(each))
+            except ApiError as error:
+                if error.code != 404:
+                    raise
+
+    # -- status
+
+    def status(self) -> dict[str, Any]:
+        """What the sets amount to."""
+        deployment = self.deployment
+        available = counting.total_status(self.every, "availableReplicas")
+        numbers = {
+            "observedGeneration": int(deployment["metadata"].get("generation") or 0),
+            "replicas": counting.total_status(self.every, "replicas"),
+            "updatedReplicas": counting.total_status([self.newest], "replicas"),
+            "readyReplicas": counting.total_status(self.every, "readyReplicas"),
+            "availableReplicas": available,
+            "unavailableReplicas": max(0, total(self.every) - available),
+        }
+        fresh: dict[str, Any] = {k: v for k, v in numbers.items() if v}
+        if status(deployment).get("collisionCount"):
+            fresh["collisionCount"] = status(deployment)["collisionCount"]
+        if available >= wanted(deployment) - counting.max_unavailable(deployment):
+            found = conditions.make(
+                "Available", "True", "MinimumReplicasAvailable", "Deployment has minimum availability.", self._now()
+            )
+        else:
+            found = conditions.make(
+                "Available", "False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.", self._now()
+            )
+        fresh["conditions"] = conditions.with_(status(deployment).get("conditions") or (), found)
+        return fresh
+
+    async def tell(self) -> None:
+        """Write the status if it changed."""
+        await self._write(self.status())
+
+    async def tell_progress(self) -> float | None:
+        """Write the status with what is known of progress; seconds after which the deadline is to be looked at."""
+        fresh = self.status()
+        deployment = self.deployment
+        current = conditions.find(status(deployment).get("conditions") or (), "Progressing")
+        if not counting.has_deadline(deployment):
+            fresh["conditions"] = conditions.without(fresh["conditions"], "Progressing")
+        elif not (
+            fresh.get("replicas") == fresh.get("updatedReplicas")
+            and current is not None
+            and current.get("reason") == "NewReplicaSetAvailable"
+        ):
+            fresh["conditions"] = self._progress(fresh, current)
+        failure = self._replica_failure()
+        fresh["conditions"] = (
+            conditions.without(fresh["conditions"], "ReplicaFailure")
+            if failure is None
+            else conditions.with_(fresh["conditions"], failure)
+        )
+        await self._write(fresh)
+        return self._until_deadline(fresh)
+
+    def _progress(self, fresh: dict[str, Any], current: dict[str, Any] | None) -> conditions.Conditions:
+        found: conditions.Conditions = fresh["conditions"]
+        who = self.failed_message
+
+        def said(value: str, reason: str, message: str) -> dict[str, Any]:
+            return conditions.make("Progressing", value, reason, message, self._now())
+
+        if counting.complete(self.deployment, fresh):
+            return conditions.with_(found, said("True", "NewReplicaSetAvailable", f"{who} has successfully progressed."))
+        if counting.progressing(self.deployment, fresh):
+            news = said("True", "ReplicaSetUpdated", f"{who} is progressing.")
+            if current is None:
+                return conditions.with_(found, news)
+            if current.get("status") == "True":
+                news["lastTransitionTime"] = current.get("lastTransitionTime")
+            # Each step forward starts the deadline anew.
+            return [*conditions.without(found, "Progressing"), news]
+        if self._timed_out(current):
+            return conditions.with_(found, said("False", "ProgressDeadlineExceeded", f"{who} has timed out progressing."))
+        return found
+
+    def _timed_out(self, current: dict[str, Any] | None) -> bool:
+        if current is None or current.get("reason") == "NewReplicaSetAvailable":
+            return False
+        if current.get("reason") == "ProgressDeadlineExceeded":
+            return True
+        since = seconds_of(current.get("lastUpdateTime")) or 0.0
+        return bool(since + int(spec(self.deployment)["progressDeadlineSeconds"]) < self._now())
+
+    def _until_deadline(self, fresh: dict[str, Any]) -> float | None:
+        current = conditions.find(fresh["conditions"], "Progressing")
+        if current is None or not counting.has_deadline(self.deployment) or counting.complete(self.deployment, fresh):
+            return None
+        if current.get("reason") in ("ProgressDeadlineExceeded", "NewReplicaSetAvailable"):
+            return None
+        since = seconds_of(current.get("lastUpdateTime")) or 0.0
+        left = since + int(spec(self.deployment)["progressDeadlineSeconds"]) - self._now()
+        return max(left, 0.0) + 1.0
+
+    def _replica_failure(self) -> dict[str, Any] | None:
+        ordered = [self.newest, *self.old] if self.newest is not None else self.old
+        for each in ordered:
+            found = conditions.find(status(each).get("conditions") or (), "ReplicaFailure")
+            if found is not None and found.get("status") == "True":
+                return {
+                    "type": "ReplicaFailure",
+                    "status": "True",
+                    "lastUpdateTime": found.get("lastTransitionTime"),
+                    "lastTransitionTime": found.get("lastTransitionTime"),
+                    "reason": found.get("reason", ""),
+                    "message": found.get("message", ""),
+                }
+        return None
+
+    async def note_pause(self) -> None:
+        """Stop the deadline while the deployment is paused, and start it again afterwards."""
+        deployment = self.deployment
+        if not counting.has_deadline(deployment):
+            return
+        found = status(deployment).get("conditions") or []
+        current = conditions.find(found, "Progressing")
+        if current is not None and current.get("reason") == "ProgressDeadlineExceeded":
+            return
+        told = current is not None and current.get("reason") == "DeploymentPaused"
+        paused = bool(spec(deployment).get("paused"))
+        if paused == told:
+            return
+        reason, message = (
+            ("DeploymentPaused", "Deployment is paused") if paused else ("DeploymentResumed", "Deployment is resumed")
+        )
+        fresh = conditions.make("Progressing", "Unknown", reason, message, self._now())
+        changed = {**status(deployment), "conditions": conditions.with_(found, fresh)}
+        await self._update_status({**deployment, "status": changed})
+
+    async def _write(self, fresh: dict[str, Any]) -> None:
+        if fresh != status(self.deployment):
+            await self._update_status({**self.deployment, "status": fresh})
+
+    async def _update_status(self, changed: Object) -> None:
+        self.deployment = await self._client.update(
+            DEPLOYMENTS, namespace(changed), name(changed), changed, subresource="status"
+        )
+
+

@@ -1,0 +1,68 @@
+"""What a controller has written and its informer has not shown yet. Acting before it does would do things twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+from orchd.client.interfaces import IInformer, Object
+from orchd.controllers.facts import deleting, name, namespace, uid
+
+#: Seconds after which an unseen write is given up on: it was undone before anybody could see it.
+_PATIENCE = 60.0
+
+K = TypeVar("K", bound=Hashable)
+
+
+class Expectations(Generic[K]):
+    """By key of the owner. Call `observe` for every event of the dependents' informer."""
+
+    def __init__(self, informer: IInformer, seconds: Callable[[], float]) -> None:
+        self._informer = informer
+        self._seconds = seconds
+        self._pending: dict[K, dict[str, float]] = {}
+        self._owner: dict[str, K] = {}
+
+    def created(self, key: K, obj: Object) -> None:
+        """`obj` was created on behalf of `key`."""
+        shown = self._informer.get(namespace(obj), name(obj))
+        if shown is None or uid(shown) != uid(obj):
+            self._expect(key, uid(obj))
+
+    def deleted(self, key: K, obj: Object) -> None:
+        """The deletion of `obj` was asked for."""
+        shown = self._informer.get(namespace(obj), name(obj))
+        if shown is not None and uid(shown) == uid(obj) and not deleting(shown):
+            self._expect(key, uid(obj))
+
+    def _expect(self, key: K, wanted: str) -> None:
+        self._pending.setdefault(key, {})[wanted] = self._seconds()
+        self._owner[wanted] = key
+
+    def observe(self, old: Object | None, new: Object | None) -> None:
+        """The informer has shown a dependent; the first sight ends an expected creation, any a deletion."""
+        obj = new or old
+        if obj is None:
+            return
+        key = self._owner.pop(uid(obj), None)
+        if key is not None:
+            pending = self._pending.get(key, {})
+            pending.pop(uid(obj), None)
+            if not pending:
+                self._pending.pop(key, None)
+
+    def pause(self, key: K) -> float:
+        """Seconds that the owner should still wait; 0 when nothing is outstanding."""
+        pending = self._pending.get(key)
+        if not pending:
+            return 0.0
+        left = max(pending.values()) + _PATIENCE - self._seconds()
+        if left <= 0:
+            self.forget(key)
+            return 0.0
+        return left
+
+    def forget(self, key: K) -> None:
+        """The owner has gone."""
+        for wanted in self._pending.pop(key, {}):
+            self._owner.pop(wanted, None)

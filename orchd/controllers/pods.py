@@ -1,0 +1,113 @@
+"""Pods as their controllers see them: which count, which go first, and how they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from twisted.internet.defer import Deferred, DeferredList
+from twisted.python.failure import Failure
+
+from orchd.client.interfaces import Object
+from orchd.controllers.facts import annotations_of, condition, deleting, seconds_of, spec, status
+
+_PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
+
+
+def finished(pod: Mapping[str, Any]) -> bool:
+    return status(pod).get("phase") in ("Succeeded", "Failed")
+
+
+def active(pod: Mapping[str, Any]) -> bool:
+    """Does the pod count: not finished, not going away?"""
+    return not finished(pod) and not deleting(pod)
+
+
+def ready(pod: Mapping[str, Any]) -> bool:
+    found = condition(status(pod), "Ready")
+    return found is not None and found.get("status") == "True"
+
+
+def available(pod: Mapping[str, Any], min_ready_seconds: int, now: float) -> bool:
+    """Ready, for long enough."""
+    if not ready(pod):
+        return False
+    if not min_ready_seconds:
+        return True
+    found = condition(status(pod), "Ready") or {}
+    since = seconds_of(found.get("lastTransitionTime"))
+    return since is not None and since + min_ready_seconds <= now
+
+
+def from_template(template: Mapping[str, Any], name: str, owner: Mapping[str, Any]) -> Object:
+    """A new pod of a template, with a name made from `name`, owned by `owner` (an owner reference)."""
+    wanted = template.get("metadata") or {}
+    metadata: dict[str, Any] = {"generateName": f"{name}-", "ownerReferences": [dict(owner)]}
+    for key in ("labels", "annotations", "finalizers"):
+        if wanted.get(key):
+            metadata[key] = wanted[key]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec") or {}}
+
+
+def deletion_order(cost_annotation: str, per_node: Mapping[str, int]) -> Callable[[Object], Any]:
+    """Sort key: the pods that go first come first. `per_node` counts related pods on each node."""
+
+    def key(pod: Object) -> tuple[Any, ...]:
+        node = str(spec(pod).get("nodeName") or "")
+        is_ready = ready(pod)
+        since = seconds_of((condition(status(pod), "Ready") or {}).get("lastTransitionTime")) if is_ready else None
+        created = seconds_of(pod["metadata"].get("creationTimestamp")) or 0.0
+        return (
+            bool(node),
+            _PHASES.get(status(pod).get("phase", ""), 0),
+            is_ready,
+            _cost(annotations_of(pod).get(cost_annotation, "")),
+            -per_node.get(node, 0),
+            -(since or 0.0),
+            -_restarts(pod),
+            -created,
+        )
+
+    return key
+
+
+def _cost(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        return 0
+
+
+def _restarts(pod: Mapping[str, Any]) -> int:
+    counts = [int(c.get("restartCount") or 0) for c in status(pod).get("containerStatuses") or ()]
+    return max(counts, default=0)
+
+
+async def side_by_side(work: list[Awaitable[Any]]) -> list[Any]:
+    """Everything at once; results in order, a Failure for what failed. Cancelling cancels all."""
+
+    async def one(each: Awaitable[Any]) -> Any:
+        return await each
+
+    tasks = [Deferred.fromCoroutine(one(each)) for each in work]
+    answers: list[Any] = await DeferredList(tasks, consumeErrors=True)
+    return [value for _, value in answers]
+
+
+async def slow_start(count: int, make: Callable[[int], Awaitable[Any]]) -> tuple[int, Failure | None]:
+    """Call `make` with 0..count-1 in batches of 1, 2, 4 and so on; no further batch after one with a failure.
+
+    A refusal that will meet every object (a quota, a wrong template) so costs one request and not hundreds. Gives the
+    number that went well and the first failure.
+    """
+    done, size, succeeded = 0, 1, 0
+    while done < count:
+        batch = min(size, count - done)
+        results = await side_by_side([make(i) for i in range(done, done + batch)])
+        failures = [r for r in results if isinstance(r, Failure)]
+        succeeded += batch - len(failures)
+        if failures:
+            return succeeded, failures[0]
+        done += batch
+        size *= 2
+    return succeeded, None
