@@ -60,9 +60,9 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
         notifier.ready(f"serving at {server.url}")
 
     try:
-        server = ApiServer(
-            settings, installed, endpoint=endpoint or inherited(installed), failed=_End(installed), opened=opened
-        )
+        if endpoint is None:
+            endpoint = inherited(installed, settings.serving.port)
+        server = ApiServer(settings, installed, endpoint=endpoint, failed=_End(installed), opened=opened)
     except (OSError, ValueError) as error:
         raise SystemExit(f"orchd: {error}") from error
     # Later than "running": the reactor puts its own handlers in place last of all.
@@ -73,8 +73,11 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
     return together
 
 
-def inherited(reactor: Any) -> IStreamServerEndpoint | None:
-    """The socket that a service manager opened for this process, None without one. ValueError for two of them."""
+def inherited(reactor: Any, port: int) -> IStreamServerEndpoint | None:
+    """The socket that a service manager opened for this process, None without one.
+
+    `port` is what clients are told. Raises ValueError for a socket that is not that port's, and for two of them.
+    """
     try:
         serverFromString(reactor, "systemd:domain=INET:index=0")
     except IndexError:
@@ -86,9 +89,11 @@ def inherited(reactor: Any) -> IStreamServerEndpoint | None:
     else:
         raise ValueError("the service manager handed over more than one socket: the server listens on one")
     with socket.socket(fileno=os.dup(_FIRST_INHERITED)) as probe:
-        family = probe.family
+        family, name = probe.family, probe.getsockname()
     if family not in (socket.AF_INET, socket.AF_INET6):
         raise ValueError("the service manager handed over a socket that is not of TCP")
+    if name[1] != port:
+        raise ValueError(f"the service manager handed over a socket of port {name[1]}, but --secure-port is {port}")
     found: IStreamServerEndpoint = serverFromString(reactor, f"systemd:domain={family.name.removeprefix('AF_')}:index=0")
     return found
 

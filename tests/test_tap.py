@@ -1,0 +1,134 @@
+"""The daemon as a process: its status, what it tells whoever started it, sockets that it is given."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from orchd.dialect import KUBERNETES, ORCH
+
+ROOT = Path(__file__).resolve().parents[1]
+RUN = "import sys; from twisted.scripts.twistd import run; sys.exit(run())"
+#: The shell gives the process its own number, as a service manager does, and becomes the process.
+AS_SERVICE = 'LISTEN_PID=$$ exec "$@"'
+
+
+def daemon(folder: Path, *flags: str, port: int = 0) -> list[str]:
+    """The command of a server on a data folder."""
+    own = (f"--data-dir={folder}/data", "--bind-address=127.0.0.1", f"--secure-port={port}", "--controllers=-*")
+    return [sys.executable, "-c", RUN, "-n", "--pidfile=", "orchd", *own, *flags]
+
+
+def ended(command: list[str]) -> tuple[int, str, str]:
+    """Status, standard output, standard error of a command that ends by itself."""
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
+
+
+@contextmanager
+def listening() -> Iterator[tuple[socket.socket, int]]:
+    """A listening socket of this machine, and its port."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        bound.listen()
+        yield bound, bound.getsockname()[1]
+
+
+@pytest.mark.parametrize(
+    ("flag", "text"),
+    [("--secure-prt=1", "secure-port"), ("--dialect=orhc", "did you mean"), ("--client-ca-file=/no/such/file", "--client-ca-file"),
+     ("--flagfile=/no/such/file", "/no/such/file")],
+)
+def test_wrong_flags_end_with_one_line(tmp_path: Path, flag: str, text: str) -> None:
+    """One line on standard error that names the flag, and status 1."""
+    status, _, error = ended(daemon(tmp_path, flag))
+    assert (status, len(error.splitlines())) == (1, 1)
+    assert text in error
+
+
+def test_a_failed_start_is_status_1(tmp_path: Path) -> None:
+    """A server that cannot listen stops what it had started, says why, and ends with status 1."""
+    with listening() as (_, port):
+        status, log, _ = ended(daemon(tmp_path, port=port))
+    assert status == 1
+    assert re.search(r"the server cannot go on: .*in use", log)
+    assert "Server Shut Down" in log
+
+
+def test_the_dialect_of_a_store_is_kept(tmp_path: Path) -> None:
+    """A store of the other dialect is refused with a message that names both, and status 1."""
+    with listening() as (_, port):
+        ended(daemon(tmp_path, port=port))
+        status, log, _ = ended(daemon(tmp_path, f"--dialect={KUBERNETES.name}", port=port))
+    assert status == 1
+    assert re.search(rf"cannot go on: .*--dialect={ORCH.name} .*--dialect={KUBERNETES.name}", log)
+
+
+def test_a_service_manager_is_served(tmp_path: Path) -> None:
+    """The manager hears of readiness when requests are served on its socket, of life, and of the end."""
+    told = tmp_path / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, listening() as (given, port):
+        manager.bind(str(told))
+        manager.settimeout(60)
+        process = subprocess.Popen(
+            ["sh", "-c", AS_SERVICE, "sh", *daemon(tmp_path, port=port)],
+            env=environment(NOTIFY_SOCKET=str(told), WATCHDOG_USEC="60000000", LISTEN_FDS="1", LISTEN_FDNAMES="api"),
+            preexec_fn=lambda: os.dup2(given.fileno(), 3, inheritable=True), pass_fds=(3, given.fileno()),
+            stdout=subprocess.PIPE, text=True,
+        )
+        try:
+            heard = [manager.recv(1000) for _ in range(2)]
+            assert heard == [b"WATCHDOG=1", f"READY=1\nSTATUS=serving at https://127.0.0.1:{port}".encode()]
+            trusted = ssl.create_default_context(cafile=str(tmp_path / "data/pki/ca.crt"))
+            with urllib.request.urlopen(f"https://127.0.0.1:{port}/readyz", context=trusted) as answer:
+                assert answer.read() == b"ok"
+            process.send_signal(signal.SIGTERM)
+            assert manager.recv(1000) == b"STOPPING=1"
+        finally:
+            process.terminate()
+            log, _ = process.communicate(timeout=60)
+    assert process.returncode in (0, -signal.SIGTERM)
+    for text in (f"ready at https://127.0.0.1:{port}", "data folder: ", "client configuration of the administrator: "):
+        assert text in log
+    assert log.count("try: ") == 2
+    assert "rror" not in log
+
+
+def test_a_socket_of_another_port_is_refused(tmp_path: Path) -> None:
+    """Clients are told --secure-port, so a socket of another port would be found by nobody."""
+    with listening() as (given, port):
+        done = subprocess.run(
+            ["sh", "-c", AS_SERVICE, "sh", *daemon(tmp_path, port=1)],
+            env=environment(LISTEN_FDS="1", LISTEN_FDNAMES="api"), preexec_fn=lambda: os.dup2(given.fileno(), 3, inheritable=True),
+            pass_fds=(3, given.fileno()), capture_output=True, text=True, timeout=60, check=False,
+        )
+    assert done.returncode == 1
+    assert f"a socket of port {port}, but --secure-port is 1" in done.stderr
+
+
+def test_keys_are_private_and_kept(tmp_path: Path) -> None:
+    """The data folder is for its owner alone, and a second start uses what the first one made."""
+    with listening() as (_, port):
+        command = daemon(tmp_path, port=port)
+        ended(command)
+        data = tmp_path / "data"
+        kept = {p: p.read_bytes() for p in sorted((data / "pki").iterdir())}
+        ended(command)
+    assert {p: p.read_bytes() for p in sorted((data / "pki").iterdir())} == kept
+    assert {oct(p.stat().st_mode & 0o777) for p in (data, data / "pki")} == {"0o700"}
+    assert {oct(p.stat().st_mode & 0o077) for p in (*kept, data / "store.sqlite")} == {"0o0"}

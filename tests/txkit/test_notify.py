@@ -1,0 +1,62 @@
+"""What a service manager is told."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+from twisted.internet.task import Clock
+
+from orchd.txkit.notify import Notifier
+
+
+def test_signs_of_life_come_twice_in_the_watchdogs_time() -> None:
+    """From the start to the end of the reactor, at half the time that the manager waits."""
+    clock, sent = Clock(), list[bytes]()
+    notifier = Notifier(clock, sent.append, watchdog=10)
+    notifier.startService()
+    clock.pump([5, 5])
+    assert sent == [b"WATCHDOG=1"] * 3
+
+
+def test_ready_and_the_end_are_told_once() -> None:
+    """Readiness carries a line for people; the end is told when stopping begins, and signs of life go on."""
+    clock, sent = Clock(), list[bytes]()
+    notifier = Notifier(clock, sent.append, watchdog=10)
+    notifier.ready("serving at x")
+    assert sent == [b"READY=1\nSTATUS=serving at x"]
+    notifier.startService()
+    notifier.stopService()
+    clock.advance(5)
+    assert sent[1:] == [b"WATCHDOG=1", b"STOPPING=1", b"WATCHDOG=1"]
+
+
+def test_without_a_manager_nothing_happens() -> None:
+    """No socket in the environment: no datagrams, no delayed calls."""
+    clock = Clock()
+    notifier = Notifier.from_environment(clock, {"WATCHDOG_USEC": "1000000"}, 7)
+    notifier.startService()
+    notifier.ready("x")
+    notifier.stopService()
+    assert not clock.getDelayedCalls()
+
+
+def test_the_watchdog_of_another_process_is_not_ours() -> None:
+    """WATCHDOG_PID names the process that the manager watches; the variables are taken out for children."""
+    clock = Clock()
+    environment = {"NOTIFY_SOCKET": "/nowhere", "WATCHDOG_USEC": "1000000", "WATCHDOG_PID": "8", "HOME": "/"}
+    Notifier.from_environment(clock, environment, 7).startService()
+    assert not clock.getDelayedCalls()
+    assert environment == {"HOME": "/"}
+
+
+def test_datagrams_arrive(tmp_path: Path) -> None:
+    """Messages are datagrams on the socket that the environment names; a socket that went away is no failure."""
+    path = tmp_path / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(path))
+        notifier = Notifier.from_environment(Clock(), {"NOTIFY_SOCKET": str(path)}, 7)
+        notifier.ready("x")
+        assert manager.recv(100) == b"READY=1\nSTATUS=x"
+    path.unlink()
+    notifier.stopService()
