@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from orchd import errors
 from orchd.kinds.identity import (
@@ -20,7 +19,7 @@ def with_authenticated_group(user: User) -> User:
     groups = user.groups
     if user.name == ANONYMOUS or AUTHENTICATED_GROUP in groups or UNAUTHENTICATED_GROUP in groups:
         return user
-    return replace(user, groups=(*groups, AUTHENTICATED_GROUP))
+    return User(name=user.name, uid=user.uid, groups=(*groups, AUTHENTICATED_GROUP), extra=user.extra)
 
 
 class Chain:
@@ -56,7 +55,12 @@ class Chain:
             if found is not None:
                 self._observe(method.name, "success")
                 user = with_authenticated_group(found.user)
-                return found if user is found.user else replace(found, user=user)
+                if user is found.user:
+                    return found
+                # Spelled out: `replace` costs ten times as much, and this is on the way of every request.
+                return Authenticated(
+                    user=user, audiences=found.audiences, annotations=found.annotations, consumed=found.consumed
+                )
         if self._anonymous is not None and not problems:
             found = await self._anonymous.authenticate(credentials)
             if found is not None:

@@ -26,6 +26,8 @@ from orchd.kinds.objects.tabulate.ages import Ages
 from orchd.server.pipeline.interfaces import Request, Response
 
 NO_STORE = ("Cache-Control", "no-cache, private")
+#: How many combinations of what clients ask for are remembered.
+_MOST_VIEWS = 2048
 
 #: Kinds of meta/v1 that appear under the apiVersion v1.
 _META_KINDS = frozenset(("Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList"))
@@ -71,13 +73,41 @@ class Presenter:
         self._clock = clock
         self._dialect = catalog().dialect
         self._list_meta = catalog().type("meta/v1.ListMeta")
+        self._views: dict[Any, View] = {}
 
     # -- what the client asked for
 
     def view(self, request: Request, resource: Resource, *, watch: bool = False, table: bool = True) -> View:
         """Negotiate. Raises ApiError 406."""
+        asked = (
+            request.headers.get("accept", ()),
+            request.param("pretty"),
+            request.header("user-agent"),
+            request.param("includeObject"),
+            resource,
+            watch,
+            table,
+        )
+        view = self._views.get(asked)
+        if view is None:
+            view = self._view(*asked)
+            if len(self._views) >= _MOST_VIEWS:
+                self._views.clear()
+            self._views[asked] = view
+        return view
+
+    def _view(
+        self,
+        accept: tuple[str, ...],
+        pretty_asked: str,
+        agent: str,
+        include_asked: str,
+        resource: Resource,
+        watch: bool,
+        table: bool,
+    ) -> View:
         chosen = mediatype.negotiate(
-            ",".join(request.headers.get("accept", ())),
+            ",".join(accept),
             dialect=self._dialect,
             watch=watch,
             protobuf=not resource.custom,
@@ -86,12 +116,10 @@ class Presenter:
         )
         include = ""
         if chosen.as_ == "Table":
-            include = request.param("includeObject")
+            include = include_asked
             if include not in ("", "None", "Metadata", "Object"):
                 raise errors.bad_request(f'unrecognized includeObject value: "{include}"')
-        pretty = chosen.form is Form.JSON and (
-            chosen.pretty or mediatype.wants_pretty(request.param("pretty"), request.header("user-agent"))
-        )
+        pretty = chosen.form is Form.JSON and (chosen.pretty or mediatype.wants_pretty(pretty_asked, agent))
         plain = (
             chosen.form is Form.JSON
             and not chosen.as_

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from orchd.server.pipeline.interfaces import RequestInfo
 
@@ -10,6 +11,8 @@ _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH
 #: What may follow a namespace's name and still be about the namespace itself.
 _OF_NAMESPACE = frozenset(("status", "finalize"))
 _SPECIAL = frozenset(("watch", "proxy"))
+#: Query parameters that change what a request is.
+_TELLING = frozenset(("watch", "fieldSelector"))
 _TRUE = frozenset(("", "true", "1", "t", "T", "TRUE", "True"))
 
 
@@ -31,6 +34,18 @@ def _named_by_selector(query: Mapping[str, list[str]]) -> str:
 
 def parse(method: str, path: str, query: Mapping[str, list[str]]) -> RequestInfo:
     """The request info of a decoded path. Never raises: what is not a resource path is a non-resource request."""
+    if not query or not (query.keys() & _TELLING):
+        return _plain_path(method, path)
+    return _parse(method, path, query)
+
+
+@lru_cache(maxsize=4096)
+def _plain_path(method: str, path: str) -> RequestInfo:
+    """Clients ask for the same paths again and again, mostly without parameters that matter here."""
+    return _parse(method, path, {})
+
+
+def _parse(method: str, path: str, query: Mapping[str, list[str]]) -> RequestInfo:
     parts = path.strip("/").split("/")
     plain = RequestInfo(is_resource=False, path=path, verb=method.lower())
     prefix = "" if path.startswith("//") else parts[0]
