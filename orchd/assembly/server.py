@@ -35,6 +35,10 @@ from orchd.server.authz.escalation import EscalationCheck
 from orchd.server.authz.interfaces import Decision
 from orchd.server.authz.messages import forbidden
 from orchd.server.bootstrap import objects, steps
+from orchd.server.customkinds.following import CustomKinds
+from orchd.server.customkinds.instances import Instances
+from orchd.server.customkinds.settling import SettledCaches
+from orchd.server.customkinds.upkeep import Upkeep
 from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.listening import Binding, Listener
 from orchd.server.http.tls import ServerContexts
@@ -126,25 +130,22 @@ class ApiServer:
         #: Health probes of what runs beside the server ("scheduler", "controller-manager"): what is wrong, or "".
         self.beside: dict[str, Callable[[], str]] = {}
         self.random = SystemRandom()
-        self.catalog = catalog_of(settings)
         self.objects = object_settings(settings)
+        self.custom = CustomKinds(catalog_of(settings), self.objects, reactor)
         self.progress = Progress(reactor.seconds, settings.serving.livez_grace)
         own = AddressRange(settings.api.service_ranges[0], lambda: (), self.random)
         self.service_ip = own.first
         self.files: ServerFiles = prepare(
             settings, port=settings.serving.port, service_ip=self.service_ip, now=wall()
         )
-        self.store: SqliteStore | MemoryStore = store or SqliteStore(
-            reactor,
-            f"{settings.storage.data_dir}/store.sqlite",
-            dialect_name=settings.dialect.name,
-            compaction_interval=settings.storage.compaction_interval,
-        )
+        self.store: SqliteStore | MemoryStore = self._sqlite() if store is None else store
         self.caches = Caches(self.store, clock=reactor)
         self._entrance = _Entrance()
         agent = settings.dialect("{short}-apiserver/") + RELEASE
         user = User(name=LOOPBACK_USER, groups=(MASTERS_GROUP,))
         self.client = LocalClient(self._entrance, user, agent=agent, clock=reactor.seconds)  # type: ignore[arg-type]  # an IPipeline by shape
+        instances = Instances(lambda: self.registry, user, wall)
+        self.upkeep = Upkeep(self.custom, self.client, instances, clock=reactor, wall=wall)
         self.informers = Informers(self.client, reactor, self.random)
         self._compose()
         self.controllers = controller_group(
@@ -168,6 +169,15 @@ class ApiServer:
         )
         self.service = ServiceGroup(self._members(), failed)
 
+    def _sqlite(self) -> SqliteStore:
+        storage = self.settings.storage
+        return SqliteStore(
+            self.reactor,
+            f"{storage.data_dir}/store.sqlite",
+            dialect_name=self.settings.dialect.name,
+            compaction_interval=storage.compaction_interval,
+        )
+
     def _binding(self) -> Binding:
         serving = self.settings.serving
         return Binding(
@@ -176,6 +186,11 @@ class ApiServer:
             share_port=serving.share_port,
             share_address=serving.share_address,
         )
+
+    @property
+    def catalog(self) -> Catalog:
+        """What is served now, custom kinds included."""
+        return self.custom.catalog
 
     # -- wiring
 
@@ -206,8 +221,14 @@ class ApiServer:
         )
         escalation = None if rbac is None else EscalationCheck(settings.dialect, rbac, union.authorize)
         group = settings.dialect(roles.RBAC_GROUP)
-        access = Access(catalog=lambda: self.catalog, store=self.store, caches=self.caches, settings=self.objects)
+        access = Access(
+            catalog=lambda: self.catalog,
+            store=self.store,
+            caches=SettledCaches(self.caches, self.custom.by_key.get, self.objects),
+            settings=self.objects,
+        )
         strategies = Strategies(access, random=self.random, event_ttl=int(settings.storage.event_ttl))
+        self.custom.gone, self.custom.dropped = strategies.forget, access.forget
         naming = Naming(self.random)
         self.silent_registry = Registry(access, strategies, naming, mutate=unasked, validate=unasked)
         self.registry = Registry(
@@ -341,12 +362,19 @@ class ApiServer:
         return [
             as_member("store", self.store.start, self.store.stop),
             as_member("caches", self.caches.start, self.caches.stop),
+            as_member("custom kinds", self._start_custom_kinds, self.custom.stop),
             as_member("informers", self._start_informers, self.informers.stop),
             as_member("bootstrap", self._bootstrap, self._drain),
+            as_member("upkeep of custom kinds", self.upkeep.start, self.upkeep.stop),
             self.listener,
             as_member("open", self._open, self._close),
             as_member("controllers", self.controllers.start, self.controllers.stop),
         ]
+
+    async def _start_custom_kinds(self) -> None:
+        definitions = self.custom.definitions
+        if definitions is not None:
+            await self.custom.start(self.registry.cache(definitions))
 
     async def _start_informers(self) -> None:
         self.informers.start()
@@ -370,7 +398,7 @@ class ApiServer:
             ("own service", objects.own_service(dialect, address)),
             ("priority classes", objects.priority_classes(dialect)),
             ("flow control", objects.flow_control(dialect)),
-            ("api services", objects.api_services(dialect, self.catalog)),
+            ("api services", objects.api_services(dialect, self.custom.base)),
             ("authentication info", objects.authentication_config(dialect, self._authentication_data())),
         ):
             await steps.ensure(self.client, wanted, now=now)

@@ -76,11 +76,13 @@ def _entry(definition: Object, version: str) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CustomKind:
-    """What a definition makes: the resources of its served versions in their order, the types of all its versions, and
-    the version in which objects are kept. `converter` is the webhook that converts between them, None when they are
+    """What a definition makes: the resources of its served versions in their order, the types of all its versions, and the
+    version in which objects are kept. `converter` is the webhook that converts between them, None when they are
     all of one form."""
 
     resources: tuple[Resource, ...]
+    #: The resource of the storage version, served or not.
+    stored: Resource
     types: Mapping[str, Type]
     storage: str
     converter: Mapping[str, Any] | None
@@ -105,12 +107,14 @@ def custom_kind(definition: Object, load: Load, types: TypeTable, dialect: Diale
             schema, _schema_of(entry), preserve_all=bool(spec.get("preserveUnknownFields"))
         )
     storage = next(name for name, entry in entries.items() if entry.get("storage"))
+    resources = {
+        name: _resource(spec, names, entry, made[name], (storage, made[storage]), converter)
+        for name, entry in entries.items()
+        if entry.get("served") or name == storage
+    }
     return CustomKind(
-        resources=tuple(
-            _resource(spec, names, entry, made[name], (storage, made[storage]), converter)
-            for name, entry in entries.items()
-            if entry.get("served")
-        ),
+        resources=tuple(resource for name, resource in resources.items() if entries[name].get("served")),
+        stored=resources[storage],
         types=made,
         storage=storage,
         converter=converter,

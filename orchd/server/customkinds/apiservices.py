@@ -1,0 +1,63 @@
+"""One APIService per group and version that definitions serve, as for built-in ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.dialect import Dialect
+from orchd.errors import ApiError
+
+#: Custom groups come after all others.
+_PRIORITIES: Final = {"groupPriorityMinimum": 1000, "versionPriority": 100}
+
+
+class ApiServices:
+    """Keeps the APIServices of custom kinds; those that somebody else made are left alone."""
+
+    def __init__(self, client: IClient, dialect: Dialect) -> None:
+        self._client = client
+        self._group = dialect("apiregistration.{abbr}.io")
+        self._ref = ResourceRef(self._group, "v1", "apiservices")
+        self._label = dialect("{short}-aggregator.{long}.io/automanaged")
+        self._made: dict[str, None] | None = None
+
+    async def follow(self, served: Mapping[tuple[str, str], bool]) -> None:
+        """Make what is missing for `served` groups and versions, delete what is served no more."""
+        wanted = {f"{version}.{group}": (group, version) for group, version in served}
+        if self._made is None:
+            listed = await self._client.list(self._ref)
+            self._made = dict.fromkeys(item["metadata"]["name"] for item in listed["items"] if self._ours(item))
+        for name in [name for name in self._made if name not in wanted]:
+            await self._remove(name)
+            del self._made[name]
+        for name, (group, version) in wanted.items():
+            if name not in self._made:
+                await self._make(name, group, version)
+                self._made[name] = None
+
+    def _ours(self, item: Object) -> bool:
+        return bool((item["metadata"].get("labels") or {}).get(self._label) == "true")
+
+    async def _make(self, name: str, group: str, version: str) -> None:
+        made: Object = {
+            "apiVersion": f"{self._group}/v1",
+            "kind": "APIService",
+            "metadata": {"name": name, "labels": {self._label: "true"}},
+            "spec": {"group": group, "version": version, **_PRIORITIES},
+        }
+        try:
+            await self._client.create(self._ref, "", made)
+        except ApiError as error:
+            # Somebody registered a server of his own for this version.
+            if error.code != 409:
+                raise
+
+    async def _remove(self, name: str) -> None:
+        try:
+            if self._ours(await self._client.get(self._ref, "", name)):
+                await self._client.delete(self._ref, "", name)
+        except ApiError as error:
+            if error.code != 404:
+                raise

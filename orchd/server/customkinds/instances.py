@@ -1,0 +1,40 @@
+"""The end of a custom kind's objects when its definition goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from orchd.errors import ApiError
+from orchd.kinds.catalog import Resource
+from orchd.kinds.crd.resources import CustomKind
+from orchd.kinds.identity import User
+from orchd.server.registry.interfaces import Context, IRegistry
+
+
+class Instances:
+    """Deletes through the registry: with admission and finalizers, and also where no version is served any more."""
+
+    def __init__(self, registry: Callable[[], IRegistry], user: User, wall: Callable[[], float]) -> None:
+        self._registry = registry
+        self._user = user
+        self._wall = wall
+
+    async def delete(self, kind: CustomKind) -> int:
+        """Delete every object of `kind`; gives back how many are still there because something holds them."""
+        registry, resource = self._registry(), kind.stored
+        cache = registry.cache(resource)
+        await cache.fresh()
+        for entry in cache.page().entries:
+            namespace, _, name = entry.path.rpartition("/")
+            await self._one(registry, resource, namespace, name)
+        await cache.fresh()
+        return len(cache.page().entries)
+
+    async def _one(self, registry: IRegistry, resource: Resource, namespace: str, name: str) -> None:
+        context = Context(user=self._user, resource=resource, namespace=namespace, now=self._wall())
+        try:
+            await registry.delete(context, name, options={})
+        except ApiError as error:
+            # Gone meanwhile is as good; whatever else is wrong shows in what is left.
+            if error.code not in (404, 409):
+                raise

@@ -1,0 +1,160 @@
+"""`Upkeep`: what the server writes because of definitions: names, conditions, the end of instances, API services.
+
+One definition at a time, so that two that want the same name do not both get it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.errors import ApiError
+from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, with_condition
+from orchd.kinds.crd.naming import named, taken_by
+from orchd.kinds.objects.scalars import timestamp
+from orchd.server.customkinds.apiservices import ApiServices
+from orchd.server.customkinds.following import CustomKinds
+from orchd.server.customkinds.instances import Instances
+from orchd.server.customkinds.known import Known
+from orchd.txkit.background import Background
+
+#: Seconds before something that failed is tried again.
+_PAUSE = 1.0
+
+
+class Upkeep:
+    """Works through definitions as they change. `wall` gives seconds since the epoch."""
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        kinds: CustomKinds,
+        client: IClient,
+        instances: Instances,
+        *,
+        clock: IReactorTime,
+        wall: Callable[[], float],
+    ) -> None:
+        self._kinds = kinds
+        self._client = client
+        self._instances = instances
+        self._clock = clock
+        self._wall = wall
+        dialect = kinds.settings.dialect
+        self._ref = ResourceRef(dialect("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
+        self._finalizer = dialect(FINALIZER)
+        self._services = ApiServices(client, dialect)
+        self._queue: dict[str, None] = {}
+        self._waiting: Deferred[None] | None = None
+        self._background = Background()
+        kinds.changed = self.add
+
+    def add(self, name: str) -> None:
+        """Look at a definition soon."""
+        self._queue[name] = None
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting.callback(None)
+
+    async def start(self) -> None:
+        self._background = Background()
+        self._background.add(self._work(), "upkeep of custom kinds")
+
+    async def stop(self) -> None:
+        await self._background.stop()
+
+    async def _work(self) -> None:
+        while True:
+            while not self._queue:
+                self._waiting = Deferred()
+                await self._waiting
+            name = next(iter(self._queue))
+            del self._queue[name]
+            try:
+                await self._look_at(name)
+            except CancelledError:
+                raise
+            except ApiError as error:
+                if error.code == 404:
+                    continue
+                if error.code != 409:
+                    self._log.warn("definition {name}: {error}", name=name, error=error.message)
+                self._background.add(self._again(name), f"retry of {name}")
+
+    async def _again(self, name: str) -> None:
+        await deferLater(self._clock, _PAUSE)
+        self.add(name)
+
+    async def _look_at(self, name: str) -> None:
+        known = self._kinds.known.get(name)
+        if known is not None:
+            definition = known.load()
+            if not definition["metadata"].get("deletionTimestamp"):
+                await self._name(known, definition)
+            elif self._finalizer in (definition["metadata"].get("finalizers") or ()) and not known.finalizing:
+                known.finalizing = True
+                self._background.add(self._finalize(known), f"end of {name}")
+        await self._services.follow(self._kinds.served_versions())
+
+    # -- names
+
+    async def _name(self, known: Known, definition: Object) -> None:
+        others = [
+            other.accepted
+            for other in self._kinds.known.values()
+            if other.group == known.group and other.name != known.name
+        ]
+        dialect = self._kinds.settings.dialect
+        status = named(definition, taken_by(others), dialect, now=timestamp(self._wall()))
+        if status != (definition.get("status") or {}):
+            await self._write(definition, status)
+
+    async def _write(self, definition: Object, status: Object, **metadata: Any) -> Object:
+        changed = {**definition, "metadata": {**definition["metadata"], **metadata}, "status": status}
+        return await self._client.update(
+            self._ref, "", definition["metadata"]["name"], changed, subresource="status"
+        )
+
+    # -- the end
+
+    async def _finalize(self, known: Known) -> None:
+        """Delete the instances of a definition, then let it go."""
+        while self._kinds.known.get(known.name) is known:
+            try:
+                await self._attempt(known)
+                return
+            except ApiError as error:
+                if error.code == 404:
+                    return
+                if error.code != 409:
+                    self._log.warn("end of {name}: {error}", name=known.name, error=error.message)
+            await deferLater(self._clock, _PAUSE if known.kind is not None else 0)
+
+    async def _attempt(self, known: Known) -> None:
+        definition = known.load()
+        kind = known.kind
+        if kind is None:
+            reason, text = "NeverEstablished", "resource was never established"
+        else:
+            text = "CustomResource deletion is in progress"
+            status = self._terminating(definition, "True", "InstanceDeletionInProgress", text)
+            if status != definition["status"]:
+                definition = await self._write(definition, status)
+            while await self._instances.delete(kind):
+                await deferLater(self._clock, _PAUSE)
+            definition = known.load()
+            reason, text = "InstanceDeletionCompleted", "removed all instances"
+        finalizers = [f for f in definition["metadata"].get("finalizers") or () if f != self._finalizer]
+        status = self._terminating(definition, "False", reason, text)
+        await self._write(definition, status, finalizers=finalizers)
+
+    def _terminating(self, definition: Object, value: str, reason: str, text: str) -> Object:
+        status = definition.get("status") or {}
+        return with_condition(status, TERMINATING, value, reason, text, now=timestamp(self._wall()))
