@@ -104,6 +104,8 @@ class Dispatch:
 
     def _of_subresource(self, resource: Resource, info: RequestInfo, method: str) -> Verb:
         described = resource.subresources.get(info.subresource)
+        if described is None and resource.custom:
+            raise errors.not_found(resource.group, resource.plural, info.name)
         if described is None or (len(info.parts) > 3 and info.subresource != "proxy"):
             raise errors.page_not_found()
         verbs = self._subresources.get(f"{resource.plural}/{info.subresource}") or self._subresources.get(
