@@ -1,0 +1,36 @@
+"""A server in process for every test of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.client.interfaces import ResourceRef
+from orchd.testing.server import InProcessServer, make_server, run
+
+NAMESPACES = ResourceRef("", "v1", "namespaces")
+ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[InProcessServer]:
+    """With the namespace ``a`` and its default account."""
+    made = make_server(tmp_path)
+    admin = made.client()
+    run(admin.create(NAMESPACES, "", {"metadata": {"name": "a"}}))
+    run(admin.create(ACCOUNTS, "a", {"metadata": {"name": "default"}}))
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def call(server: InProcessServer) -> Any:
+    """``call("GET", path, body)`` gives the answer."""
+
+    def send(method: str, path: str, body: Any = None, **more: Any) -> Any:
+        return run(server.request(method, path, body=body, **more))
+
+    return send

@@ -1,0 +1,70 @@
+"""Access reviews and component statuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.testing.server import InProcessServer, user
+
+
+@pytest.fixture
+def root(server: InProcessServer) -> str:
+    return f"/apis/{server.dialect('authorization.{abbr}.io')}/v1"
+
+
+def test_self_review_is_about_the_sender(call: Any, root: str) -> None:
+    """What one may do is not what the other may."""
+    body = {"spec": {"resourceAttributes": {"verb": "list", "resource": "pods"}}}
+    assert call("POST", f"{root}/selfsubjectaccessreviews", body).json["status"] == {"allowed": True}
+    denied = call("POST", f"{root}/selfsubjectaccessreviews", body, user=user("alice", "dev"))
+    assert denied.json["status"] == {"allowed": False}
+
+
+def test_reviews_tell_the_reason(call: Any, root: str) -> None:
+    """The binding that allows it is named."""
+    body = {"spec": {"nonResourceAttributes": {"verb": "get", "path": "/api"}}}
+    status = call("POST", f"{root}/selfsubjectaccessreviews", body, user=user("alice", "dev")).json["status"]
+    assert status["allowed"] is True
+    assert "system:discovery" in status["reason"]
+
+
+def test_local_review_stays_in_its_namespace(call: Any, root: str) -> None:
+    """The namespaces of path, metadata and attributes must be the same."""
+    attributes = {"verb": "get", "resource": "pods", "namespace": "a"}
+    body = {"metadata": {"namespace": "a"}, "spec": {"user": "u", "resourceAttributes": attributes}}
+    assert call("POST", f"{root}/namespaces/a/localsubjectaccessreviews", body).code == 201
+    assert call("POST", f"{root}/namespaces/default/localsubjectaccessreviews", body).code == 400
+    assert call("POST", f"{root}/localsubjectaccessreviews", body).code == 404
+
+
+def test_reviews_store_nothing(call: Any, root: str) -> None:
+    """They have owners of fields, but no name, uid or version; dry runs are answered alike."""
+    body = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
+    metadata = call("POST", f"{root}/selfsubjectaccessreviews?dryRun=All", body).json["metadata"]
+    assert set(metadata) == {"creationTimestamp", "managedFields"}
+
+
+def test_rules_review_lists_rules(call: Any, root: str) -> None:
+    """Everything that the sender holds in a namespace."""
+    status = call("POST", f"{root}/selfsubjectrulesreviews", {"spec": {"namespace": "a"}}, user=user("alice", "dev")).json["status"]
+    assert {"verbs": ["create"], "apiGroups": [root.split("/")[2]], "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"]} in status["resourceRules"]
+    assert status["incomplete"] is False
+
+
+def test_components_say_how_they_are(call: Any, server: InProcessServer) -> None:
+    """A component that does not run is not healthy; the store is."""
+    items = call("GET", "/api/v1/componentstatuses").json["items"]
+    found = {i["metadata"]["name"]: i["conditions"][0]["status"] for i in items}
+    assert found == {"scheduler": "False", "controller-manager": "False", "etcd-0": "True"}
+    server.server.beside["scheduler"] = lambda: ""
+    one = call("GET", "/api/v1/componentstatuses/scheduler").json
+    assert one["conditions"] == [{"type": "Healthy", "status": "True", "message": "ok"}]
+
+
+def test_components_as_a_table(call: Any) -> None:
+    """Clients print them."""
+    accept = {"accept": "application/json;as=Table;g=meta.orch.io;v=v1"}
+    table = call("GET", "/api/v1/componentstatuses", headers=accept).json
+    assert [row["cells"][0] for row in table["rows"]] == ["scheduler", "controller-manager", "etcd-0"]

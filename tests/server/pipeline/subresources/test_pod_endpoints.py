@@ -1,0 +1,147 @@
+"""Binding and evicting pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+PODS = "/api/v1/namespaces/a/pods"
+BUDGETS = "/apis/policy/v1/namespaces/a/poddisruptionbudgets"
+MERGE = {"content-type": "application/merge-patch+json"}
+
+
+def pod(name: str, node: str = "") -> dict[str, Any]:
+    spec: dict[str, Any] = {"containers": [{"name": "c", "image": "i"}], "automountServiceAccountToken": False}
+    if node:
+        spec["nodeName"] = node
+    return {"metadata": {"name": name, "labels": {"app": "x"}}, "spec": spec}
+
+
+def binding(name: str, node: str = "n", **metadata: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name, **metadata}, "target": {"kind": "Node", "name": node}}
+
+
+# -- binding
+
+
+@pytest.mark.parametrize("path", [f"{PODS}/p/binding", "/api/v1/namespaces/a/bindings"])
+def test_binding_gives_a_pod_its_node(call: Any, path: str) -> None:
+    """Both endpoints set the node, take annotations along and say that the pod is scheduled."""
+    call("POST", PODS, pod("p"))
+    answer = call("POST", path, binding("p", annotations={"k": "v"}))
+    assert (answer.code, answer.json["status"]) == (201, "Success")
+    live = call("GET", f"{PODS}/p").json
+    assert live["spec"]["nodeName"] == "n"
+    assert live["metadata"]["annotations"] == {"k": "v"}
+    assert [(c["type"], c["status"]) for c in live["status"]["conditions"]] == [("PodScheduled", "True")]
+
+
+def test_bound_pods_stay_where_they_are(call: Any) -> None:
+    """A second binding is a conflict."""
+    call("POST", PODS, pod("p", "n"))
+    answer = call("POST", f"{PODS}/p/binding", binding("p", "m"))
+    assert answer.code == 409
+    assert answer.json["details"] == {"name": "p", "kind": "pods/binding"}
+
+
+def test_dry_run_binds_nothing(call: Any) -> None:
+    """201, and the pod has no node."""
+    call("POST", PODS, pod("p"))
+    assert call("POST", f"{PODS}/p/binding?dryRun=All", binding("p")).code == 201
+    assert "nodeName" not in call("GET", f"{PODS}/p").json["spec"]
+
+
+def test_bindings_are_guarded_by_version(call: Any) -> None:
+    """A resourceVersion in the Binding must be that of the pod."""
+    call("POST", PODS, pod("p"))
+    assert call("POST", f"{PODS}/p/binding", binding("p", resourceVersion="1")).code == 409
+
+
+# -- eviction
+
+
+def evict(call: Any, name: str, **options: Any) -> Any:
+    body: dict[str, Any] = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+    if options:
+        body["deleteOptions"] = options
+    return call("POST", f"{PODS}/{name}/eviction", body)
+
+
+@pytest.fixture
+def running(call: Any) -> None:
+    """A ready pod that a budget covers which allows one disruption."""
+    call("POST", PODS, pod("p", "n"))
+    status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    assert call("PATCH", f"{PODS}/p/status", {"status": status}, headers=MERGE).code == 200
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "x"}}}
+    assert call("POST", BUDGETS, {"metadata": {"name": "b"}, "spec": spec}).code == 201
+    allow(call, 1)
+
+
+def allow(call: Any, disruptions: int, healthy: int = 2) -> None:
+    status = {
+        "observedGeneration": 1, "disruptionsAllowed": disruptions, "currentHealthy": healthy, "desiredHealthy": 1,
+        "expectedPods": 2,
+    }  # fmt: skip
+    assert call("PATCH", f"{BUDGETS}/b/status", {"status": status}, headers=MERGE).code == 200
+
+
+def test_eviction_takes_from_the_budget(call: Any, running: None) -> None:
+    """The budget remembers the pod, allows one less, and says why no more are allowed; the pod goes."""
+    assert evict(call, "p", gracePeriodSeconds=0).code == 201
+    status = call("GET", f"{BUDGETS}/b").json["status"]
+    assert list(status["disruptedPods"]) == ["p"]
+    assert status["disruptionsAllowed"] == 0
+    assert [(c["type"], c["status"], c["reason"]) for c in status["conditions"]] == [
+        ("DisruptionAllowed", "False", "InsufficientPods")
+    ]
+    assert call("GET", f"{PODS}/p").code == 404
+
+
+def test_exhausted_budget_refuses(call: Any, running: None) -> None:
+    """429 with the numbers as a cause, and no time to come again."""
+    allow(call, 0, healthy=1)
+    answer = evict(call, "p")
+    assert answer.code == 429
+    assert answer.json["details"]["causes"][0]["message"] == "The disruption budget b needs 1 healthy pods and has 1 currently"
+    assert "Retry-After" not in answer.headers
+
+
+def test_unseen_budget_refuses_for_a_while(call: Any, running: None) -> None:
+    """A budget that its controller has not looked at yet: 429, come again in ten seconds."""
+    spec = {"spec": {"minAvailable": 2}}
+    assert call("PATCH", f"{BUDGETS}/b", spec, headers=MERGE).code == 200
+    answer = evict(call, "p")
+    assert (answer.code, answer.headers["Retry-After"]) == (429, "10")
+
+
+def test_unready_pods_go_while_enough_are_healthy(call: Any, running: None) -> None:
+    """They do not count, so nothing is taken from the budget."""
+    status = {"conditions": [{"type": "Ready", "status": "False"}]}
+    call("PATCH", f"{PODS}/p/status", {"status": status}, headers=MERGE)
+    allow(call, 0)
+    assert evict(call, "p").code == 201
+    assert call("GET", f"{BUDGETS}/b").json["status"].get("disruptedPods") is None
+
+
+def test_dry_run_evicts_nothing(call: Any, running: None) -> None:
+    """201; pod and budget stay as they are."""
+    assert evict(call, "p", dryRun=["All"]).code == 201
+    assert call("GET", f"{BUDGETS}/b").json["status"]["disruptionsAllowed"] == 1
+    assert "deletionTimestamp" not in call("GET", f"{PODS}/p").json["metadata"]
+
+
+def test_pending_pods_need_no_budget(call: Any, running: None) -> None:
+    """A pod that has not started disrupts nothing."""
+    allow(call, 0, healthy=1)
+    call("POST", PODS, pod("q"))
+    assert evict(call, "q").code == 201
+    assert call("GET", f"{PODS}/q").code == 404
+
+
+def test_two_budgets_are_one_too_many(call: Any, running: None) -> None:
+    """500, as nobody says which one counts."""
+    spec = {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "x"}}}
+    call("POST", BUDGETS, {"metadata": {"name": "c"}, "spec": spec})
+    assert evict(call, "p").code == 500

@@ -1,0 +1,123 @@
+"""The scale endpoints of built-in kinds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.kinds.catalog import Resource
+from orchd.kinds.ir import Type
+from orchd.server.pipeline.verbs.subresources.scale import custom_mapping
+
+D = "/apis/apps/v1/namespaces/a/deployments"
+MERGE = {"content-type": "application/merge-patch+json"}
+
+
+def workload(name: str, replicas: int) -> dict[str, Any]:
+    labels = {"x": "y"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    return {
+        "metadata": {"name": name},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template},
+    }
+
+
+@pytest.fixture
+def deployed(call: Any) -> None:
+    assert call("POST", D, workload("d", 2)).code == 201
+
+
+def test_shows_replicas_and_selector(call: Any, deployed: None) -> None:
+    """A Scale has the object's identity, its replicas and its selector as text."""
+    scale = call("GET", f"{D}/d/scale").json
+    assert scale["kind"] == "Scale"
+    assert scale["spec"] == {"replicas": 2}
+    assert scale["status"] == {"replicas": 0, "selector": "x=y"}
+    assert scale["metadata"]["uid"] == call("GET", f"{D}/d").json["metadata"]["uid"]
+
+
+def test_put_changes_the_object(call: Any, deployed: None) -> None:
+    """The object gets the new replicas, a higher generation, and an owner of them that says through which endpoint."""
+    scale = call("GET", f"{D}/d/scale").json
+    scale["spec"]["replicas"] = 5
+    assert call("PUT", f"{D}/d/scale?fieldManager=hpa", scale).json["spec"] == {"replicas": 5}
+    live = call("GET", f"{D}/d").json
+    assert live["spec"]["replicas"] == 5
+    assert live["metadata"]["generation"] == 2
+    owners = [e for e in live["metadata"]["managedFields"] if e.get("subresource") == "scale"]
+    assert [(o["manager"], o["fieldsV1"]) for o in owners] == [("hpa", {"f:spec": {"f:replicas": {}}})]
+
+
+def test_stale_put_is_a_conflict(call: Any, deployed: None) -> None:
+    """A Scale carries the object's version, and it guards."""
+    scale = call("GET", f"{D}/d/scale").json
+    assert call("PUT", f"{D}/d/scale", {**scale, "spec": {"replicas": 3}}).code == 200
+    answer = call("PUT", f"{D}/d/scale", {**scale, "spec": {"replicas": 4}})
+    assert (answer.code, answer.json["details"]["kind"]) == (409, "deployments")
+
+
+@pytest.mark.parametrize(
+    ("content_type", "patch"),
+    [
+        ("application/merge-patch+json", {"spec": {"replicas": 7}}),
+        ("application/strategic-merge-patch+json", {"spec": {"replicas": 7}}),
+        ("application/json-patch+json", [{"op": "replace", "path": "/spec/replicas", "value": 7}]),
+    ],
+)
+def test_patches(call: Any, deployed: None, content_type: str, patch: Any) -> None:
+    """Every patch type works on the Scale."""
+    answer = call("PATCH", f"{D}/d/scale", patch, headers={"content-type": content_type})
+    assert (answer.code, answer.json["spec"]) == (200, {"replicas": 7})
+
+
+def test_apply_conflicts_with_who_scaled(call: Any, deployed: None) -> None:
+    """Who applies a Scale must own the replicas or force."""
+    applied = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "d"}, "spec": {"replicas": 6}}
+    headers = {"content-type": "application/apply-patch+yaml"}
+    refused = call("PATCH", f"{D}/d/scale?fieldManager=m", applied, headers=headers)
+    assert refused.code == 409
+    assert refused.json["details"]["causes"][0]["field"] == ".spec.replicas"
+    assert call("PATCH", f"{D}/d/scale?fieldManager=m&force=true", applied, headers=headers).json["spec"] == {"replicas": 6}
+
+
+def test_dry_run_changes_nothing(call: Any, deployed: None) -> None:
+    """The answer shows what would be, the object stays."""
+    answer = call("PATCH", f"{D}/d/scale?dryRun=All", {"spec": {"replicas": 9}}, headers=MERGE)
+    assert answer.json["spec"] == {"replicas": 9}
+    assert call("GET", f"{D}/d/scale").json["spec"] == {"replicas": 2}
+
+
+def test_foreign_uid_is_a_conflict(call: Any, deployed: None) -> None:
+    """A Scale with another object's uid does not scale this one."""
+    scale = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "d", "uid": "u"}, "spec": {"replicas": 1}}
+    assert call("PUT", f"{D}/d/scale", scale).code == 409
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        ("/apis/apps/v1/namespaces/a/deployments", "deployments/scale.apps"),
+        ("/apis/apps/v1/namespaces/a/replicasets", "replicasets/scale.apps"),
+        ("/apis/apps/v1/namespaces/a/statefulsets", "statefulsets.apps"),
+        ("/api/v1/namespaces/a/replicationcontrollers", "replicationcontrollers/scale.autoscaling"),
+    ],
+)
+def test_missing_objects(call: Any, path: str, named: str) -> None:
+    """GET names a missing object in words of its own for each kind."""
+    answer = call("GET", f"{path}/zz/scale")
+    assert (answer.code, answer.json["message"]) == (404, f'{named} "zz" not found')
+
+
+def test_custom_kind_has_the_paths_of_its_definition() -> None:
+    """A definition's paths make a mapping; without them there is none."""
+    described = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size", "labelSelectorPath": ".status.sel"}
+    definition = {"subresources": {"scale": described}}
+    more: dict[str, Any] = {"group": "x", "version": "v1", "kind": "K", "plural": "ks", "namespaced": True, "custom": True}
+    mapping = custom_mapping(Resource(type=Type("struct"), definition=definition, **more))
+    assert mapping is not None
+    obj = {"metadata": {"name": "n"}, "spec": {"size": 3}, "status": {"size": 1, "sel": "a=b"}}
+    scale = mapping.scale(obj, {})
+    assert (scale["spec"], scale["status"]) == ({"replicas": 3}, {"replicas": 1, "selector": "a=b"})
+    assert mapping.scaled(obj, {"spec": {"replicas": 4}}, {}, "x/v1")["spec"] == {"size": 4}
+    assert custom_mapping(Resource(type=Type("struct"), definition={}, **more)) is None

@@ -1,0 +1,57 @@
+"""TokenRequest, and TokenReview of what it gave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+TOKEN = "/api/v1/namespaces/a/serviceaccounts/default/token"
+
+
+def review(call: Any, server: Any, token: str, *audiences: str) -> Any:
+    group = server.dialect("authentication.{abbr}.io")
+    spec = {"token": token, **({"audiences": list(audiences)} if audiences else {})}
+    return call("POST", f"/apis/{group}/v1/tokenreviews", {"spec": spec}).json["status"]
+
+
+def test_token_is_the_accounts(call: Any, server: Any) -> None:
+    """Without any wish: for this server, an hour, and a review knows the account by it."""
+    asked = call("POST", TOKEN, {"spec": {}})
+    assert asked.code == 201
+    assert asked.json["spec"]["expirationSeconds"] == 3600
+    status = review(call, server, asked.json["status"]["token"])
+    assert status["user"]["username"] == "system:serviceaccount:a:default"
+
+
+def test_audiences_are_kept(call: Any, server: Any) -> None:
+    """A token for somebody else is not good here, and a review for him says which audience it is good for."""
+    token = call("POST", TOKEN, {"spec": {"audiences": ["vault", "other"]}}).json["status"]["token"]
+    assert "error" in review(call, server, token)
+    assert review(call, server, token, "vault", "nobody")["audiences"] == ["vault"]
+
+
+def test_bound_tokens_die_with_their_pod(call: Any, server: Any) -> None:
+    """The token counts as long as the pod is there."""
+    body = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    assert call("POST", "/api/v1/namespaces/a/pods", body).code == 201
+    ref = {"kind": "Pod", "apiVersion": "v1", "name": "p"}
+    token = call("POST", TOKEN, {"spec": {"boundObjectRef": ref}}).json["status"]["token"]
+    assert review(call, server, token)["authenticated"] is True
+    call("DELETE", "/api/v1/namespaces/a/pods/p?gracePeriodSeconds=0")
+    assert "authenticated" not in review(call, server, token)
+
+
+@pytest.mark.parametrize("seconds", [599, 2**32 + 1, 0, -1])
+def test_lifetimes_have_bounds(call: Any, seconds: int) -> None:
+    """Ten minutes at least, 2^32 seconds at most."""
+    assert call("POST", TOKEN, {"spec": {"expirationSeconds": seconds}}).code == 422
+
+
+def test_pod_of_another_account(call: Any) -> None:
+    """A token is not bound to a pod that runs as somebody else."""
+    call("POST", "/api/v1/namespaces/a/serviceaccounts", {"metadata": {"name": "other"}})
+    spec = {"containers": [{"name": "c", "image": "i"}], "serviceAccountName": "other"}
+    assert call("POST", "/api/v1/namespaces/a/pods", {"metadata": {"name": "p"}, "spec": spec}).code == 201
+    ref = {"kind": "Pod", "apiVersion": "v1", "name": "p"}
+    assert call("POST", TOKEN, {"spec": {"boundObjectRef": ref}}).code == 400
