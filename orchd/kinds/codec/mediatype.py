@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from orchd import errors
-from orchd.dialect import Dialect
+from orchd.dialect import KUBERNETES, Dialect
 
 JSON_TYPE: Final = "application/json"
 YAML_TYPE: Final = "application/yaml"
@@ -229,11 +229,15 @@ def parse_content_type(header: str) -> str:
 
 @lru_cache(maxsize=256)
 def body_form(content_type: str, *, dialect: Dialect) -> Form:
-    """The form of a request body; JSON when the header is missing (""). Raises ApiError 415."""
+    """The form of a request body; JSON when the header is missing (""). Raises ApiError 415.
+
+    Stock clients write core kinds in protobuf whatever server they talk to. Those bytes are the same in both dialects
+    and the names inside them are checked as always, so only the label of the other dialect has to be known.
+    """
     if not content_type:
         return Form.JSON
     name = parse_content_type(content_type)
-    for known, form in _forms(dialect):
+    for known, form in (*_forms(dialect), (KUBERNETES.protobuf, Form.PROTOBUF)):
         if name == known:
             return form
     raise errors.unsupported_media_type(media_types(dialect))

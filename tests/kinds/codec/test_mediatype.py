@@ -99,6 +99,7 @@ def test_errors_are_never_hidden() -> None:
 @pytest.mark.parametrize(("header", "form"), [
     ("", Form.JSON), ("application/json; charset=utf-8", Form.JSON), ("Application/JSON", Form.JSON),
     ("application/yaml", Form.YAML), (PROTO, Form.PROTOBUF), ("application/json;", Form.JSON),
+    (KUBERNETES.protobuf, Form.PROTOBUF),
 ])
 def test_body_form(header: str, form: Form) -> None:
     """Content-Type names the form of a body; without one it is JSON."""
