@@ -40,6 +40,7 @@ from orchd.server.customkinds.instances import Instances
 from orchd.server.customkinds.settling import SettledCaches
 from orchd.server.customkinds.upkeep import Upkeep
 from orchd.server.http.factory import ApiServerFactory
+from orchd.server.http.http2 import Http2Factory
 from orchd.server.http.listening import Binding, Listener
 from orchd.server.http.tls import ServerContexts
 from orchd.server.local import LocalClient
@@ -166,6 +167,7 @@ class ApiServer:
             self.factory,
             endpoint or self._binding(),
             contexts=ServerContexts(self.files.tls),
+            h2=self._http2(),
         )
         self.service = ServiceGroup(self._members(), failed)
 
@@ -177,6 +179,10 @@ class ApiServer:
             dialect_name=self.settings.dialect.name,
             compaction_interval=storage.compaction_interval,
         )
+
+    def _http2(self) -> Http2Factory | None:
+        streams = self.settings.serving.http2_max_streams
+        return Http2Factory(self.pipeline, self.reactor, streams=streams) if streams else None
 
     def _binding(self) -> Binding:
         serving = self.settings.serving
