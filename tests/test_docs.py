@@ -1,0 +1,57 @@
+"""The documentation points to what exists."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from orchd.config.help import flags_markdown
+from orchd.config.table import table
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("newsfragments/*.md")])
+POINTER = re.compile(r"(?<![\w/])((?:orchd|tests|docs|conf|systemd|benchmarks)/[\w./-]*\w/?)(?::([A-Za-z_][\w.]*\w))?")
+LINK = re.compile(r"\]\(([^)#:]+)\)")
+
+
+def names(path: Path) -> set[str]:
+    """Top-level functions and classes of a module, and ``Class.method``."""
+    found = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{n.name}" for n in node.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_pointers_lead_somewhere(page: Path) -> None:
+    """Every path that a page names exists, every function is in its module, every link has a target."""
+    text = page.read_text(encoding="utf-8")
+    wrong = [link for link in LINK.findall(text) if not (page.parent / link).exists()]
+    for path, name in POINTER.findall(text):
+        target = ROOT / path
+        if not target.exists():
+            wrong.append(path)
+        elif name and name not in names(target):
+            wrong.append(f"{path}:{name}")
+    assert not wrong
+
+
+def test_flags_page_is_that_of_the_tables() -> None:
+    """docs/flags.md is what `make docs` writes."""
+    assert (ROOT / "docs/flags.md").read_text(encoding="utf-8") == flags_markdown(table())
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "conf").glob("*.flags")), ids=lambda p: p.name)
+def test_flag_files_are_accepted(path: Path) -> None:
+    """Each flag file is one that the server starts with."""
+    from orchd.tap import Options
+
+    options = Options()
+    options.parseOptions([f"--flagfile={path}"])
+    assert options.settings is not None
