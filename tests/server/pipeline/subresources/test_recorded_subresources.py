@@ -29,6 +29,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer
     made = make_server(folder, f"--token-auth-file={tokens}", "--allow-privileged=true")
     run(made.request("POST", "/api/v1/namespaces", body={"metadata": {"name": "facts"}}))
     run(made.request("POST", "/api/v1/namespaces/facts/serviceaccounts", body={"metadata": {"name": "default"}}))
+    for letter in "def":
+        # The recorded setup leaves out the pods that its budgets cover.
+        labels = {"pdb": letter}
+        spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n1", "automountServiceAccountToken": False}
+        pods = "/api/v1/namespaces/facts/pods"
+        pod = {"metadata": {"name": f"ev-{letter}", "labels": labels}, "spec": spec}
+        assert run(made.request("POST", pods, body=pod)).code == 201
+        status = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
+        headers = {"content-type": "application/merge-patch+json"}
+        assert run(made.request("PATCH", f"{pods}/ev-{letter}/status", body=status, headers=headers)).code == 200
     yield made
     made.stop()
 
@@ -37,6 +47,11 @@ def send(server: InProcessServer, request: dict[str, Any]) -> Any:
     headers = {"content-type": request.get("ct") or "application/json", **(request.get("headers") or {})}
     who = user("alice", "dev", "qa") if request.get("token") else user("admin")
     return run(server.request(request["m"], request["p"], body=request.get("body"), user=who, headers=headers))
+
+
+def unordered(status: dict[str, Any]) -> dict[str, Any]:
+    """Rules come in the order in which bindings are found, which is no promise."""
+    return {k: sorted(map(str, v)) if k.endswith("Rules") else v for k, v in status.items()}
 
 
 def test_answers_match_the_recorded_ones(reference: Callable[[str], Any], server: InProcessServer) -> None:
@@ -63,7 +78,7 @@ def test_answers_match_the_recorded_ones(reference: Callable[[str], Any], server
             or not re.fullmatch(pattern, str(got["message"]), re.DOTALL)
         ):
             wrong.append((case["id"], got, wanted))
-        elif "obj_status" in wanted and body["status"] != wanted["obj_status"]:
+        elif "obj_status" in wanted and unordered(body["status"]) != unordered(wanted["obj_status"]):
             wrong.append((case["id"], body["status"], wanted["obj_status"]))
     assert count > 60
     assert not wrong

@@ -59,16 +59,23 @@ class Bindings:
 
 
 def bound_pod(context: Context, pod: Object, binding: Object) -> Object:
-    """The pod on its node. Raises ApiError 409 when it is deleted or has a node already."""
+    """The pod on its node. Raises ApiError 409 when it is another one than is meant, is deleted or has a node already."""
     metadata, given = pod["metadata"], binding.get("metadata") or {}
     name = metadata["name"]
+    if given.get("uid") and given["uid"] != metadata["uid"]:
+        why = (
+            f"StorageError: invalid object, Code: 4, Key: /registry/pods/{metadata['namespace']}/{name}, ResourceVersion: 0, "
+            f"AdditionalErrorMsg: Precondition failed: UID in precondition: {given['uid']}, "
+            f"UID in object meta: {metadata['uid']}"
+        )
+        raise errors.conflict("", "pods", name, why)
     node = (pod.get("spec") or {}).get("nodeName")
     if metadata.get("deletionTimestamp"):
         raise errors.conflict("", "pods/binding", name, f"pod {name} is being deleted, cannot be assigned to a host")
     if node:
         raise errors.conflict("", "pods/binding", name, f'pod {name} is already assigned to node "{node}"')
-    # Preconditions of the Binding are checked by the write.
-    changed = {**metadata, "resourceVersion": given.get("resourceVersion") or "", "uid": given.get("uid") or metadata["uid"]}
+    # The version that the Binding names is checked by the write.
+    changed = {**metadata, "resourceVersion": given.get("resourceVersion") or ""}
     if given.get("annotations"):
         changed["annotations"] = {**(metadata.get("annotations") or {}), **given["annotations"]}
     status = dict(pod.get("status") or {})
