@@ -1,0 +1,264 @@
+"""`RemoteClient`: the API over HTTPS, on Twisted's HTTP client with kept connections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import orjson
+from twisted.internet import ssl
+from twisted.internet.defer import CancelledError, Deferred, TimeoutError
+from twisted.internet.error import ConnectError, ConnectionLost, DNSLookupError
+from twisted.internet.task import deferLater
+from twisted.web.client import Agent, HTTPConnectionPool, ResponseFailed
+from twisted.web.http_headers import Headers
+from twisted.web.iweb import IBodyProducer, IPolicyForHTTPS, IResponse
+from zope.interface import implementer
+
+from orchd.client import requests
+from orchd.client.errors import NoAnswerError, UnreachableError
+from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef
+from orchd.client.requests import Call
+from orchd.client.statuses import error_of
+from orchd.client.streams import LineStream, read_body
+from orchd.errors import ApiError
+from orchd.pki import clientconfig
+from orchd.pki.clientconfig import ClientConfig
+from orchd.txkit.timeouts import within
+
+#: Refused requests are sent again so often, each time after what Retry-After says but no longer than this.
+_RETRIES, _LONGEST_PAUSE = 5, 30.0
+#: A watch is asked to end by itself after this many seconds (up to twice as many), and cut a little later.
+_WATCH_SECONDS, _WATCH_GRACE = 300, 30.0
+#: Seconds for which a token that was read from a file is good.
+_TOKEN_AGE = 60.0
+_MOST_BODY = 512 * 1024 * 1024
+
+
+@implementer(IBodyProducer)
+class _Body:
+    """A request body that is there already."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.length = len(data)
+
+    def startProducing(self, consumer: Any) -> Deferred[None]:
+        consumer.write(self._data)
+        done: Deferred[None] = Deferred()
+        done.callback(None)
+        return done
+
+    def pauseProducing(self) -> None:
+        pass
+
+    def resumeProducing(self) -> None:
+        pass
+
+    def stopProducing(self) -> None:
+        pass
+
+
+@implementer(IPolicyForHTTPS)
+class _Policy:
+    """Checks the server by the configuration's authority, and shows it the client's certificate."""
+
+    def __init__(self, config: ClientConfig) -> None:
+        self._config = config
+        self._own = (
+            ssl.PrivateCertificate.loadPEM(config.certificate + b"\n" + config.key) if config.certificate else None
+        )
+        self._trust = None
+        if config.authority:
+            pems = config.authority.split(b"-----END CERTIFICATE-----")
+            found = [ssl.Certificate.loadPEM(p + b"-----END CERTIFICATE-----\n") for p in pems if b"BEGIN CERT" in p]
+            self._trust = ssl.trustRootFromCertificates(found)
+
+    def creatorForNetloc(self, hostname: bytes, port: int) -> Any:
+        if self._config.insecure:
+            key = {} if self._own is None else {"privateKey": self._own.privateKey.original, "certificate": self._own.original}
+            return _Unchecked(ssl.CertificateOptions(verify=False, **key))
+        name = self._config.server_name or hostname.decode("ascii").strip("[]")
+        return ssl.optionsForClientTLS(name, trustRoot=self._trust, clientCertificate=self._own)
+
+
+class _Unchecked:
+    """For insecure-skip-tls-verify: TLS with whoever answers."""
+
+    def __init__(self, options: ssl.CertificateOptions) -> None:
+        self._options = options
+
+    def clientConnectionForTLS(self, protocol: Any) -> Any:
+        from OpenSSL.SSL import Connection
+
+        return Connection(self._options.getContext(), None)
+
+
+class _Token:
+    """The bearer token, read anew from its file now and then: such tokens are rotated."""
+
+    def __init__(self, config: ClientConfig, seconds: Callable[[], float]) -> None:
+        self._config = config
+        self._seconds = seconds
+        self._text = config.token
+        self._read: float | None = None
+
+    def __call__(self) -> str:
+        if self._config.token_file:
+            now = self._seconds()
+            if self._read is None or now - self._read > _TOKEN_AGE:
+                self._text = Path(self._config.token_file).read_text(encoding="utf-8").strip()
+                self._read = now
+        return self._text
+
+
+@implementer(IClient)
+class RemoteClient:
+    """Speaks to one server as one user. `timeout` seconds bound every wait for an answer; watches end by themselves.
+
+    `connections` are kept open between requests. Call `close` when done with it.
+    """
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        reactor: Any,
+        *,
+        agent: str,
+        random: Random,
+        timeout: float = 30.0,
+        connections: int = 4,
+    ) -> None:
+        self._config = config
+        self._reactor = reactor
+        self._random = random
+        self._timeout = timeout
+        self._server = config.server.rstrip("/")
+        if urlsplit(self._server).scheme not in ("https", "http"):
+            raise ValueError(f"not an HTTP server: {config.server}")
+        self._user_agent = agent
+        self._token = _Token(config, reactor.seconds)
+        self._pool = HTTPConnectionPool(reactor, persistent=True)
+        self._pool.maxPersistentPerHost = connections
+        self._agent = Agent(reactor, contextFactory=_Policy(config), pool=self._pool, connectTimeout=timeout)
+
+    @classmethod
+    def from_file(cls, path: Path, reactor: Any, *, context: str = "", **options: Any) -> RemoteClient:
+        """From a client configuration file; raises ClientConfigError or OSError."""
+        return cls(clientconfig.load(path, context=context), reactor, **options)
+
+    async def close(self) -> None:
+        """Close kept connections."""
+        await self._pool.closeCachedConnections()
+
+    # -- sending
+
+    def _headers(self, call: Call) -> Headers:
+        headers = Headers({"User-Agent": [self._user_agent], "Accept": ["application/json"]})
+        if call.body is not None:
+            headers.setRawHeaders("Content-Type", [call.content_type])
+        token = self._token()
+        if token:
+            headers.setRawHeaders("Authorization", [f"Bearer {token}"])
+        return headers
+
+    async def _send(self, call: Call) -> IResponse:
+        query = urlencode(call.query, quote_via=quote)
+        url = f"{self._server}{call.path}" + (f"?{query}" if query else "")
+        body = None if call.body is None else _Body(orjson.dumps(call.body))
+        asked = self._agent.request(call.method.encode(), url.encode(), self._headers(call), body)
+        response: IResponse = await self._bounded(asked)
+        return response
+
+    async def _bounded(self, waiting: Deferred[Any]) -> Any:
+        """What a wait on the wire gives; its failures become errors of the API."""
+        try:
+            return await within(waiting, self._timeout, self._reactor)
+        except TimeoutError:
+            raise NoAnswerError(self._server, self._timeout) from None
+        except CancelledError:
+            raise
+        except ResponseFailed as error:
+            why = ", ".join(reason.getErrorMessage() for reason in error.reasons)
+            raise UnreachableError(self._server, why) from error
+        except (ConnectError, ConnectionLost, DNSLookupError, OSError) as error:
+            raise UnreachableError(self._server, str(error) or type(error).__name__) from error
+
+    async def _answered(self, call: Call) -> IResponse:
+        """A response below 400. Refusals that ask to come again are repeated; others are raised."""
+        for attempt in range(_RETRIES + 1):
+            response = await self._send(call)
+            if response.code < 400:
+                return response
+            data = await self._bounded(read_body(response, _MOST_BODY))
+            pause = _retry_after(response)
+            if response.code not in (429, 503) or pause is None or attempt == _RETRIES:
+                raise _refusal(response, data)
+            await deferLater(self._reactor, min(pause, _LONGEST_PAUSE) * (1 + self._random.random() / 10))
+        raise AssertionError("the last attempt either answered or raised")
+
+    async def _call(self, call: Call) -> Object:
+        response = await self._answered(call)
+        data = await self._bounded(read_body(response, _MOST_BODY))
+        try:
+            answer: Object = orjson.loads(data)
+        except orjson.JSONDecodeError as error:
+            raise ApiError(500, "InternalError", f"the server's answer is not JSON: {error}") from None
+        return answer
+
+    # -- IClient
+
+    async def get(self, ref: ResourceRef, namespace: str, name: str, **options: Any) -> Object:
+        return await self._call(requests.get(ref, namespace, name, **options))
+
+    async def list(self, ref: ResourceRef, namespace: str = "", **options: Any) -> Object:
+        return await self._call(requests.list_(ref, namespace, **options))
+
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object, **options: Any) -> Object:
+        return await self._call(requests.create(ref, namespace, obj, **options))
+
+    async def update(self, ref: ResourceRef, namespace: str, name: str, obj: Object, **options: Any) -> Object:
+        return await self._call(requests.update(ref, namespace, name, obj, **options))
+
+    async def patch(self, ref: ResourceRef, namespace: str, name: str, patch: Any, **options: Any) -> Object:
+        return await self._call(requests.patch(ref, namespace, name, patch, **options))
+
+    async def delete(
+        self, ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None
+    ) -> Object:
+        return await self._call(requests.delete(ref, namespace, name, options=options))
+
+    async def delete_collection(self, ref: ResourceRef, namespace: str = "", **options: Any) -> Object:
+        return await self._call(requests.delete_collection(ref, namespace, **options))
+
+    async def watch(self, ref: ResourceRef, namespace: str = "", **options: Any) -> IWatchStream:
+        call = requests.watch(ref, namespace, **options)
+        seconds = int(_WATCH_SECONDS * (1 + self._random.random()))
+        call = Call(method=call.method, path=call.path, query={**call.query, "timeoutSeconds": str(seconds)})
+        response = await self._answered(call)
+        stream: IWatchStream = LineStream(response, self._reactor, self._server, seconds + _WATCH_GRACE)
+        return stream
+
+
+def _retry_after(response: IResponse) -> float | None:
+    """Seconds that the server asks to wait, None when it does not ask. Dates are not used by API servers."""
+    for value in response.headers.getRawHeaders("Retry-After", ()):
+        if value.strip().isdigit():
+            return float(value)
+    return None
+
+
+def _refusal(response: IResponse, data: bytes) -> ApiError:
+    try:
+        status: Any = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        status = data.decode("utf-8", "replace")
+    error = error_of(status, response.code)
+    pause = _retry_after(response)
+    if pause is not None:
+        error.headers["Retry-After"] = f"{pause:g}"
+    return error
+

@@ -1,0 +1,227 @@
+"""The contract of `IClient` as checks that any implementation can be put through.
+
+Each check is a coroutine function that is given a `ClientSubject`; `CHECKS` lists them all. They need a server with
+namespaces and config maps, and no controllers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+
+from orchd.client.interfaces import IClient, IWatchStream, ResourceRef, WatchEvent
+from orchd.errors import ApiError
+from orchd.txkit.coroutines import start
+from orchd.txkit.timeouts import within
+
+MAPS = ResourceRef("", "v1", "configmaps")
+NAMESPACES = ResourceRef("", "v1", "namespaces")
+_SECONDS = 20.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientSubject:
+    """A client that may do everything, and a namespace of its own to do it in."""
+
+    client: IClient
+    namespace: str
+    reactor: Any
+
+    def map(self, name: str, **data: str) -> dict[str, Any]:
+        return {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": self.namespace, "labels": {"name": name}},
+            "data": data,
+        }
+
+    async def make(self, name: str, **data: str) -> dict[str, Any]:
+        made: dict[str, Any] = await self.client.create(MAPS, self.namespace, self.map(name, **data))
+        return made
+
+    async def event(self, stream: IWatchStream) -> WatchEvent | None:
+        """The next event that is no bookmark."""
+        while True:
+            event = await within(start(_next(stream)), _SECONDS, self.reactor)
+            if event is None or event.type != "BOOKMARK":
+                return event
+
+    async def refused(self, work: Awaitable[Any]) -> ApiError:
+        try:
+            await work
+        except ApiError as error:
+            return error
+        raise AssertionError("it was not refused")
+
+
+async def _next(stream: IWatchStream) -> WatchEvent | None:
+    event: WatchEvent | None = await stream.next()
+    return event
+
+
+async def check_create_and_get(s: ClientSubject) -> None:
+    """What was created can be read, with what the server added."""
+    made = await s.make("a", k="v")
+    found = await s.client.get(MAPS, s.namespace, "a")
+    assert found["metadata"]["uid"] == made["metadata"]["uid"]
+    assert found["data"] == {"k": "v"}
+
+
+async def check_text_survives(s: ClientSubject) -> None:
+    """Text outside ASCII and characters with a meaning in URLs come back as they were."""
+    await s.make("text", value='ä "quoted" \U0001f600\n%2F?&=')
+    assert (await s.client.get(MAPS, s.namespace, "text"))["data"]["value"] == 'ä "quoted" \U0001f600\n%2F?&='
+
+
+async def check_not_found(s: ClientSubject) -> None:
+    """A refusal carries code, reason, message and details of the server's Status."""
+    error = await s.refused(s.client.get(MAPS, s.namespace, "none"))
+    assert (error.code, error.reason) == (404, "NotFound")
+    assert error.message == 'configmaps "none" not found'
+    assert error.details == {"name": "none", "kind": "configmaps"}
+
+
+async def check_exists_and_conflict(s: ClientSubject) -> None:
+    """A name is taken once; an update of an old state is refused."""
+    made = await s.make("twice")
+    assert (await s.refused(s.make("twice"))).reason == "AlreadyExists"
+    await s.client.update(MAPS, s.namespace, "twice", {**made, "data": {"a": "1"}})
+    error = await s.refused(s.client.update(MAPS, s.namespace, "twice", {**made, "data": {"a": "2"}}))
+    assert (error.code, error.reason) == (409, "Conflict")
+
+
+async def check_invalid(s: ClientSubject) -> None:
+    """Every cause of an invalid object is reported."""
+    error = await s.refused(s.make("Not_A_Name"))
+    assert error.code == 422
+    assert error.details is not None and error.details["causes"][0]["field"] == "metadata.name"
+
+
+async def check_dry_run(s: ClientSubject) -> None:
+    """A dry run answers and writes nothing."""
+    await s.client.create(MAPS, s.namespace, s.map("dry"), dry_run=True)
+    assert (await s.refused(s.client.get(MAPS, s.namespace, "dry"))).code == 404
+
+
+async def check_patch(s: ClientSubject) -> None:
+    """Patches of several media types; apply creates."""
+    await s.make("patched", a="1", b="2")
+    merged = await s.client.patch(
+        MAPS, s.namespace, "patched", {"data": {"a": None}}, content_type="application/merge-patch+json"
+    )
+    assert merged["data"] == {"b": "2"}
+    operations = [{"op": "add", "path": "/data/c", "value": "3"}]
+    patched = await s.client.patch(MAPS, s.namespace, "patched", operations, content_type="application/json-patch+json")
+    assert patched["data"] == {"b": "2", "c": "3"}
+    applied = await s.client.patch(
+        MAPS,
+        s.namespace,
+        "applied",
+        s.map("applied", x="y"),
+        content_type="application/apply-patch+yaml",
+        field_manager="contract",
+        force=True,
+    )
+    assert applied["data"] == {"x": "y"}
+
+
+async def check_list(s: ClientSubject) -> None:
+    """Lists by label and in pages."""
+    for name in ("l1", "l2", "l3"):
+        await s.make(name)
+    chosen = await s.client.list(MAPS, s.namespace, label_selector="name in (l1,l3)")
+    assert [o["metadata"]["name"] for o in chosen["items"]] == ["l1", "l3"]
+    one = await s.client.list(MAPS, s.namespace, field_selector="metadata.name=l2")
+    assert [o["metadata"]["name"] for o in one["items"]] == ["l2"]
+    names, token = [], ""
+    while True:
+        page = await s.client.list(MAPS, s.namespace, limit=2, continue_=token)
+        names += [o["metadata"]["name"] for o in page["items"]]
+        token = page["metadata"].get("continue", "")
+        if not token:
+            break
+    assert names == ["l1", "l2", "l3"]
+
+
+async def check_delete(s: ClientSubject) -> None:
+    """Deletes honour preconditions; a deleted object is gone."""
+    made = await s.make("gone")
+    wrong = {"preconditions": {"uid": "another"}}
+    assert (await s.refused(s.client.delete(MAPS, s.namespace, "gone", options=wrong))).code == 409
+    right = {"preconditions": {"uid": made["metadata"]["uid"]}}
+    await s.client.delete(MAPS, s.namespace, "gone", options=right)
+    assert (await s.refused(s.client.get(MAPS, s.namespace, "gone"))).code == 404
+
+
+async def check_delete_collection(s: ClientSubject) -> None:
+    """A collection is deleted as far as the selector reaches."""
+    await s.make("c1")
+    await s.make("c2")
+    await s.client.delete_collection(MAPS, s.namespace, label_selector="name=c1")
+    assert [o["metadata"]["name"] for o in (await s.client.list(MAPS, s.namespace))["items"]] == ["c2"]
+    await s.client.delete_collection(MAPS, s.namespace, options={"propagationPolicy": "Background"})
+    assert (await s.client.list(MAPS, s.namespace))["items"] == []
+
+
+async def check_subresource(s: ClientSubject) -> None:
+    """Subresources are read and written under their object."""
+    found = await s.client.get(NAMESPACES, "", s.namespace, subresource="status")
+    assert found["status"]["phase"] == "Active"
+    changed = {**found, "status": {**found["status"], "phase": "Active"}}
+    assert (await s.client.update(NAMESPACES, "", s.namespace, changed, subresource="status"))["kind"] == "Namespace"
+
+
+async def check_watch(s: ClientSubject) -> None:
+    """A watch tells of each change after the version it starts from, in order."""
+    version = (await s.client.list(MAPS, s.namespace))["metadata"]["resourceVersion"]
+    stream = await s.client.watch(MAPS, s.namespace, resource_version=version)
+    made = await s.make("w", k="1")
+    await s.client.update(MAPS, s.namespace, "w", {**made, "data": {"k": "2"}})
+    await s.client.delete(MAPS, s.namespace, "w")
+    events = [await s.event(stream) for _ in range(3)]
+    assert [e.type for e in events if e is not None] == ["ADDED", "MODIFIED", "DELETED"]
+    stream.close()
+    stream.close()
+    assert await s.event(stream) is None
+
+
+async def check_watch_many(s: ClientSubject) -> None:
+    """Events that nobody asks for yet wait; none is lost, however slowly they are taken."""
+    version = (await s.client.list(MAPS, s.namespace))["metadata"]["resourceVersion"]
+    stream = await s.client.watch(MAPS, s.namespace, resource_version=version, label_selector="name!=other")
+    for number in range(60):
+        await s.make(f"m{number:02}", data="x" * 50_000)
+    await s.make("other")
+    for number in range(60):
+        event = await s.event(stream)
+        assert event is not None and event.object["metadata"]["name"] == f"m{number:02}"
+    stream.close()
+
+
+async def check_watch_refused(s: ClientSubject) -> None:
+    """A watch that cannot begin raises the server's refusal."""
+    error = await s.refused(s.client.watch(MAPS, s.namespace, field_selector="spec.none=1"))
+    assert error.code == 400
+
+
+async def check_cancel(s: ClientSubject) -> None:
+    """Whoever waits for an event may be cancelled, and the stream goes on."""
+    stream = await s.client.watch(MAPS, s.namespace, resource_version="0")
+    waiting: Deferred[Any] = start(_next(stream))
+    if not waiting.called:
+        waiting.cancel()
+        with contextlib.suppress(CancelledError):
+            await waiting
+    await s.make("after")
+    event = await s.event(stream)
+    assert event is not None and event.object["metadata"]["name"] == "after"
+    stream.close()
+
+
+CHECKS: tuple[Callable[[ClientSubject], Awaitable[None]], ...] = tuple(
+    value for name, value in list(globals().items()) if name.startswith("check_")
+)
