@@ -60,7 +60,7 @@ from orchd.server.pipeline.stages.limits import InFlight
 from orchd.server.pipeline.stages.measuring import Measuring
 from orchd.server.pipeline.verbs.dispatch import Dispatch
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, unasked
-from orchd.server.pipeline.verbs.subresources.upstream import NodePolicy, Upstream
+from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePolicy, Upstream
 from orchd.server.pipeline.verbs.tools import Tools
 from orchd.server.pipeline.verbs.watch import Watching
 from orchd.server.registry.access import Access
@@ -107,7 +107,7 @@ class ApiServer:
     """One API server. Make it, run `service`, wait for `service.wait_ready()`.
 
     `reactor` is any Twisted reactor. `endpoint` replaces --bind-address and --secure-port, `store` the one
-    in --data-dir.
+    in --data-dir, `upstream` the way to nodes and pods.
     `failed` is told when the server cannot start or go on, `opened` once when every request would be served.
     """
 
@@ -120,6 +120,7 @@ class ApiServer:
         *,
         endpoint: IStreamServerEndpoint | None = None,
         store: MemoryStore | None = None,
+        upstream: IUpstream | None = None,
         failed: Callable[[Failure], object] | None = None,
         opened: Callable[[ApiServer], object] = lambda server: None,
         wall: Callable[[], float] = time.time,
@@ -128,6 +129,7 @@ class ApiServer:
         self.reactor = reactor
         self.wall = wall
         self._opened = opened
+        self._upstream: IUpstream = Upstream(reactor, NodePolicy()) if upstream is None else upstream
         #: Health probes of what runs beside the server ("scheduler", "controller-manager"): what is wrong, or "".
         self.beside: dict[str, Callable[[], str]] = {}
         self.random = SystemRandom()
@@ -326,7 +328,7 @@ class ApiServer:
                 "controller-manager": (lambda: self.beside.get("controller-manager", _absent)(), "ok"),
                 "etcd-0": (self.store.healthy, '{"health":"true","reason":""}'),
             },
-            upstream=Upstream(self.reactor, NodePolicy()),
+            upstream=self._upstream,
             random=self.random,
             most_token_seconds=int(self.settings.authentication.service_accounts.max_expiration),
         )

@@ -32,6 +32,7 @@ from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.local import LocalClient
 from orchd.server.pipeline.interfaces import IBody, Request, Response
+from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
 from orchd.store.memory import MemoryStore
 from orchd.txkit.coroutines import start
 
@@ -180,9 +181,11 @@ def user(name: str, *groups: str) -> User:
     return User(name=name, groups=(*(groups or (MASTERS_GROUP,)), AUTHENTICATED_GROUP))
 
 
-def make_server(folder: Path, *flags: str, wall: Callable[[], float] = lambda: NOW) -> InProcessServer:
+def make_server(
+    folder: Path, *flags: str, wall: Callable[[], float] = lambda: NOW, upstream: IUpstream | None = None
+) -> InProcessServer:
     """A started server whose files (keys, certificates) are in `folder`. `flags` are those of the command line; the
-    controllers are off unless they say otherwise."""
+    controllers are off unless they say otherwise. `upstream` stands for nodes, pods and services."""
     options = Options(capabilities=capabilities())
     options.parseOptions(["--controllers=-*", *flags, f"--data-dir={folder}"])
     clock = StillReactor()
@@ -193,6 +196,7 @@ def make_server(folder: Path, *flags: str, wall: Callable[[], float] = lambda: N
         clock,
         endpoint=_Nowhere(),
         store=MemoryStore(clock),
+        upstream=upstream,
         failed=failures.append,
         wall=wall,
     )
