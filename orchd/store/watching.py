@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
+from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
@@ -20,10 +21,21 @@ from orchd.store.interfaces import (
     UnavailableError,
 )
 
-if TYPE_CHECKING:
-    from orchd.store.core import Core
-
 _log = Logger()
+
+
+class History(Protocol):
+    """What watches need of the store that they belong to."""
+
+    revision: int
+    compacted: int
+    _reactor: Any
+
+    def recent(self, after: int) -> Sequence[Event] | None:
+        """Every event above `after`; None when that is older than the events in memory."""
+
+    def _older(self, prefix: str, after: int, upto: int) -> Deferred[tuple[list[Event], int]]:
+        """Events from before the recent ones: those above `after`, and the revision up to which they are complete."""
 
 
 @implementer(IWatch)
@@ -84,7 +96,7 @@ class Watch:
 class Watches:
     """All watches of a store. Those that are live get every batch; the others read the past first."""
 
-    def __init__(self, store: Core) -> None:
+    def __init__(self, store: History) -> None:
         self._store = store
         self._live: dict[Watch, None] = {}
         self._past: dict[Watch, None] = {}
@@ -104,6 +116,11 @@ class Watches:
         for watch in tuple(self._live):
             if watch.active:
                 watch.deliver(events)
+
+    def progress(self, revision: int) -> None:
+        """Nothing happened up to `revision` that the live watches have not been handed."""
+        for watch in tuple(self._live):
+            watch.progress(revision)
 
     def end(self, error: StoreError) -> None:
         for watch in (*self._live, *self._past):

@@ -29,11 +29,22 @@ from orchd.store.interfaces import (
 
 @dataclass(kw_only=True)
 class Subject:
-    """A started, fresh store under test. `many` is how many keys the check with many keys writes."""
+    """A started, fresh store under test. `many` is how many keys the check with many keys writes.
+
+    `shared`: the store is one of several on the same data. Then writes to one key are still decided in the order of
+    submission, but writes to different keys may overtake each other; an acknowledgement comes after the event, but maybe
+    in a later turn; and the store may tell progress more often. `largest` is the size of a value that it must take.
+    """
 
     store: IStore
     reactor: Any
     many: int = 100_000
+    shared: bool = False
+    largest: int = 3 * 1024 * 1024
+
+    def in_order(self, revisions: Sequence[int]) -> list[int]:
+        """Revisions of writes to different keys, in the order of submission where the store promises that."""
+        return sorted(revisions) if self.shared else list(revisions)
 
     async def until(self, true: Callable[[], bool], *, seconds: float = 30.0) -> None:
         """Let the reactor turn until something holds."""
@@ -146,7 +157,7 @@ async def check_races(subject: Subject) -> None:
     )
     assert isinstance(got[1], KeyExistsError)
     assert isinstance(got[3], RevisionConflictError)
-    assert [got[0], got[2], got[4]] == [2, 3, 4]
+    assert subject.in_order([got[0], got[2], got[4]]) == [2, 3, 4]
     assert [item.value for item in (await store.range("/")).items] == [b"first", b"b", b"c"]
     got = await outcomes([store.update("/a", b"%d" % i, expected=2) for i in range(50)])
     assert got[0] == 5
@@ -221,7 +232,7 @@ async def check_events_come_before_the_acknowledgement(subject: Subject) -> None
         return revision
 
     assert await ensureDeferred(store.create("/a", b"1")).addCallback(acknowledged) == 2
-    assert turns[:2] == ["events", "acknowledged"]
+    assert [turn for turn in turns if turn != "next turn" or not subject.shared][:2] == ["events", "acknowledged"]
     await outcomes([ensureDeferred(store.create(f"/{i}", b"")).addCallback(acknowledged) for i in range(20)])
     assert seen.revisions() == list(range(2, 23))
 
@@ -255,7 +266,7 @@ async def check_writes_from_a_watch(subject: Subject) -> None:
     last.watch(store, "/", 1)
     await store.create("/a", b"")
     await subject.until(lambda: len(last.events) == 6)
-    assert [await each for each in made] == [3, 4, 5, 6, 7]
+    assert subject.in_order([await each for each in made]) == [3, 4, 5, 6, 7]
     assert first.revisions() == last.revisions() == list(range(2, 8))
 
 
@@ -345,7 +356,8 @@ async def check_watch_from_every_revision(subject: Subject) -> None:
     for after, seen in watches.items():
         assert seen.revisions() == list(range(after + 1, 42))
         assert not seen.ends
-        assert len(seen.progress) == 1
+        assert seen.progress == sorted(seen.progress)
+        assert len(seen.progress) == 1 or subject.shared
     assert [event.key for event in only.events] == [f"/b/{i}" for i in range(1, 40, 2)]
 
 
@@ -422,7 +434,7 @@ async def check_awkward_keys_and_values(subject: Subject) -> None:
     """Any valid text is a key, ordered by UTF-8 bytes; values are bytes of any sort, megabytes too."""
     store = subject.store
     names = ["\x00", "a", "a\x00b", "a\x01", "z", "é", "日本", "\ud7ff", "\ue000", "\uffff", "\U0001f600", "\U0010ffff"]
-    value = bytes(range(256)) * 4096 * 3
+    value = bytes(range(256)) * (subject.largest // 256)
     for name in reversed(names):
         await store.create(f"/u/{name}", name.encode())
     keys = [item.key for item in (await store.range("/u/")).items]
@@ -451,7 +463,8 @@ async def check_many_keys(subject: Subject) -> None:
     assert [item.key for item in found.items] == [f"/n3/{i:06}" for i in range(3, 100, 10)]
     assert found.remaining == many // 10 - 10
     assert len((await store.range("/")).items) == many
-    assert (await present(store, f"/n9/{many - 1:06}")).revision == many + 1
+    last = await present(store, f"/n9/{many - 1:06}")
+    assert last.revision == many + 1 or (subject.shared and last.revision <= many + 1)
 
 
 async def check_ttl(subject: Subject) -> None:
@@ -500,7 +513,7 @@ async def check_stop(subject: Subject) -> None:
     seen.watch(store, "/", 1)
     writes = [ensureDeferred(store.create(f"/{i}", b"")) for i in range(10)]
     await store.stop()
-    assert [await write for write in writes] == list(range(2, 12))
+    assert subject.in_order([await write for write in writes]) == list(range(2, 12))
     assert seen.revisions() == list(range(2, 12))
     assert [type(each) for each in seen.ends] == [UnavailableError]
     await raises(UnavailableError, store.create("/late", b""))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,9 +12,12 @@ import pytest_twisted
 from twisted.internet import reactor
 from zope.interface.verify import verifyObject
 
+from orchd.store.etcd.servers import make_servers
+from orchd.store.etcd.store import EtcdStore
 from orchd.store.interfaces import IStore
 from orchd.store.memory import MemoryStore
 from orchd.store.sqlite import SqliteStore
+from orchd.testing.etcd import Etcd, Rebased, find_etcd
 from orchd.testing.store_contract import CHECKS, Subject
 
 STORES: dict[str, Callable[[Path], Any]] = {
@@ -34,5 +38,42 @@ async def test_contract(kind: str, check: Any, tmp_path: Path) -> None:
     await store.start()
     try:
         await check(Subject(store=store, reactor=reactor, many=100_000 if kind == "memory" else 20_000))
+    finally:
+        await store.stop()
+
+
+ETCD: dict[str, dict[str, Any]] = {
+    "etcd": {},
+    # Every look back is a watch of its own.
+    "etcd-history-in-etcd": {"recent_events": 2},
+    # What releases of etcd allow that tell progress in order.
+    "etcd-progress": {"trust_progress": True},
+}
+
+
+@pytest.fixture(scope="module")
+def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
+    program = find_etcd()
+    if program is None:
+        pytest.skip("no etcd on the path (Debian: etcd-server)")
+    server = Etcd(program, tmp_path_factory.mktemp("etcd"))
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+@pytest.mark.parametrize("kind", ETCD)
+@pytest_twisted.ensureDeferred
+async def test_contract_over_etcd(kind: str, check: Any, etcd: Etcd) -> None:
+    """The same checks under a prefix of their own, with revisions counted from the start of the store."""
+    servers = make_servers(reactor, [etcd.url])
+    more = {"compaction_interval": 0.0, **ETCD[kind]}
+    prefix = f"/{kind}-{check.__name__}"
+    store = Rebased(EtcdStore(reactor, servers, dialect_name="any", prefix=prefix, random=Random(1), **more))
+    verifyObject(IStore, store)
+    await store.start()
+    try:
+        await check(Subject(store=store, reactor=reactor, many=4000, shared=True))
     finally:
         await store.stop()

@@ -1,0 +1,214 @@
+"""One way to etcd, whichever member it leads to: connects, connects again, and makes calls that end in time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, Final
+
+from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.internet.protocol import Factory
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchd.store.etcd.connection import Call, Connection
+from orchd.store.etcd.failures import DEADLINE_EXCEEDED, UNAVAILABLE, CallError
+from orchd.store.etcd.servers import Server
+
+_log = Logger()
+#: Seconds before the members are tried once more, after the first and after many rounds.
+_FIRST_WAIT: Final = 0.1
+_LONGEST_WAIT: Final = 5.0
+#: Seconds for one attempt with TLS included.
+_ATTEMPT: Final = 10.0
+
+
+class Channel:
+    """A connection to one of `servers` at a time. A lost one is replaced by one to the next server, after a short and
+    random, then growing, wait. Calls made meanwhile wait for it as long as their time allows.
+
+    `connected()` is called with each new connection in place; `failure` says why there is none, "" when there is one.
+    """
+
+    def __init__(self, reactor: Any, servers: Sequence[Server], random: Random) -> None:
+        self.failure = "not connected yet"
+        self.connects = 0
+        self._reactor = reactor
+        self._servers = servers
+        self._random = random
+        self._next = random.randrange(len(servers))
+        self._rounds = 0
+        self._connection: Connection | None = None
+        self._connecting: Deferred[Any] | None = None
+        self._retry: Any = None
+        self._waiting: dict[Deferred[Connection], None] = {}
+        self._running = False
+        self._listeners: list[Callable[[], object]] = []
+
+    # Life.
+
+    def on_connected(self, connected: Callable[[], object]) -> None:
+        self._listeners.append(connected)
+
+    def start(self) -> None:
+        self._running = True
+        self._connect()
+
+    def stop(self) -> None:
+        """End the connection and every call. Calls fail from now on."""
+        self._running = False
+        self.failure = "the store is stopped"
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        if self._connecting is not None:
+            self._connecting.cancel()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+            connection.abort(self.failure)
+        waiting, self._waiting = self._waiting, {}
+        for waiter in waiting:
+            waiter.errback(CallError(UNAVAILABLE, self.failure, sent=False))
+
+    def abandon(self, reason: str) -> None:
+        """The member does not answer as it should: go to the next one."""
+        if self._connection is not None:
+            self._connection.abort(reason)
+
+    def _connect(self) -> None:
+        self._retry = None
+        server = self._servers[self._next % len(self._servers)]
+        self._next += 1
+        factory = Factory.forProtocol(lambda: Connection(server.authority, server.scheme, self._lost))
+        # Stopping must be able to cancel it, and an attempt must end by itself.
+        self._connecting = server.endpoint.connect(factory).addTimeout(_ATTEMPT, self._reactor)
+        self._connecting.addCallbacks(self._connected, self._failed, callbackArgs=(server,), errbackArgs=(server,))
+
+    def _connected(self, connection: Any, server: Server) -> None:
+        self._connecting = None
+        if not self._running:
+            connection.abort("stopped")
+            return
+        if not connection.open:
+            # Lost before the endpoint said that it was there.
+            self._later()
+            return
+        self._connection = connection
+        self._rounds = 0
+        self.failure = ""
+        self.connects += 1
+        _log.info("connected to etcd at {url}", url=server.url)
+        waiting, self._waiting = self._waiting, {}
+        for waiter in waiting:
+            waiter.callback(connection)
+        for listener in self._listeners:
+            listener()
+
+    def _failed(self, failure: Failure, server: Server) -> None:
+        self._connecting = None
+        self.failure = f"{server.url}: {failure.getErrorMessage() or type(failure.value).__name__}"
+        self._later()
+
+    def _lost(self, connection: Connection, reason: str) -> None:
+        if connection is self._connection:
+            self._connection = None
+            self.failure = f"connection lost: {reason}"
+            _log.warn("etcd: {why}", why=self.failure)
+            self._later()
+
+    def _later(self) -> None:
+        if not self._running or self._retry is not None:
+            return
+        self._rounds += 1
+        # The next member at once; a pause when all have been tried, so that a restarted one is not run down by everybody.
+        longest = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** (self._rounds // len(self._servers)))
+        self._retry = self._reactor.callLater(longest * self._random.uniform(0.5, 1.0), self._connect)
+
+    # Calls.
+
+    def connection(self) -> Deferred[Connection]:
+        """The connection there is, or the next one. Bound the wait by cancelling."""
+        if self._connection is not None:
+            return succeed(self._connection)
+        waiter: Deferred[Connection] = Deferred(lambda waiter: self._waiting.pop(waiter, None))
+        if not self._running:
+            waiter.errback(CallError(UNAVAILABLE, self.failure, sent=False))
+        else:
+            self._waiting[waiter] = None
+        return waiter
+
+    def stream(
+        self, path: str, on_message: Callable[[bytes], object], on_end: Callable[[CallError | None], object]
+    ) -> Call | None:
+        """A call without end on the present connection; None when there is none."""
+        if self._connection is None:
+            return None
+        return self._connection.call(path, on_message, on_end)
+
+    async def call(self, path: str, request: bytes, *, timeout: float, repeat: bool) -> bytes:
+        """A call with one message each way, over within `timeout` seconds. Raises CallError.
+
+        `repeat`: the call changes nothing, so that it may be made again when its answer was lost. Otherwise it is
+        made again only when no server has seen it. Cancelling ends the call.
+        """
+        deadline = self._reactor.seconds() + timeout
+        while True:
+            left = deadline - self._reactor.seconds()
+            connection = self._connection
+            if connection is None:
+                connection = await self._within(left)
+                continue
+            try:
+                return await _unary(self._reactor, connection, path, request, left)
+            except CallError as error:
+                again = error.code == UNAVAILABLE and (repeat or not error.sent)
+                if not again or self._reactor.seconds() + _FIRST_WAIT > deadline:
+                    raise
+            if self._connection is connection:
+                # The member itself said so: leave it time to find a leader.
+                await self._pause(_FIRST_WAIT)
+
+    async def _within(self, seconds: float) -> Connection:
+        waiter = self.connection()
+        late = self._reactor.callLater(max(0.0, seconds), waiter.cancel)
+        try:
+            return await waiter
+        except CancelledError:
+            if late.active():
+                raise
+            raise CallError(UNAVAILABLE, self.failure, sent=False) from None
+        finally:
+            if late.active():
+                late.cancel()
+
+    async def _pause(self, seconds: float) -> None:
+        pause: Deferred[None] = Deferred(lambda _: call.cancel())
+        call = self._reactor.callLater(seconds, pause.callback, None)
+        await pause
+
+
+def _unary(reactor: Any, connection: Connection, path: str, request: bytes, timeout: float) -> Deferred[bytes]:
+    answer: list[bytes] = []
+    done: Deferred[bytes] = Deferred(lambda _: end(None))
+
+    def end(failure: CallError | None) -> None:
+        """Over without the server's saying so."""
+        if late.active():
+            late.cancel()
+        call.cancel()
+        if failure is not None:
+            done.errback(failure)
+
+    def ended(failure: CallError | None) -> None:
+        if late.active():
+            late.cancel()
+        if failure is not None:
+            done.errback(failure)
+        else:
+            done.callback(b"".join(answer))
+
+    call = connection.call(path, answer.append, ended, timeout=timeout)
+    late = reactor.callLater(timeout, lambda: end(CallError(DEADLINE_EXCEEDED, f"no answer within {timeout:.1f} s")))
+    call.send(request, last=True)
+    return done

@@ -1,0 +1,57 @@
+"""Why a call failed: gRPC's status codes, and what they mean to the store."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchd.store.interfaces import StoreError, UnavailableError
+
+# Codes of gRPC ("Status codes and their use in gRPC").
+OK: Final = 0
+CANCELLED: Final = 1
+UNKNOWN: Final = 2
+INVALID_ARGUMENT: Final = 3
+DEADLINE_EXCEEDED: Final = 4
+RESOURCE_EXHAUSTED: Final = 8
+OUT_OF_RANGE: Final = 11
+UNAVAILABLE: Final = 14
+
+
+class CallError(Exception):
+    """A call ended with another status than OK. `sent` is false when the server certainly has not seen it."""
+
+    def __init__(self, code: int, message: str, *, sent: bool = True) -> None:
+        super().__init__(message or f"gRPC status {code}")
+        self.code = code
+        self.sent = sent
+
+    @property
+    def compacted(self) -> bool:
+        return self.code == OUT_OF_RANGE and "compacted" in str(self)
+
+    @property
+    def future(self) -> bool:
+        return self.code == OUT_OF_RANGE and "future" in str(self)
+
+    @property
+    def transient(self) -> bool:
+        """May the same call work on another connection or a moment later?"""
+        return self.code in (UNAVAILABLE, DEADLINE_EXCEEDED)
+
+
+class ValueTooLargeError(StoreError):
+    """etcd does not take a request of this size."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(
+            f"etcd refused a value of {size} bytes as too large: its --max-request-bytes should be 4194304 on every member"
+        )
+
+
+def of_write(error: CallError, size: int) -> StoreError:
+    """What a writer is told. After an answer was lost nobody knows here whether the write happened."""
+    if "too large" in str(error) or "larger than max" in str(error):
+        return ValueTooLargeError(size)
+    if error.sent and error.transient:
+        return UnavailableError(f"etcd did not answer, and the write may have happened or not: {error}")
+    return UnavailableError(f"etcd: {error}")

@@ -1,0 +1,319 @@
+"""What happens in etcd, followed by one watch for all local ones: the newest revision, recent events, who waits for what.
+
+Every revision of etcd belongs to a write, so a watch of everything has an event for each. A watch of our prefix alone
+has not when others use the same etcd; then only etcd itself can say how far such a watch is complete. Releases before
+3.4.25 and 3.5.8 may say so before they have sent the events (etcd issue 15220); with them everything is watched,
+and what is not ours is left out here.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from itertools import islice
+from typing import Any, Final
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.logger import Logger
+
+from orchd.store.etcd.channel import Channel
+from orchd.store.etcd.space import EVERYTHING, LostValueError, Space
+from orchd.store.etcd.watchstream import WatchStream
+from orchd.store.interfaces import CompactedError, Event, StoreError, UnavailableError
+from orchd.store.watching import Watches
+
+_log = Logger()
+#: Seconds between requests for progress while somebody waits for it.
+_ASK_AGAIN: Final = 0.1
+#: Bytes of values after which a piece of history is handed over, and seconds after which reading it has failed.
+_PIECE: Final = 8 * 1024 * 1024
+_PATIENCE: Final = 30.0
+
+
+def tells_progress(version: str) -> bool:
+    """Does this release of etcd report progress only after the events before it?"""
+    found = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
+    if found is None:
+        return False
+    major, minor, patch = map(int, found.groups())
+    return (major, minor) >= (3, 6) or (major, minor, patch) >= (3, 5, 8) or ((major, minor) == (3, 4) and patch >= 25)
+
+
+class Feed:
+    """Begin with `start(revision)`; `revision` is then how far everything is known. `lost(error)` is called when the
+    watch cannot go on where it was: somebody has to find out the present revision and `start` again.
+    """
+
+    def __init__(
+        self, reactor: Any, channel: Channel, space: Space, *, lost: Callable[[StoreError], object],
+        recent_events: int, recent_bytes: int,
+    ) -> None:  # fmt: skip
+        self.revision = 1
+        self.compacted = 1
+        #: Is the present watch established?
+        self.live = False
+        #: Can etcd be asked for progress? Decides about what is watched from the next `follow` on.
+        self.trusted = False
+        self.watches = Watches(self)
+        self._reactor = reactor
+        self._channel = channel
+        self._space = space
+        self._lost = lost
+        self._stream: WatchStream | None = None
+        self._scope = EVERYTHING
+        self._recent: deque[Event] = deque()
+        self._recent_start = 1
+        self._recent_size = 0
+        self._recent_events = recent_events
+        self._recent_bytes = recent_bytes
+        self._waiting: list[tuple[int, int, Deferred[None]]] = []
+        self._count = 0
+        self._asking: Any = None
+        self._wanted = 0
+        self._running = False
+        self._past: dict[_Past, None] = {}
+
+    # Life.
+
+    def start(self, revision: int) -> None:
+        """Everything up to `revision` counts as known; what came before is history."""
+        self._running = True
+        self.revision = self._recent_start = self._wanted = revision
+        self._recent.clear()
+        self._recent_size = 0
+        self.follow()
+        self._release()
+
+    def follow(self) -> None:
+        """Watch on, on the present connection; without one, nothing (call again when there is one)."""
+        if not self._running:
+            return
+        self._drop_stream()
+        self._scope = self._space.span("/") if self.trusted else EVERYTHING
+        try:
+            self._stream = WatchStream(self._channel, self, *self._scope, self.revision)
+        except UnavailableError:
+            # The channel is connecting and will say so.
+            return
+        self._ask()
+
+    def stop(self, error: StoreError) -> None:
+        self._running = False
+        self._drop_stream()
+        for past in list(self._past):
+            past.fail(error)
+        self.watches.end(error)
+        # Their writes are durable, which is what they wait to tell.
+        waiting, self._waiting = self._waiting, []
+        for _, _, deferred in waiting:
+            deferred.callback(None)
+
+    def _drop_stream(self) -> None:
+        self.live = False
+        if self._asking is not None:
+            self._asking.cancel()
+            self._asking = None
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.cancel()
+
+    # What the watch says.
+
+    def watch_created(self) -> None:
+        self.live = True
+
+    def watch_events(self, found: list[Any]) -> None:
+        try:
+            events = self._space.events(found)
+        except LostValueError:
+            self.watch_ended(CompactedError(self.revision, found[-1].kv.mod_revision))
+            return
+        if found[0].kv.mod_revision <= self.revision:
+            events = [event for event in events if event.revision > self.revision]
+        upto = found[-1].kv.mod_revision
+        if events:
+            self._remember(events)
+        self.revision = max(self.revision, upto)
+        if events:
+            self.watches.dispatch(events)
+        if not events or events[-1].revision < upto:
+            self.watches.progress(upto)
+        self._release()
+
+    def watch_progress(self, revision: int) -> None:
+        # Without being asked etcd reports progress in the order of events in every release, but `trusted` decides.
+        if self.trusted and revision > self.revision:
+            self.revision = revision
+            self.watches.progress(revision)
+            self._release()
+
+    def watch_ended(self, error: StoreError) -> None:
+        self._drop_stream()
+        if isinstance(error, CompactedError):
+            self.watches.end(error)
+            self._lost(error)
+        else:
+            # Another member may be better off; with the next connection the watch goes on where it was.
+            self._channel.abandon(str(error))
+
+    def _remember(self, events: Sequence[Event]) -> None:
+        recent = self._recent
+        recent.extend(events)
+        self._recent_size += sum(map(_size, events))
+        while recent and (len(recent) > self._recent_events or self._recent_size > self._recent_bytes):
+            self._forget_first()
+
+    def _forget_first(self) -> None:
+        """Forget the first revision: events that share one stay together."""
+        recent = self._recent
+        first = self._recent_start = recent[0].revision
+        while recent and recent[0].revision == first:
+            self._recent_size -= _size(recent.popleft())
+
+    # Waiting.
+
+    def reached(self, revision: int) -> Deferred[None]:
+        """Fires when `revision` has been handed to all watches, or will not be (the feed stopped)."""
+        if revision <= self.revision or not self._running:
+            return succeed(None)
+        deferred: Deferred[None] = Deferred()
+        self._count += 1
+        heappush(self._waiting, (revision, self._count, deferred))
+        self.want(revision)
+        return deferred
+
+    def want(self, revision: int) -> None:
+        """Somebody needs the watches to be as far as that, whether or not there is an event to tell of."""
+        self._wanted = max(self._wanted, revision)
+        self._ask()
+
+    def _release(self) -> None:
+        waiting = self._waiting
+        while waiting and waiting[0][0] <= self.revision:
+            heappop(waiting)[2].callback(None)
+
+    def _ask(self) -> None:
+        """While a revision is wanted that is perhaps none of ours, ask how far the watch is."""
+        if self.trusted and self._asking is None and self._wanted > self.revision and self._stream is not None:
+            self._stream.request_progress()
+            self._asking = self._reactor.callLater(_ASK_AGAIN, self._ask_again)
+
+    def _ask_again(self) -> None:
+        self._asking = None
+        self._ask()
+
+    # The past, for watches that begin there.
+
+    def recent(self, after: int) -> Sequence[Event] | None:
+        """Every event above `after`; None when that is older than the events in memory."""
+        if after < self._recent_start:
+            return None
+        if after >= self.revision:
+            return ()
+        first = bisect_right(self._recent, after, key=_revision)
+        return tuple(islice(self._recent, first, None))
+
+    def _older(self, prefix: str, after: int, upto: int) -> Deferred[tuple[list[Event], int]]:
+        """Events above `after`, and the revision up to which they are complete: a watch of its own reads them."""
+        past = _Past(self, prefix, after, upto)
+        self._past[past] = None
+        past.begin()
+        return past.result
+
+    def forget(self, past: _Past) -> None:
+        self._past.pop(past, None)
+
+    def history(self, past: _Past, prefix: str, after: int) -> WatchStream:
+        span = self._space.span(prefix) if self.trusted else EVERYTHING
+        return WatchStream(self._channel, past, *span, after)
+
+    def ours(self, found: list[Any], prefix: str) -> list[Event]:
+        events = self._space.events(found)
+        return [event for event in events if event.key.startswith(prefix)] if prefix not in ("", "/") else events
+
+
+class _Past:
+    """Reads a piece of history."""
+
+    def __init__(self, feed: Feed, prefix: str, after: int, upto: int) -> None:
+        self.result: Deferred[tuple[list[Event], int]] = Deferred()
+        self._feed = feed
+        self._prefix = prefix
+        self._after = after
+        self._upto = upto
+        self._trusted = feed.trusted
+        self._events: list[Event] = []
+        self._size = 0
+        self._stream: WatchStream | None = None
+        self._asking: Any = None
+        self._late = feed._reactor.callLater(_PATIENCE, self._too_late)
+
+    def begin(self) -> None:
+        try:
+            self._stream = self._feed.history(self, self._prefix, self._after)
+        except UnavailableError as error:
+            self.fail(error)
+
+    def watch_created(self) -> None:
+        if self._trusted:
+            self._ask()
+
+    def _ask(self) -> None:
+        self._asking = self._feed._reactor.callLater(_ASK_AGAIN, self._ask)
+        if self._stream is not None:
+            self._stream.request_progress()
+
+    def watch_events(self, found: list[Any]) -> None:
+        try:
+            events = self._feed.ours(found, self._prefix)
+        except LostValueError:
+            self.fail(CompactedError(self._after, found[-1].kv.mod_revision))
+            return
+        self._events += events
+        self._size += sum(len(event.value) + _size(event) for event in events)
+        last = found[-1].kv.mod_revision
+        if last >= self._upto or self._size > _PIECE:
+            self._done(last)
+
+    def watch_progress(self, revision: int) -> None:
+        if self._trusted and revision >= self._upto:
+            self._done(revision)
+
+    def watch_ended(self, error: StoreError) -> None:
+        self.fail(error)
+
+    def _done(self, upto: int) -> None:
+        if self._end():
+            # What is newer comes from the feed.
+            events = [event for event in self._events if event.revision <= self._upto]
+            self.result.callback((events, min(upto, self._upto)))
+
+    def fail(self, error: StoreError) -> None:
+        if self._end():
+            self.result.errback(error)
+
+    def _too_late(self) -> None:
+        self.fail(UnavailableError(f"etcd did not send its history within {_PATIENCE:.0f} s"))
+
+    def _end(self) -> bool:
+        if self.result.called:
+            return False
+        self._feed.forget(self)
+        for call in (self._late, self._asking):
+            if call is not None and call.active():
+                call.cancel()
+        if self._stream is not None:
+            self._stream.cancel()
+        return True
+
+
+def _size(event: Event) -> int:
+    """Bytes that remembering an event keeps alive beyond the current values."""
+    return len(event.value) + (0 if event.previous is None else len(event.previous.value))
+
+
+def _revision(event: Event) -> int:
+    return event.revision

@@ -1,0 +1,84 @@
+"""Leases of etcd: what ends by itself, many keys to a lease."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from orchd.store.etcd import messages
+from orchd.store.etcd.channel import Channel
+from orchd.store.etcd.failures import CallError
+from orchd.txkit.coroutines import start
+
+#: Keys of one lease: etcd deletes them in one transaction.
+_MOST_KEYS: Final = 1000
+#: A lease is shared for at most this part of its time, so that nothing lives much longer than it was to.
+_PART: Final = 0.05
+
+
+class _Lease:
+    __slots__ = ("id", "keys", "until", "waiting")
+
+    def __init__(self) -> None:
+        self.id = 0
+        self.keys = 0
+        #: Time up to which keys may join, of the reactor's clock.
+        self.until = 0.0
+        #: Who waits for etcd to grant it; None once it has.
+        self.waiting: list[Deferred[None]] | None = []
+
+
+class Leases:
+    """Grants one lease for the keys with the same time to live of `reuse` seconds (or a twentieth of that time)."""
+
+    def __init__(self, reactor: Any, channel: Channel, *, reuse: float, timeout: float) -> None:
+        self._reactor = reactor
+        self._channel = channel
+        self._reuse = reuse
+        self._timeout = timeout
+        self._leases: dict[int, _Lease] = {}
+
+    async def lease(self, ttl: int) -> int:
+        """The id of a lease that ends in `ttl` seconds or a little later. Raises CallError."""
+        lease = self._leases.get(ttl)
+        now = self._reactor.seconds()
+        if lease is None or lease.keys >= _MOST_KEYS or (lease.waiting is None and now > lease.until):
+            lease = self._leases[ttl] = _Lease()
+            reuse = min(self._reuse, ttl * _PART)
+            # One consumer per Deferred: whoever joins while it is granted waits on one of their own.
+            start(self._grant(ttl, ttl + int(reuse), reuse)).addBoth(self._granted, ttl, lease)
+        lease.keys += 1
+        if lease.waiting is not None:
+            waiter: Deferred[None] = Deferred()
+            lease.waiting.append(waiter)
+            await waiter
+        return lease.id
+
+    async def _grant(self, ttl: int, seconds: int, reuse: float) -> tuple[int, float]:
+        request = messages.LeaseGrantRequest(ttl=max(1, seconds))
+        # Granted twice is only a lease that nobody uses.
+        data = await self._channel.call(
+            messages.LEASE_GRANT, request.SerializeToString(), timeout=self._timeout, repeat=True
+        )
+        response = messages.LeaseGrantResponse.FromString(data)
+        if response.error:
+            raise CallError(0, response.error)
+        return response.id, self._reactor.seconds() + reuse
+
+    def _granted(self, result: Any, ttl: int, lease: _Lease) -> None:
+        waiting, lease.waiting = lease.waiting or [], None
+        failed = isinstance(result, Failure)
+        if failed:
+            if self._leases.get(ttl) is lease:
+                del self._leases[ttl]
+        else:
+            lease.id, lease.until = result
+        for waiter in waiting:
+            if waiter.called:
+                continue
+            if failed:
+                waiter.errback(result)
+            else:
+                waiter.callback(None)

@@ -1,0 +1,93 @@
+"""Where etcd is: URLs and TLS files become endpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from OpenSSL.SSL import Error as TlsError
+from twisted.internet import ssl
+from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.internet.interfaces import IStreamClientEndpoint
+
+from orchd.store.interfaces import StoreError
+
+#: Seconds for one attempt to connect, TLS not included.
+_CONNECT = 5.0
+_BEGIN, _END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsFiles:
+    """PEM files; "" for the system's authorities and for no client certificate."""
+
+    authorities: str = ""
+    certificate: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """One member: its URL, how to connect to it, and the words for the request headers."""
+
+    url: str
+    endpoint: IStreamClientEndpoint
+    authority: str
+    scheme: str
+
+
+def make_servers(reactor: Any, urls: Sequence[str], tls: TlsFiles | None = None) -> tuple[Server, ...]:
+    """Endpoints of `urls` (``http://host:port``, ``https://host:port``). Raises StoreError naming the URL or file."""
+    if not urls:
+        raise StoreError("no etcd server is given")
+    return tuple(_server(reactor, url, tls or TlsFiles()) for url in urls)
+
+
+def _server(reactor: Any, url: str, tls: TlsFiles) -> Server:
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    try:
+        host, port = parts.hostname, parts.port or 2379
+    except ValueError as error:
+        raise StoreError(f"etcd server {url!r}: {error}") from None
+    if parts.scheme not in ("http", "https") or not host or parts.path not in ("", "/"):
+        raise StoreError(f"etcd server {url!r} is not http://host:port or https://host:port")
+    endpoint: IStreamClientEndpoint = HostnameEndpoint(reactor, host, port, timeout=_CONNECT)
+    if parts.scheme == "https":
+        endpoint = wrapClientTLS(_options(host, tls), endpoint)
+    name = f"[{host}]" if ":" in host else host
+    return Server(url=url, endpoint=endpoint, authority=f"{name}:{port}", scheme=parts.scheme)
+
+
+def _options(host: str, tls: TlsFiles) -> Any:
+    extra: dict[str, Any] = {}
+    client = trust = None
+    if tls.authorities:
+        trust = ssl.trustRootFromCertificates(_certificates(tls.authorities))
+    if tls.certificate:
+        chain = _certificates(tls.certificate)
+        try:
+            key = ssl.KeyPair.load(Path(tls.key).read_bytes(), ssl.SSL.FILETYPE_PEM)  # type: ignore[attr-defined]  # Twisted's own way in
+        except (OSError, TlsError, ValueError) as error:
+            raise StoreError(f"key of the client certificate for etcd {tls.key}: {error}") from error
+        client = ssl.PrivateCertificate.fromCertificateAndKeyPair(chain[0], key)
+        extra["extraCertChain"] = [each.original for each in chain[1:]]
+    return ssl.optionsForClientTLS(
+        host, trustRoot=trust, clientCertificate=client, acceptableProtocols=[b"h2"], extraCertificateOptions=extra
+    )
+
+
+def _certificates(name: str) -> list[Any]:
+    """Every certificate of a PEM file."""
+    try:
+        data = Path(name).read_bytes()
+        found = [
+            ssl.Certificate.loadPEM(_BEGIN + part.partition(_END)[0] + _END + b"\n") for part in data.split(_BEGIN)[1:]
+        ]
+    except (OSError, TlsError, ValueError) as error:
+        raise StoreError(f"certificates for etcd {name}: {error}") from error
+    if not found:
+        raise StoreError(f"certificates for etcd {name}: no certificate in it")
+    return found

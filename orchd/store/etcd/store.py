@@ -1,0 +1,497 @@
+"""`IStore` on etcd v3: revisions are etcd's, so that all servers of a cluster have the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Sequence
+from random import Random
+from typing import Any, Final
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.internet.task import LoopingCall, deferLater
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from orchd.store.compaction import Compaction
+from orchd.store.etcd import messages
+from orchd.store.etcd.channel import Channel
+from orchd.store.etcd.failures import DEADLINE_EXCEEDED, CallError, of_write
+from orchd.store.etcd.feed import Feed, tells_progress
+from orchd.store.etcd.leases import Leases
+from orchd.store.etcd.probe import compacted_revision
+from orchd.store.etcd.servers import Server
+from orchd.store.etcd.space import Space
+from orchd.store.interfaces import (
+    CompactedError,
+    FutureRevisionError,
+    IStore,
+    KeyExistsError,
+    KeyValue,
+    OnEnd,
+    OnEvents,
+    OnProgress,
+    Range,
+    RevisionConflictError,
+    StoreError,
+    UnavailableError,
+)
+from orchd.store.refusals import DialectMismatchError, ForeignFileError
+from orchd.store.watching import Watch
+from orchd.txkit.coroutines import start
+
+_log = Logger()
+#: Keys of one answer: with objects of 2 KB some megabytes, between which etcd and the reactor serve others.
+_PAGE: Final = 2000
+#: Seconds between checks of health.
+_CHECK: Final = 5.0
+
+
+@implementer(IStore)
+class EtcdStore:
+    """Others write too, so `revision` is what this process has seen, and moves by more than one.
+
+    `timeout` is how many seconds a call may take, `start_timeout` how long etcd may be away at start, `lease_reuse`
+    for how long keys with the same time to live share a lease. `trust_progress` overrides what the release of etcd says.
+    Figures for metrics: `connects`, `writes`, `watchers`, `restarts` (watches that could not go on).
+    """
+
+    exclusive = False
+
+    def __init__(
+        self,
+        reactor: Any,
+        servers: Sequence[Server],
+        *,
+        dialect_name: str,
+        prefix: str = "/registry",
+        compaction_interval: float = 300.0,
+        history_seconds: float = 300.0,
+        timeout: float = 10.0,
+        health_timeout: float = 10.0,
+        start_timeout: float = 20.0,
+        lease_reuse: float = 60.0,
+        recent_events: int = 1000,
+        recent_bytes: int = 8 * 1024 * 1024,
+        trust_progress: bool | None = None,
+        random: Random,
+    ) -> None:
+        self.writes = 0
+        self.restarts = 0
+        self._urls = ", ".join(server.url for server in servers)
+        self._reactor = reactor
+        self._dialect_name = dialect_name
+        self._timeout = timeout
+        self._health_timeout = health_timeout
+        self._start_timeout = start_timeout
+        self._trust_progress = trust_progress
+        self._space = Space(prefix)
+        self._channel = Channel(reactor, servers, random)
+        self._channel.on_connected(self._connected)
+        self._feed = Feed(
+            reactor, self._channel, self._space, lost=self._lost, recent_events=recent_events, recent_bytes=recent_bytes
+        )
+        self._leases = Leases(reactor, self._channel, reuse=lease_reuse, timeout=timeout)
+        self._compaction = Compaction(self, reactor, interval=compaction_interval, keep=history_seconds)
+        self._refusal = "the store is not started"
+        #: What the last check of health found.
+        self._sick = ""
+        self._checking = LoopingCall(self._check)
+        self._checking.clock = reactor
+        #: The last write of every key that has one under way: the next one waits for it.
+        self._last: dict[str, Deferred[None]] = {}
+        self._busy: set[Deferred[Any]] = set()
+        #: Who waits for the newest revision, while one question for it is under way.
+        self._asked: list[Deferred[int]] | None = None
+
+    @property
+    def revision(self) -> int:
+        return self._feed.revision
+
+    @property
+    def compacted(self) -> int:
+        return self._feed.compacted
+
+    @property
+    def connects(self) -> int:
+        return self._channel.connects
+
+    @property
+    def watchers(self) -> int:
+        return len(self._feed.watches)
+
+    # Life.
+
+    def healthy(self) -> str:
+        if self._refusal or self._channel.failure:
+            return self._refusal or f"etcd: {self._channel.failure}"
+        return self._sick or ("" if self._feed.live else "etcd: the watch is not established")
+
+    def start(self) -> Deferred[None]:
+        return start(self._start())
+
+    async def _start(self) -> None:
+        self._channel.start()
+        try:
+            await self._set_up()
+        except CallError as error:
+            self._channel.stop()
+            raise UnavailableError(
+                f"cannot use etcd at {self._urls} ({error}): start it, or see --etcd-servers and the flags for its TLS files"
+            ) from error
+        except BaseException:
+            self._channel.stop()
+            raise
+        self._refusal = ""
+        self._checking.start(_CHECK, now=False).addErrback(self._broken)
+        self._compaction.start()
+
+    async def _set_up(self) -> None:
+        end = self._reactor.seconds() + self._start_timeout
+        revision = await self._claim(self._start_timeout)
+        self._feed.trusted = await self._trusted()
+        left = max(1.0, end - self._reactor.seconds())
+        self._feed.compacted = await compacted_revision(self._reactor, self._channel, self._space, left)
+        self._feed.start(revision)
+        while not self._feed.live:
+            if self._reactor.seconds() > end:
+                raise CallError(DEADLINE_EXCEEDED, self._channel.failure or "no answer to a watch")
+            await deferLater(self._reactor, 0.01)
+
+    async def _claim(self, timeout: float) -> int:
+        """Record the dialect, or compare it; returns the revision as of which the store begins."""
+        key, (low, high) = self._space.dialect_key, self._space.span("/")
+        request = messages.TxnRequest()
+        # One moment for both questions.
+        request.success.add().range.key = key
+        request.success.add().range.SetInParent()
+        every = request.success[1].range
+        every.key, every.range_end, every.count_only = low, high, True
+        response = await self._txn(request, timeout, repeat=True)
+        found = response.responses[0].range.kvs
+        if found:
+            name = found[0].value.decode("utf-8", "replace")
+            if name != self._dialect_name:
+                raise DialectMismatchError(f"{self._space.prefix} of etcd at {self._urls}", name, self._dialect_name)
+            return int(response.header.revision)
+        if response.responses[1].range.count:
+            raise ForeignFileError(f"{self._space.prefix} in etcd at {self._urls}")
+        request = messages.TxnRequest()
+        request.compare.add(target=messages.CREATE_REVISION, key=key)
+        put = request.success.add().put
+        put.key, put.value = key, self._dialect_name.encode()
+        # Made twice it fails the second time, which is as good.
+        response = await self._txn(request, timeout, repeat=True)
+        return int(response.header.revision) if response.succeeded else await self._claim(timeout)
+
+    async def _trusted(self) -> bool:
+        if self._trust_progress is not None:
+            return self._trust_progress
+        data = await self._channel.call(messages.STATUS, b"", timeout=self._timeout, repeat=True)
+        return tells_progress(messages.StatusResponse.FromString(data).version)
+
+    async def _stop(self) -> None:
+        self._refusal = "the store is stopped"
+        if self._checking.running:
+            self._checking.stop()
+        await self._compaction.stop()
+        for write in list(self._busy):
+            # Each is bounded by the time of its call; what comes after is the watch's, which may be away for long.
+            ended: Deferred[None] = Deferred()
+            write.addBoth(_pass, ended)
+            late = self._reactor.callLater(self._timeout, self._feed.stop, UnavailableError(self._refusal))
+            await ended
+            if late.active():
+                late.cancel()
+        self._feed.stop(UnavailableError(self._refusal))
+        self._channel.stop()
+
+    def stop(self) -> Deferred[None]:
+        return start(self._stop()) if not self._refusal else succeed(None)
+
+    # Following.
+
+    def _connected(self) -> None:
+        if not self._refusal:
+            self._own(self._follow())
+
+    async def _follow(self) -> None:
+        try:
+            self._feed.trusted = await self._trusted()
+        except CallError as error:
+            self._channel.abandon(str(error))
+        else:
+            self._feed.follow()
+
+    def _lost(self, error: StoreError) -> None:
+        """History has a gap: begin again at the present."""
+        self.restarts += 1
+        _log.warn("the watch of etcd cannot go on: {why}", why=str(error))
+        if isinstance(error, CompactedError):
+            self._feed.compacted = max(self._feed.compacted, error.compacted)
+        self._own(self._begin_again())
+
+    async def _begin_again(self) -> None:
+        try:
+            self._feed.start(await self._newest())
+        except CallError as error:
+            # The watch begins again where it was, is told again that this is too old, and we are here again.
+            self._channel.abandon(str(error))
+
+    def _own(self, work: Coroutine[Deferred[Any], Any, object]) -> None:
+        """Run something that nobody waits for, until `stop` does."""
+        running = start(work)
+        if not running.called:
+            self._busy.add(running)
+        running.addErrback(self._failed)
+        running.addBoth(self._ended, running)
+
+    def _failed(self, failure: Failure) -> None:
+        _log.failure("work of the store failed", failure)
+
+    def _ended(self, result: None, running: Deferred[Any]) -> None:
+        self._busy.discard(running)
+
+    # Health.
+
+    def _check(self) -> Deferred[None]:
+        return start(self._check_once())
+
+    async def _check_once(self) -> None:
+        """A read that needs the majority, the alarms, and whether the watch is as far: a paused member keeps its
+        connections, and only what it does not answer shows it."""
+        within = self._health_timeout
+        try:
+            revision = await self._newest(within)
+            data = await self._channel.call(messages.STATUS, b"", timeout=within, repeat=True)
+            wrong = "; ".join(messages.StatusResponse.FromString(data).errors)
+            self._sick = f"etcd: {wrong}" if wrong else ""
+        except CallError as error:
+            if not self._refusal:
+                self._sick = f"etcd does not answer: {error}"
+                self._channel.abandon(str(error))
+            return
+        if revision < self._feed.revision - 1 and self._feed.live:
+            self._went_back(await self._newest(within))
+            return
+        seen = self._feed.reached(revision)
+        end = self._reactor.seconds() + within
+        while not seen.called and not self._refusal and self._feed.live:
+            if self._reactor.seconds() > end:
+                self._channel.abandon("the watch does not follow")
+                return
+            await deferLater(self._reactor, 0.05)
+
+    def _went_back(self, revision: int) -> None:
+        """etcd was restored from a backup under us, so what was seen is no history of what is there."""
+        if revision < self._feed.revision:
+            error = UnavailableError(f"etcd went back from revision {self._feed.revision} to {revision}")
+            self._feed.watches.end(error)
+            self._lost(error)
+
+    def _broken(self, failure: Failure) -> None:
+        self._sick = "the checks of etcd have ended"
+        _log.failure("checking etcd ended", failure)
+
+    # Writes.
+
+    async def create(self, key: str, value: bytes, *, ttl: int | None = None) -> int:
+        return await self._submit(key, value, 0, ttl)
+
+    async def update(self, key: str, value: bytes, *, expected: int, ttl: int | None = None) -> int:
+        return await self._submit(key, value, expected, ttl)
+
+    async def delete(self, key: str, *, expected: int) -> int:
+        return await self._submit(key, None, expected, None)
+
+    def _submit(self, key: str, value: bytes | None, expected: int, ttl: int | None) -> Deferred[int]:
+        """`value` None deletes; `expected` 0 creates. Goes on when who waits for it is cancelled."""
+        if self._refusal:
+            raise UnavailableError(self._refusal)
+        name = self._space.key(key)
+        before, mine = self._last.get(key), Deferred[None]()
+        self._last[key] = mine
+        result: Deferred[int] = Deferred()
+        self._own(self._write(key, name, value, expected, ttl, before, mine, result))
+        return result
+
+    async def _write(
+        self, key: str, name: bytes, value: bytes | None, expected: int, ttl: int | None,
+        before: Deferred[None] | None, mine: Deferred[None], result: Deferred[int],
+    ) -> None:  # fmt: skip
+        """Write, let the next write of the same key begin, wait for the watch to be as far, and tell."""
+        failure: Failure | None = None
+        revision = 0
+        try:
+            if before is not None:
+                # Streams overtake each other in the server, and guards are decided in the order of submission.
+                await before
+            try:
+                revision = await self._decide(key, name, value, expected, ttl)
+            except CallError as error:
+                failure = Failure(of_write(error, len(value or b"")))
+            except StoreError:
+                failure = Failure()
+        finally:
+            if self._last.get(key) is mine:
+                del self._last[key]
+            mine.callback(None)
+        if failure is not None:
+            result.errback(failure)
+            return
+        self.writes += 1
+        await self._feed.reached(revision)
+        result.callback(revision)
+
+    async def _decide(self, key: str, name: bytes, value: bytes | None, expected: int, ttl: int | None) -> int:
+        request = messages.TxnRequest()
+        compare = request.compare.add(target=messages.MOD_REVISION if expected else messages.CREATE_REVISION, key=name)
+        operation = request.success.add()
+        if value is None:
+            operation.delete_range.key = name
+        else:
+            put = operation.put
+            put.key, put.value = name, value
+            if ttl is not None:
+                put.lease = await self._leases.lease(ttl)
+        if expected:
+            compare.mod_revision = expected
+            request.failure.add().range.key = name
+        response = await self._txn(request, self._timeout, repeat=False)
+        if response.succeeded:
+            return int(response.header.revision)
+        if not expected:
+            raise KeyExistsError(key)
+        found = response.responses[0].range.kvs
+        raise RevisionConflictError(key, self._space.item(found[0]) if found else None)
+
+    async def _txn(self, request: Any, timeout: float, *, repeat: bool) -> Any:
+        data = await self._channel.call(messages.TXN, request.SerializeToString(), timeout=timeout, repeat=repeat)
+        return messages.TxnResponse.FromString(data)
+
+    # Reads.
+
+    async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
+        request = messages.RangeRequest(key=self._space.key(key), revision=revision)
+        response = await self._range(request)
+        return self._space.item(response.kvs[0]) if response.kvs else None
+
+    async def range(self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0) -> Range:
+        low, high = self._space.span(prefix, start)
+        items: list[KeyValue] = []
+        at, page = revision, _PAGE
+        while True:
+            left = limit - len(items) if limit else 0
+            size = min(left, page) if left and page else left or page
+            request = messages.RangeRequest(key=low, range_end=high, limit=size, revision=at)
+            try:
+                response = await self._range(request)
+            except CompactedError:
+                if revision or not at:
+                    raise
+                # Compaction overtook the pages: all of it in one answer then.
+                items, at, page = [], 0, 0
+                low, high = self._space.span(prefix, start)
+                continue
+            item = self._space.item
+            items += [item(kv) for kv in response.kvs]
+            at = at or response.header.revision
+            if not response.more or (limit and len(items) >= limit):
+                return Range(tuple(items), at, response.count - len(response.kvs))
+            low = response.kvs[-1].key + b"\0"
+
+    async def _range(self, request: Any) -> Any:
+        """One answer. Raises StoreError."""
+        revision = request.revision
+        if self._refusal:
+            raise UnavailableError(self._refusal)
+        if revision and revision < self.compacted:
+            raise CompactedError(revision, self.compacted)
+        try:
+            data = await self._channel.call(
+                messages.RANGE, request.SerializeToString(), timeout=self._timeout, repeat=True
+            )
+        except CallError as error:
+            if error.compacted:
+                # Another server, or an operator, compacted.
+                self._feed.compacted = max(self._feed.compacted, revision + 1)
+                raise CompactedError(revision, self.compacted) from error
+            if error.future:
+                raise FutureRevisionError(revision, await self.current_revision()) from error
+            raise UnavailableError(f"etcd: {error}") from error
+        return messages.RangeResponse.FromString(data)
+
+    async def current_revision(self) -> int:
+        """Callers share a question, but none is answered by one that was asked before they came."""
+        if self._refusal:
+            raise UnavailableError(self._refusal)
+        waiter: Deferred[int] = Deferred()
+        if self._asked is not None:
+            self._asked.append(waiter)
+        else:
+            self._asked = []
+            self._own(self._ask([waiter]))
+        return await waiter
+
+    async def _ask(self, waiting: list[Deferred[int]]) -> None:
+        while waiting:
+            try:
+                revision = await self._newest()
+            except CallError as error:
+                self._answer(waiting, Failure(UnavailableError(f"etcd: {error}")))
+            else:
+                # A watch that has nothing to tell still has to get there.
+                self._feed.want(revision)
+                self._answer(waiting, revision)
+            waiting, self._asked = self._asked or [], []
+        self._asked = None
+
+    def _answer(self, waiting: list[Deferred[int]], answer: int | Failure) -> None:
+        for waiter in waiting:
+            if waiter.called:
+                continue
+            if isinstance(answer, Failure):
+                waiter.errback(answer)
+            else:
+                waiter.callback(answer)
+
+    async def _newest(self, timeout: float = 0.0) -> int:
+        """The revision of a linearizable read. Raises CallError."""
+        request = messages.RangeRequest(key=self._space.dialect_key, keys_only=True)
+        data = await self._channel.call(
+            messages.RANGE, request.SerializeToString(), timeout=timeout or self._timeout, repeat=True
+        )
+        return int(messages.RangeResponse.FromString(data).header.revision)
+
+    # Watches and history.
+
+    def watch(
+        self, prefix: str, *, after: int, on_events: OnEvents, on_end: OnEnd, on_progress: OnProgress | None = None
+    ) -> Watch:
+        if self._refusal:
+            raise UnavailableError(self._refusal)
+        watch = Watch(self._feed.watches, prefix, after, on_events, on_end, on_progress)
+        self._feed.watches.add(watch)
+        return watch
+
+    async def compact(self, revision: int) -> None:
+        if revision <= self.compacted:
+            return
+        if self._refusal:
+            raise UnavailableError(self._refusal)
+        request = messages.CompactionRequest(revision=revision)
+        try:
+            await self._channel.call(messages.COMPACT, request.SerializeToString(), timeout=self._timeout, repeat=True)
+        except CallError as error:
+            if error.future:
+                raise FutureRevisionError(revision, await self.current_revision()) from error
+            if not error.compacted:
+                raise UnavailableError(f"etcd: {error}") from error
+            # Another server was first.
+        self._feed.compacted = max(self._feed.compacted, revision)
+
+
+def _pass(result: Any, ended: Deferred[None]) -> Any:
+    ended.callback(None)
+    return result
+
+
