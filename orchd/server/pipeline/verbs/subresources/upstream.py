@@ -37,6 +37,8 @@ _NOT_FORWARDED = frozenset(
     )
 )  # fmt: skip
 
+_OURS = _NOT_FORWARDED | {"content-type", "date"}
+
 Pairs = Sequence[tuple[str, str]]
 
 
@@ -76,6 +78,13 @@ def forwarded(request: Request) -> list[tuple[str, str]]:
     if request.credentials.remote:
         out.append(("X-Forwarded-For", request.credentials.remote))
     return out
+
+
+def _why(error: BaseException) -> str:
+    """An error in words; those of TLS come as a list of triples."""
+    if isinstance(error, SSL.Error) and error.args and isinstance(error.args[0], list):
+        return "; ".join(str(reason[-1]) for reason in error.args[0]) or "TLS failed"
+    return str(error)
 
 
 def wants_upgrade(request: Request) -> bool:
@@ -125,9 +134,9 @@ class Upstream:
         try:
             response = await self._agent.request(method.encode(), url.encode(), sent, _Body(body) if body else None)
         except ResponseFailed as error:
-            raise UnreachableError("; ".join(reason.getErrorMessage() for reason in error.reasons)) from error
+            raise UnreachableError("; ".join(_why(reason.value) for reason in error.reasons)) from error
         except (ConnectError, ConnectionClosed, DNSLookupError, TimeoutError, SSL.Error) as error:
-            raise UnreachableError(str(error)) from error
+            raise UnreachableError(_why(error)) from error
         received = [
             (name.decode("latin-1"), value.decode("latin-1"))
             for name, values in response.headers.getAllRawHeaders()
@@ -146,7 +155,7 @@ class Upstream:
         try:
             far: _Side = await endpoint.connect(factory)
         except (ConnectError, ConnectionClosed, DNSLookupError, TimeoutError, SSL.Error) as error:
-            raise UnreachableError(str(error)) from error
+            raise UnreachableError(_why(error)) from error
         assert request.hijack is not None
         near = _Side()
         taken = request.hijack()
@@ -311,5 +320,5 @@ async def text(reply: Reply, most: int) -> str:
 
 
 def encoded(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Response headers that may be handed on."""
-    return [(name, value) for name, value in pairs if name.lower() not in _NOT_FORWARDED and name.lower() != "content-type"]
+    """Response headers that may be handed on: not those that this server's own answer has anyway."""
+    return [(name, value) for name, value in pairs if name.lower() not in _OURS]
