@@ -86,4 +86,6 @@ PROTOBUF_MAGIC = b"k8s\x00"
 
 ORCH = Dialect(name="orch", long="orch", abbr="orch", short="orch")
 KUBERNETES = Dialect(name="kubernetes", long="kubernetes", abbr="k8s", short="kube")
+#: Media type under which stock clients send protobuf, whatever server they talk to.
+STOCK_PROTOBUF = KUBERNETES.protobuf
 DIALECTS: dict[str, Dialect] = {d.name: d for d in (ORCH, KUBERNETES)}

@@ -9,6 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Properties hold on machines of any speed: how long an example takes says nothing about it.
+settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any speed")
 
 _SHARED = Path(os.environ.get("ORCHD_REFERENCE", Path(__file__).resolve().parents[2] / "shared" / "reference"))
 

@@ -81,7 +81,7 @@ def test_flag_file_recursion() -> None:
     (["--authorization-mode=RBACC"], '--authorization-mode: unknown mode "RBACC": did you mean "RBAC"?'),
     (["--authorization-mode="], "--authorization-mode: needs at least one mode"),
     (["--authorization-mode=RBAC,RBAC"], "--authorization-mode: names a mode more than once"),
-    (["--controllers=deployment"], "--controllers: controller deployment: not built yet"),
+    (["--controllers=horizontalpodautoscaling"], "--controllers: controller horizontalpodautoscaling: not built yet"),
     (["--controllers=-deploymen"], '--controllers: unknown controller "deploymen": did you mean "deployment"?'),
     (["--feature-gates=PodSecurty=true"], '--feature-gates: unknown feature gate "PodSecurty": did you mean "PodSecurity"?'),
     (["--feature-gates=OpenAPIV3=true"], "--feature-gates: feature gate OpenAPIV3=true: not built yet"),

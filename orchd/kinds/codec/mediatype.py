@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from orchd import errors
-from orchd.dialect import KUBERNETES, Dialect
+from orchd.dialect import STOCK_PROTOBUF, Dialect
 
 JSON_TYPE: Final = "application/json"
 YAML_TYPE: Final = "application/yaml"
@@ -237,7 +237,7 @@ def body_form(content_type: str, *, dialect: Dialect) -> Form:
     if not content_type:
         return Form.JSON
     name = parse_content_type(content_type)
-    for known, form in (*_forms(dialect), (KUBERNETES.protobuf, Form.PROTOBUF)):
+    for known, form in (*_forms(dialect), (STOCK_PROTOBUF, Form.PROTOBUF)):
         if name == known:
             return form
     raise errors.unsupported_media_type(media_types(dialect))
