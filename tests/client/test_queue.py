@@ -1,0 +1,129 @@
+"""The work queue: each key once, one worker at a time, pauses that grow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.task import Clock
+
+from orchd.client.queue import WorkQueue
+from orchd.txkit.coroutines import start
+
+
+def take(queue: WorkQueue[str]) -> list[Any]:
+    """What `get` gives, as soon as it does."""
+    got: list[Any] = []
+    start(queue.get()).addBoth(got.append)
+    return got
+
+
+def test_a_key_waits_once() -> None:
+    """Adding a key that waits changes nothing."""
+    queue: WorkQueue[str] = WorkQueue(Clock())
+    for key in ("a", "b", "a"):
+        queue.add(key)
+    assert len(queue) == 2
+    assert take(queue) + take(queue) == ["a", "b"]
+
+
+def test_a_waiting_worker_is_woken() -> None:
+    """A worker that came first gets the first key."""
+    queue: WorkQueue[str] = WorkQueue(Clock())
+    first, second = take(queue), take(queue)
+    queue.add("a")
+    assert (first, second) == (["a"], [])
+
+
+def test_one_worker_for_a_key() -> None:
+    """A key that is worked on comes back when that work is done, once."""
+    queue: WorkQueue[str] = WorkQueue(Clock())
+    queue.add("a")
+    assert take(queue) == ["a"]
+    queue.add("a")
+    queue.add("a")
+    second = take(queue)
+    assert second == []
+    queue.done("a")
+    assert second == ["a"]
+    queue.done("a")
+    assert len(queue) == 0
+
+
+def test_pauses_double() -> None:
+    """Failures in a row of one key take longer and longer, up to a limit; forgetting starts anew."""
+    clock = Clock()
+    queue: WorkQueue[str] = WorkQueue(clock, first_pause=1, longest_pause=4)
+    for pause in (1, 2, 4, 4):
+        queue.add_limited("a")
+        clock.advance(pause - 0.5)
+        assert len(queue) == 0
+        clock.advance(0.5)
+        assert take(queue) == ["a"]
+        queue.done("a")
+    assert queue.failures("a") == 4
+    queue.forget("a")
+    queue.add_limited("a")
+    clock.advance(1)
+    assert len(queue) == 1
+
+
+def test_the_earlier_time_wins() -> None:
+    """Of two times for a key the earlier one counts, and the key comes once."""
+    clock = Clock()
+    queue: WorkQueue[str] = WorkQueue(clock)
+    queue.add_after("a", 10)
+    queue.add_after("a", 2)
+    queue.add_after("a", 5)
+    clock.advance(2)
+    assert take(queue) == ["a"]
+    queue.done("a")
+    clock.advance(20)
+    assert len(queue) == 0
+    assert clock.getDelayedCalls() == []
+
+
+def test_one_delayed_call() -> None:
+    """However many keys wait for their time, the clock holds one call; an idle queue holds none."""
+    clock = Clock()
+    queue: WorkQueue[str] = WorkQueue(clock)
+    assert clock.getDelayedCalls() == []
+    for number in range(50):
+        queue.add_after(str(number), 50 - number)
+    assert len(clock.getDelayedCalls()) == 1
+    clock.advance(1)
+    assert take(queue) == ["49"]
+
+
+def test_bounded() -> None:
+    """Keys beyond the limit are dropped and counted; an empty queue asks for all of them again."""
+    asked = []
+    queue: WorkQueue[str] = WorkQueue(Clock(), limit=2, refill=lambda: asked.append(True))
+    for key in "abc":
+        queue.add(key)
+    assert (len(queue), queue.dropped) == (2, 1)
+    for _ in range(2):
+        queue.done(take(queue)[0])
+    assert asked == [True]
+
+
+def test_closing() -> None:
+    """A closed queue sends its workers home, forgets its keys and takes no more."""
+    clock = Clock()
+    queue: WorkQueue[str] = WorkQueue(clock)
+    waiting = take(queue)
+    queue.add_after("later", 1)
+    queue.close()
+    queue.add("a")
+    assert waiting == [None]
+    assert take(queue) == [None]
+    assert clock.getDelayedCalls() == []
+
+
+def test_cancelled_worker() -> None:
+    """A worker that was cancelled while it waited takes no key with it."""
+    queue: WorkQueue[str] = WorkQueue(Clock())
+    gone = start(queue.get())
+    gone.addErrback(lambda failure: None)
+    gone.cancel()
+    queue.add("a")
+    assert take(queue) == ["a"]

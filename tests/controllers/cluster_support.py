@@ -1,0 +1,87 @@
+"""A server in memory with controllers, and what tests do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from orchd.client.interfaces import ResourceRef
+from orchd.config.names import CONTROLLERS_BUILT
+from orchd.controllers.facts import PODS
+from orchd.errors import ApiError
+from orchd.testing.server import InProcessServer, make_server, run
+
+NAMESPACES = ResourceRef("", "v1", "namespaces")
+
+
+class Cluster:
+    """`server` runs with the controllers of `names`."""
+
+    def __init__(self, folder: Path, names: Iterable[str] = CONTROLLERS_BUILT) -> None:
+        self.server: InProcessServer = make_server(
+            folder,
+            f"--controllers={','.join(names)}",
+            "--disable-admission-plugins=ServiceAccount",
+        )
+        self.client = self.server.client()
+        self.settle()
+
+    def settle(self, seconds: float = 0.5) -> None:
+        """Let controllers do what they will within some seconds."""
+        for _ in range(10):
+            self.server.clock.advance(seconds / 10)
+
+    def namespace(self, name: str = "a") -> None:
+        run(self.client.create(NAMESPACES, "", {"metadata": {"name": name}}))
+        self.settle()
+
+    def create(self, ref: ResourceRef, obj: dict[str, Any], namespace: str = "a") -> dict[str, Any]:
+        made: dict[str, Any] = run(self.client.create(ref, namespace, obj))
+        return made
+
+    def get(self, ref: ResourceRef, name: str, namespace: str = "a") -> dict[str, Any] | None:
+        try:
+            found: dict[str, Any] = run(self.client.get(ref, namespace, name))
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            return None
+        return found
+
+    def items(self, ref: ResourceRef, namespace: str = "a") -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = run(self.client.list(ref, namespace))["items"]
+        return found
+
+    def names(self, ref: ResourceRef, namespace: str = "a") -> list[str]:
+        return [obj["metadata"]["name"] for obj in self.items(ref, namespace)]
+
+    def patch(self, ref: ResourceRef, name: str, change: Any, namespace: str = "a", subresource: str = "") -> None:
+        run(
+            self.client.patch(
+                ref, namespace, name, change, content_type="application/merge-patch+json", subresource=subresource
+            )
+        )
+        self.settle()
+
+    def delete(self, ref: ResourceRef, name: str, namespace: str = "a", **options: Any) -> None:
+        run(self.client.delete(ref, namespace, name, options=options))
+        self.settle()
+
+    def make_ready(self, namespace: str = "a", phase: str = "Running") -> None:
+        """Play the nodes: every pod that has not ended is in a phase, and ready if that is Running."""
+        value = "True" if phase == "Running" else "False"
+        condition = {"type": "Ready", "status": value, "lastTransitionTime": "2020-01-01T00:00:00Z"}
+        for pod in self.items(PODS, namespace):
+            if pod["status"].get("phase") in ("Succeeded", "Failed", phase):
+                continue
+            status = {"phase": phase, "podIP": f"10.1.0.{len(pod['metadata']['name']) % 200 + 1}", "conditions": [condition]}
+            self.patch(PODS, pod["metadata"]["name"], {"status": status}, namespace, "status")
+
+    def stop(self) -> None:
+        self.server.stop()
+
+
+def template(labels: dict[str, str], image: str = "x", **spec: Any) -> dict[str, Any]:
+    """A pod template of one container."""
+    return {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": image}], **spec}}

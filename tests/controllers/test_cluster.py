@@ -1,0 +1,191 @@
+"""A server with its controllers keeps the promises of a cluster."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from cluster_support import NAMESPACES, Cluster
+
+from orchd.client.interfaces import ResourceRef
+from orchd.config import names
+from orchd.controllers.facts import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS
+from orchd.controllers.namespace import CONDITIONS
+from orchd.controllers.table import CONTROLLERS
+from orchd.dialect import ORCH
+
+
+def test_the_table_and_the_flag_agree() -> None:
+    """--controllers offers what is built, and nothing else."""
+    built = [name for name, _ in CONTROLLERS]
+    assert sorted(built) == sorted(names.CONTROLLERS_BUILT)
+    assert set(built) <= set(names.CONTROLLERS)
+    assert len(set(built)) == len(built)
+
+
+def test_what_a_namespace_gets(cluster: Cluster) -> None:
+    """A namespace gets its account, the account a token, and everybody the server's authority."""
+    assert cluster.names(SERVICE_ACCOUNTS) == ["default"]
+    [secret] = cluster.items(SECRETS)
+    assert cluster.items(SERVICE_ACCOUNTS)[0]["secrets"] == [{"name": secret["metadata"]["name"]}]
+    assert sorted(secret["data"]) == ["ca.crt", "namespace", "token"]
+    assert base64.b64decode(secret["data"]["namespace"]) == b"a"
+    assert cluster.names(CONFIG_MAPS) == [ORCH("{short}-root-ca.crt")]
+
+
+def test_what_is_taken_away_comes_back(cluster: Cluster) -> None:
+    """A deleted default account, token or authority is made again; a changed authority restored."""
+    authority = ORCH("{short}-root-ca.crt")
+    cluster.patch(CONFIG_MAPS, authority, {"data": {"ca.crt": "other", "more": "x"}})
+    found = cluster.get(CONFIG_MAPS, authority)
+    assert found is not None and list(found["data"]) == ["ca.crt"] and found["data"]["ca.crt"] != "other"
+    cluster.delete(CONFIG_MAPS, authority)
+    assert cluster.names(CONFIG_MAPS) == [authority]
+    [old] = cluster.names(SECRETS)
+    cluster.delete(SECRETS, old)
+    [new] = cluster.names(SECRETS)
+    assert new != old
+    assert cluster.items(SERVICE_ACCOUNTS)[0]["secrets"] == [{"name": new}]
+    cluster.delete(SERVICE_ACCOUNTS, "default")
+    assert cluster.names(SERVICE_ACCOUNTS) == ["default"]
+    assert cluster.names(SECRETS) not in ([], [new])
+
+
+def test_a_secret_that_asks_for_a_token(cluster: Cluster) -> None:
+    """A token secret made by hand is filled; one of an account that does not exist is deleted."""
+    kind = ORCH("{long}.io/service-account-token")
+    for name, account in (("good", "default"), ("bad", "nobody")):
+        notes = {ORCH("{long}.io/service-account.name"): account}
+        cluster.create(SECRETS, {"metadata": {"name": name, "annotations": notes}, "type": kind})
+    cluster.settle()
+    found = cluster.get(SECRETS, "good")
+    assert found is not None and found["data"]["token"]
+    assert cluster.get(SECRETS, "bad") is None
+
+
+def test_aggregated_roles(cluster: Cluster) -> None:
+    """Roles that are made of others have their rules, and follow them."""
+    ref = ResourceRef(ORCH("rbac.authorization.{abbr}.io"), "v1", "clusterroles")
+    for name in ("admin", "edit", "view"):
+        found = cluster.get(ref, name, "")
+        assert found is not None and found["rules"]
+    rule = {"apiGroups": ["g"], "resources": ["things"], "verbs": ["get"]}
+    label = {ORCH("rbac.authorization.{abbr}.io/aggregate-to-view"): "true"}
+    cluster.create(ref, {"metadata": {"name": "more", "labels": label}, "rules": [rule]}, "")
+    cluster.settle()
+    found = cluster.get(ref, "view", "")
+    assert found is not None and rule in found["rules"]
+
+
+# -- owners
+
+
+def owned(cluster: Cluster, name: str, *owners: Any, **more: Any) -> dict[str, Any]:
+    references = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "name": o["metadata"]["name"], "uid": o["metadata"]["uid"], **more}
+        for o in owners
+    ]
+    return cluster.create(CONFIG_MAPS, {"metadata": {"name": name, "ownerReferences": references}})
+
+
+def test_background(cluster: Cluster) -> None:
+    """What an owner owned goes after it, to any depth; what another still owns stays without the reference."""
+    top, other = owned(cluster, "top"), owned(cluster, "other")
+    middle = owned(cluster, "middle", top)
+    owned(cluster, "bottom", middle)
+    owned(cluster, "shared", top, other)
+    cluster.delete(CONFIG_MAPS, "top", propagationPolicy="Background")
+    left = [n for n in cluster.names(CONFIG_MAPS) if "root-ca" not in n]
+    assert left == ["other", "shared"]
+    found = cluster.get(CONFIG_MAPS, "shared")
+    assert found is not None and [r["name"] for r in found["metadata"]["ownerReferences"]] == ["other"]
+
+
+def test_an_owner_that_never_was(cluster: Cluster) -> None:
+    """An object whose owner does not exist, or has another uid, goes."""
+    top = owned(cluster, "top")
+    owned(cluster, "wrong", {"metadata": {"name": "top", "uid": "another"}})
+    owned(cluster, "right", top)
+    cluster.settle()
+    assert cluster.get(CONFIG_MAPS, "wrong") is None
+    assert cluster.get(CONFIG_MAPS, "right") is not None
+
+
+def test_foreground(cluster: Cluster) -> None:
+    """An owner deleted in the foreground stays until what blocks it has gone."""
+    top = owned(cluster, "top")
+    owned(cluster, "held", top, blockOwnerDeletion=True)
+    cluster.patch(CONFIG_MAPS, "held", {"metadata": {"finalizers": ["example.org/hold"]}})
+    cluster.delete(CONFIG_MAPS, "top", propagationPolicy="Foreground")
+    found, held = cluster.get(CONFIG_MAPS, "top"), cluster.get(CONFIG_MAPS, "held")
+    assert found is not None and found["metadata"]["finalizers"] == ["foregroundDeletion"]
+    assert held is not None and held["metadata"]["deletionTimestamp"]
+    cluster.patch(CONFIG_MAPS, "held", {"metadata": {"finalizers": None}})
+    assert cluster.get(CONFIG_MAPS, "top") is None
+    assert cluster.get(CONFIG_MAPS, "held") is None
+
+
+def test_foreground_circle(cluster: Cluster) -> None:
+    """Objects that own each other and block each other do not wait for ever."""
+    one = owned(cluster, "one")
+    two = owned(cluster, "two", one, blockOwnerDeletion=True)
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "two", "uid": two["metadata"]["uid"]}
+    cluster.patch(CONFIG_MAPS, "one", {"metadata": {"ownerReferences": [{**reference, "blockOwnerDeletion": True}]}})
+    cluster.delete(CONFIG_MAPS, "one", propagationPolicy="Foreground")
+    cluster.settle(10)
+    assert cluster.get(CONFIG_MAPS, "one") is None
+    assert cluster.get(CONFIG_MAPS, "two") is None
+
+
+def test_orphans(cluster: Cluster) -> None:
+    """Orphaned objects stay and forget their owner."""
+    top = owned(cluster, "top")
+    owned(cluster, "child", top)
+    cluster.delete(CONFIG_MAPS, "top", propagationPolicy="Orphan")
+    assert cluster.get(CONFIG_MAPS, "top") is None
+    found = cluster.get(CONFIG_MAPS, "child")
+    assert found is not None and "ownerReferences" not in found["metadata"]
+
+
+# -- namespaces
+
+
+def test_namespaces_go_away(cluster: Cluster) -> None:
+    """A deleted namespace goes with all that is in it."""
+    owned(cluster, "thing")
+    cluster.delete(NAMESPACES, "a", "")
+    assert cluster.get(NAMESPACES, "a", "") is None
+    assert cluster.items(CONFIG_MAPS) == [] == cluster.items(SECRETS)
+
+
+def test_namespaces_say_what_holds_them(cluster: Cluster) -> None:
+    """The conditions of a terminating namespace name resources and finalizers that hold it, until they do no longer."""
+    owned(cluster, "held")
+    cluster.patch(CONFIG_MAPS, "held", {"metadata": {"finalizers": ["example.org/hold"]}})
+    cluster.delete(NAMESPACES, "a", "")
+    found = cluster.get(NAMESPACES, "a", "")
+    assert found is not None
+    said = {c["type"]: (c["status"], c["reason"], c["message"]) for c in found["status"]["conditions"]}
+    assert [c["type"] for c in found["status"]["conditions"]] == [type_ for type_, _, _ in CONDITIONS]
+    assert said["NamespaceContentRemaining"] == (
+        "True", "SomeResourcesRemain", "Some resources are remaining: configmaps. has 1 resource instances"
+    )
+    assert said["NamespaceFinalizersRemaining"] == (
+        "True",
+        "SomeFinalizersRemain",
+        "Some content in the namespace has finalizers remaining: example.org/hold in 1 resource instances",
+    )
+    assert said["NamespaceDeletionContentFailure"][0] == "False"
+    cluster.patch(CONFIG_MAPS, "held", {"metadata": {"finalizers": None}})
+    cluster.settle(10)
+    assert cluster.get(NAMESPACES, "a", "") is None
+
+
+@pytest.mark.parametrize("seconds", [25.0])
+def test_idle(cluster: Cluster, seconds: float) -> None:
+    """When all is well nobody works, however long it stays so."""
+    group = cluster.server.server.controllers
+    before = {name: counts.worked for name, counts in group.counts()}
+    cluster.settle(seconds)
+    assert {name: counts.worked for name, counts in group.counts()} == before

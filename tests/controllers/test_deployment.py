@@ -1,0 +1,194 @@
+"""Deployments and replica sets, with pods played by the test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cluster_support import Cluster, template
+
+from orchd.controllers.deployment import counting
+from orchd.controllers.facts import DEPLOYMENTS, PODS, REPLICA_SETS
+from orchd.dialect import ORCH
+
+LABELS = {"app": "x"}
+REVISION = ORCH("deployment.{long}.io/revision")
+
+
+def deployment(replicas: int = 3, image: str = "x", **spec: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"name": "d"},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": LABELS}, "template": template(LABELS, image), **spec},
+    }
+
+
+def images(cluster: Cluster) -> list[str]:
+    return sorted(pod["spec"]["containers"][0]["image"] for pod in cluster.items(PODS))
+
+
+def new_image(image: str) -> dict[str, Any]:
+    return {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": image}]}}}}
+
+
+def status(cluster: Cluster) -> dict[str, Any]:
+    found = cluster.get(DEPLOYMENTS, "d")
+    assert found is not None
+    return dict(found["status"])
+
+
+def test_pods_are_made_and_replaced(cluster: Cluster) -> None:
+    """A replica set has its pods; a lost one is replaced, a finished one too, and a surplus goes."""
+    each = {
+        "metadata": {"name": "r"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": LABELS}, "template": template(LABELS)},
+    }
+    cluster.create(REPLICA_SETS, each)
+    cluster.settle()
+    assert len(cluster.names(PODS)) == 2
+    [first, second] = cluster.names(PODS)
+    cluster.delete(PODS, first)
+    assert len(cluster.names(PODS)) == 2 and second in cluster.names(PODS)
+    cluster.patch(PODS, second, {"status": {"phase": "Failed"}}, subresource="status")
+    assert len(cluster.names(PODS)) == 3
+    cluster.patch(REPLICA_SETS, "r", {"spec": {"replicas": 0}})
+    assert cluster.names(PODS) == [second]
+
+
+def test_adoption(cluster: Cluster) -> None:
+    """A pod that matches and belongs to nobody is adopted; one that matches no more is let go."""
+    cluster.create(PODS, {"metadata": {"name": "p", "labels": LABELS}, "spec": template(LABELS)["spec"]})
+    each = {
+        "metadata": {"name": "r"},
+        "spec": {"replicas": 1, "selector": {"matchLabels": LABELS}, "template": template(LABELS)},
+    }
+    cluster.create(REPLICA_SETS, each)
+    cluster.settle()
+    [pod] = cluster.items(PODS)
+    assert pod["metadata"]["ownerReferences"][0]["name"] == "r"
+    cluster.patch(PODS, "p", {"metadata": {"labels": {"app": "other"}}})
+    found = cluster.get(PODS, "p")
+    assert found is not None and "ownerReferences" not in found["metadata"]
+    assert len(cluster.names(PODS)) == 2
+
+
+def test_rollout(cluster: Cluster) -> None:
+    """A new template comes in steps that never leave too few pods, and ends with the old set empty."""
+    cluster.create(DEPLOYMENTS, deployment())
+    cluster.settle()
+    cluster.make_ready()
+    assert status(cluster)["availableReplicas"] == 3
+    cluster.patch(DEPLOYMENTS, "d", new_image("y"))
+    assert images(cluster) == ["x", "x", "x", "y"]
+    for _ in range(6):
+        cluster.make_ready()
+        assert status(cluster)["availableReplicas"] >= 3
+    assert images(cluster) == ["y", "y", "y"]
+    said = {c["type"]: c["reason"] for c in status(cluster)["conditions"]}
+    assert said == {"Available": "MinimumReplicasAvailable", "Progressing": "NewReplicaSetAvailable"}
+    assert sorted(s["spec"]["replicas"] for s in cluster.items(REPLICA_SETS)) == [0, 3]
+    found = cluster.get(DEPLOYMENTS, "d")
+    assert found is not None and found["metadata"]["annotations"][REVISION] == "2"
+
+
+def test_rolling_back(cluster: Cluster) -> None:
+    """An earlier template takes its old set again, as the newest revision."""
+    cluster.create(DEPLOYMENTS, deployment(1))
+    cluster.settle()
+    cluster.make_ready()
+    for image in ("y", "x"):
+        cluster.patch(DEPLOYMENTS, "d", new_image(image))
+        for _ in range(3):
+            cluster.make_ready()
+    notes = {s["spec"]["template"]["spec"]["containers"][0]["image"]: s["metadata"]["annotations"] for s in cluster.items(REPLICA_SETS)}
+    assert {image: n[REVISION] for image, n in notes.items()} == {"x": "3", "y": "2"}
+    assert notes["x"][ORCH("deployment.{long}.io/revision-history")] == "1"
+
+
+def test_recreate(cluster: Cluster) -> None:
+    """Strategy Recreate never has old and new pods at once."""
+    cluster.create(DEPLOYMENTS, deployment(2, strategy={"type": "Recreate"}))
+    cluster.settle()
+    cluster.make_ready()
+    cluster.patch(DEPLOYMENTS, "d", new_image("y"))
+    assert images(cluster) == ["y", "y"]
+
+
+def test_pause(cluster: Cluster) -> None:
+    """A paused deployment is scaled but not rolled."""
+    cluster.create(DEPLOYMENTS, deployment(1))
+    cluster.settle()
+    cluster.patch(DEPLOYMENTS, "d", {"spec": {"paused": True, "replicas": 2}})
+    cluster.patch(DEPLOYMENTS, "d", new_image("y"))
+    assert images(cluster) == ["x", "x"]
+    assert {c["reason"] for c in status(cluster)["conditions"]} >= {"DeploymentPaused"}
+    cluster.patch(DEPLOYMENTS, "d", {"spec": {"paused": False}})
+    assert "y" in images(cluster)
+
+
+def test_history_limit(cluster: Cluster) -> None:
+    """Old sets beyond the limit go, the lowest revisions first."""
+    cluster.create(DEPLOYMENTS, deployment(1, revisionHistoryLimit=1))
+    cluster.settle()
+    for image in ("y", "z", "q"):
+        for _ in range(3):
+            cluster.make_ready()
+        cluster.patch(DEPLOYMENTS, "d", new_image(image))
+    for _ in range(3):
+        cluster.make_ready()
+    assert sorted(s["metadata"]["annotations"][REVISION] for s in cluster.items(REPLICA_SETS)) == ["3", "4"]
+
+
+def test_deadline(cluster: Cluster) -> None:
+    """A rollout that does not move within its deadline is said to have failed."""
+    cluster.create(DEPLOYMENTS, deployment(1, progressDeadlineSeconds=600))
+    cluster.settle()
+    said = {c["type"]: c for c in status(cluster)["conditions"]}
+    assert said["Progressing"]["reason"] == "ReplicaSetUpdated"
+
+
+def test_all_goes(cluster: Cluster) -> None:
+    """With the deployment its sets and pods go."""
+    cluster.create(DEPLOYMENTS, deployment())
+    cluster.settle()
+    cluster.delete(DEPLOYMENTS, "d")
+    assert (cluster.names(REPLICA_SETS), cluster.names(PODS)) == ([], [])
+
+
+def plain(replicas: int, *, available: int = 0, most: int | None = None, name: str = "r") -> dict[str, Any]:
+    notes = {} if most is None else {"most": str(most)}
+    return {
+        "metadata": {"name": name, "creationTimestamp": name, "annotations": notes},
+        "spec": {"replicas": replicas},
+        "status": {"availableReplicas": available},
+    }
+
+
+@pytest.mark.parametrize(
+    ("surge", "unavailable", "replicas", "expected"),
+    [
+        ("25%", "25%", 10, (3, 2)),
+        ("25%", "25%", 3, (1, 0)),
+        (0, 0, 3, (0, 1)),
+        (0, "10%", 3, (0, 1)),
+        (1, 5, 2, (1, 2)),
+    ],
+)
+def test_limits(surge: Any, unavailable: Any, replicas: int, expected: tuple[int, int]) -> None:
+    """Surge rounds up, unavailability down; never are both nothing; no more are missing than there are."""
+    limits = {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
+    found = {"spec": {"replicas": replicas, "strategy": limits}}
+    assert (counting.max_surge(found), counting.max_unavailable(found)) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sizes", "expected"),
+    [(10, 20, [8, 5], [16, 9]), (10, 5, [8, 5], [4, 4]), (10, 0, [8, 5], [0, 0])],
+)
+def test_proportions(before: int, after: int, sizes: list[int], expected: list[int]) -> None:
+    """Scaling in the middle of a rollout keeps each set's part of the whole, and the sum exact."""
+    limits = {"rollingUpdate": {"maxSurge": 3, "maxUnavailable": 2}}
+    found = {"spec": {"replicas": after, "strategy": limits}, "status": {"replicas": sum(sizes)}}
+    sets = [plain(size, most=before + 3, name=str(i)) for i, size in enumerate(sizes)]
+    result = [size for _, size in counting.proportions(found, sets, max_annotation="most")]
+    assert sum(result) == (after + 3 if after else 0)
+    assert len(result) == len(expected)

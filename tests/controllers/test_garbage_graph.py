@@ -1,0 +1,76 @@
+"""The graph of owners: what is to be looked at after each event."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers.garbage.graph import FOREGROUND, ORPHAN, Graph
+
+MAPS = ResourceRef("", "v1", "configmaps")
+
+
+def obj(uid: str, *owners: str, blocks: bool = False, deleting: str = "") -> dict[str, Any]:
+    metadata: dict[str, Any] = {"uid": uid, "name": uid, "namespace": "n"}
+    if owners:
+        metadata["ownerReferences"] = [
+            {"apiVersion": "v1", "kind": "ConfigMap", "name": o, "uid": o, "blockOwnerDeletion": blocks} for o in owners
+        ]
+    if deleting:
+        metadata.update(deletionTimestamp="2020-01-01T00:00:00Z", finalizers=[deleting])
+    return {"metadata": metadata}
+
+
+def test_objects_without_owners_are_left_alone() -> None:
+    """Nothing is looked at for an object that nobody owns."""
+    work = Graph().seen(MAPS, obj("a"))
+    assert (work.check, work.orphan) == ([], [])
+
+
+def test_dependents_of_a_gone_owner() -> None:
+    """When an owner goes, each dependent is looked at, in whatever order they were seen."""
+    graph = Graph()
+    assert graph.seen(MAPS, obj("child", "parent")).check == ["child"]
+    graph.seen(MAPS, obj("parent"))
+    assert [d.uid for d in graph.dependents("parent")] == ["child"]
+    assert graph.gone("parent").check == ["child"]
+
+
+def test_foreground() -> None:
+    """A foreground deletion looks at the dependents and the owner; each end of a dependent at the owner again."""
+    graph = Graph()
+    graph.seen(MAPS, obj("parent"))
+    graph.seen(MAPS, obj("child", "parent", blocks=True))
+    assert set(graph.seen(MAPS, obj("parent", deleting=FOREGROUND)).check) == {"parent", "child"}
+    assert [d.uid for d in graph.blocking("parent")] == ["child"]
+    assert graph.gone("child").check == ["parent"]
+    assert graph.blocking("parent") == []
+
+
+def test_a_dependent_that_blocks_no_longer() -> None:
+    """A changed reference lets a waiting owner go on."""
+    graph = Graph()
+    graph.seen(MAPS, obj("parent", deleting=FOREGROUND))
+    graph.seen(MAPS, obj("child", "parent", blocks=True))
+    assert "parent" in graph.seen(MAPS, obj("child", "parent", blocks=False)).check
+    assert "parent" not in graph.seen(MAPS, obj("child")).check or graph.dependents("parent") == []
+
+
+def test_orphans() -> None:
+    """An owner that leaves orphans behind is told of once."""
+    graph = Graph()
+    graph.seen(MAPS, obj("parent"))
+    assert graph.seen(MAPS, obj("parent", deleting=ORPHAN)).orphan == ["parent"]
+    assert graph.seen(MAPS, obj("parent", deleting=ORPHAN)).orphan == []
+
+
+def test_nothing_is_kept_of_what_has_gone() -> None:
+    """After everything has gone the graph is empty, expectations included."""
+    graph = Graph()
+    graph.seen(MAPS, obj("parent"))
+    graph.seen(MAPS, obj("child", "parent", "never-seen"))
+    graph.gone("parent")
+    graph.gone("child")
+    assert len(graph) == 0
+    assert graph.gone("never-seen").check == []
+    assert graph.gone("parent").check == []

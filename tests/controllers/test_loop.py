@@ -1,0 +1,93 @@
+"""The loop of controllers: retries, looking again later, stopping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from orchd.controllers.loop import ControlLoop, RetryError
+from orchd.errors import conflict, internal
+from orchd.txkit.coroutines import start
+
+
+class Reconciler:
+    """Does for each call what the next entry says: raise it, or give it back."""
+
+    def __init__(self, *outcomes: Any) -> None:
+        self.outcomes = list(outcomes)
+        self.calls: list[str] = []
+
+    async def __call__(self, key: str) -> float | None:
+        self.calls.append(key)
+        outcome = self.outcomes.pop(0) if self.outcomes else None
+        if isinstance(outcome, Exception):
+            raise outcome
+        if isinstance(outcome, Deferred):
+            await outcome
+            return None
+        return outcome
+
+
+def test_failures_come_back() -> None:
+    """Refusals, bugs and "not yet" bring the key back after a pause; success ends it."""
+    clock = Clock()
+    reconcile = Reconciler(RetryError(), conflict("", "pods", "a", "changed"), None)
+    loop: ControlLoop[str] = ControlLoop("test", clock, reconcile, workers=1)
+    loop.start()
+    loop.queue.add("a")
+    clock.pump([1, 1, 1, 1])
+    assert reconcile.calls == ["a", "a", "a"]
+    assert (loop.counts.worked, loop.counts.failed) == (3, 2)
+    assert loop.queue.failures("a") == 0
+
+
+def test_look_again() -> None:
+    """A key that is to be looked at later is, without a failure."""
+    clock = Clock()
+    reconcile = Reconciler(7.0)
+    loop: ControlLoop[str] = ControlLoop("test", clock, reconcile, workers=1)
+    loop.start()
+    loop.queue.add("a")
+    clock.advance(6)
+    assert reconcile.calls == ["a"]
+    clock.advance(1)
+    assert reconcile.calls == ["a", "a"]
+    assert loop.counts.failed == 0
+
+
+def test_idle_costs_nothing() -> None:
+    """With nothing to do nothing is scheduled."""
+    clock = Clock()
+    loop: ControlLoop[str] = ControlLoop("test", clock, Reconciler(), workers=20)
+    loop.start()
+    assert clock.getDelayedCalls() == []
+
+
+def test_stop_waits() -> None:
+    """Stopping lets work end by itself, and cancels it when it takes too long."""
+    for seconds in (1, 10):
+        clock = Clock()
+        work: Deferred[None] = Deferred()
+        loop: ControlLoop[str] = ControlLoop("test", clock, Reconciler(work), workers=2)
+        loop.start()
+        loop.queue.add("a")
+        stopped = start(loop.stop())
+        assert not stopped.called
+        clock.advance(seconds)
+        if seconds == 1:
+            work.callback(None)
+        assert stopped.called
+        assert clock.getDelayedCalls() == []
+
+
+def test_one_bad_key_does_not_stop_others() -> None:
+    """A refusal of one key leaves the others alone."""
+    clock = Clock()
+    reconcile = Reconciler(internal("broken"), None)
+    loop: ControlLoop[str] = ControlLoop("test", clock, reconcile, workers=1)
+    loop.start()
+    loop.queue.add("a")
+    loop.queue.add("b")
+    assert reconcile.calls == ["a", "b"]
