@@ -144,7 +144,8 @@ class ApiServer:
         self.store: SqliteStore | MemoryStore = self._sqlite() if store is None else store
         self.caches = Caches(self.store, clock=reactor)
         self._entrance = _Entrance()
-        agent = settings.dialect("{short}-apiserver/") + RELEASE
+        # Field owners are named after this, as the reference's are: with the minor release.
+        agent = settings.dialect("{short}-apiserver-") + RELEASE[1:].rpartition(".")[0] + "/" + RELEASE
         user = User(name=LOOPBACK_USER, groups=(MASTERS_GROUP,))
         self.client = LocalClient(self._entrance, user, agent=agent, clock=reactor.seconds)  # type: ignore[arg-type]  # an IPipeline by shape
         instances = Instances(lambda: self.registry, user, wall)

@@ -35,6 +35,7 @@ class Bindings:
         binding = await tools.sent(request, self._kind)
         options = write_options(tools.dialect, request, "CreateOptions")
         context = tools.context(request, target, options)
+        binding = tools.owned(replace(context, resource=self._kind), None, binding)
         # The mutating half runs before the endpoint looks at anything, as for every POST.
         binding = await self._foreign.mutated(tools, context, self._kind, "CREATE", binding, None, target.name)
         metadata = binding.get("metadata") or {}

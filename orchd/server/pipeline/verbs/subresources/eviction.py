@@ -156,7 +156,8 @@ class Evictions:
         eviction = decoded(True)
         if eviction["apiVersion"] not in _VERSIONS:
             eviction = decoded(False)
-        return tools.settled(eviction, self._kind)
+        # Admission sees evictions in one version, whichever was sent.
+        return tools.settled({**eviction, "apiVersion": self._kind.api_version}, self._kind)
 
     async def _evict(self, asked: _Round) -> None:
         context = asked.context
