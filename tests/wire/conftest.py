@@ -1,0 +1,61 @@
+"""One server process for a module, in the dialects that the module asks for."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from wire_cli import Cli, in_new_namespace
+
+from orchd.dialect import DIALECTS, KUBERNETES
+from orchd.testing.process import DaemonProcess
+
+#: What an unexpected failure leaves in the log.
+COMPLAINTS = ("Unhandled error", "Unhandled Error", "Traceback", "incident", "#critical", "never retrieved")
+
+#: Two users that are nobody's administrator, as --token-auth-file wants them.
+TOKENS = 'alice-token,alice,alice-uid,"dev,qa"\nadmin-token,root,root-uid,"system:masters"\n'
+
+_counter = itertools.count(1)
+
+
+def complaints(log: str) -> list[str]:
+    return [line for line in log.splitlines() if any(word in line for word in COMPLAINTS)]
+
+
+@pytest.fixture(scope="module")
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """A running server: of the stock dialect, or of those in the module's `dialects` (see `pytest_generate_tests`)."""
+    dialect = DIALECTS[getattr(request, "param", KUBERNETES.name)]
+    folder = tmp_path_factory.mktemp("wire")
+    tokens = folder / "tokens.csv"
+    tokens.write_text(TOKENS)
+    with DaemonProcess(folder, f"--token-auth-file={tokens}", dialect=dialect) as process:
+        yield process
+    assert process.status == 0
+    assert complaints(process.log) == []
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    dialects = getattr(metafunc.module, "DIALECT_NAMES", None)
+    if dialects and "server" in metafunc.fixturenames:
+        metafunc.parametrize("server", dialects, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture
+def cli(server: DaemonProcess, home: Path) -> Cli:
+    """The stock client in a namespace of the test's own."""
+    found = Cli(server, home)
+    found.namespace = in_new_namespace(server, f"wire-{next(_counter)}")
+    return found

@@ -1,0 +1,126 @@
+"""The stock command-line client, run against a real server process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.dialect import KUBERNETES
+from orchd.testing.process import DaemonProcess
+
+NAME = KUBERNETES("{short}ctl")
+CONFIG = KUBERNETES("{SHORT}CONFIG")
+
+
+def binary() -> str:
+    """Where the client is; ORCHD_TEST_CLIENT names another one. Skips the test without one."""
+    found = os.environ.get("ORCHD_TEST_CLIENT") or shutil.which(NAME)
+    if not found:
+        pytest.skip(f"no {NAME} on this machine")
+    return found
+
+
+class Cli:
+    """The client as the server's administrator. Call it with arguments: the answer is what it printed.
+
+    `home` keeps its discovery cache, so that one run does not see another server's.
+    """
+
+    def __init__(self, server: DaemonProcess, home: Path) -> None:
+        self.server = server
+        self.dialect = server.dialect
+        self._binary = binary()
+        self._environment = {**os.environ, "HOME": str(home), CONFIG: str(server.config_file)}
+        self.namespace = "default"
+
+    @property
+    def stock(self) -> bool:
+        """Does the server use the names that the client knows? Columns, schema and some annotations depend on it."""
+        return self.dialect is KUBERNETES
+
+    def start(self, *arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+        """Start it without waiting, output in a pipe."""
+        return subprocess.Popen(
+            [self._binary, f"--namespace={self.namespace}", *arguments],
+            env={**self._environment, **(environment or {})},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def __call__(
+        self, *arguments: str, send: Any = None, status: int = 0, environment: Mapping[str, str] | None = None
+    ) -> str:
+        """Run it to the end. `send` goes to its standard input (as JSON unless it is text); `status` is expected."""
+        text = send if isinstance(send, str) else json.dumps(send) if send is not None else ""
+        process = self.start(*arguments, environment=environment)
+        try:
+            out, _ = process.communicate(text, timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, _ = process.communicate()
+            raise AssertionError(f"{arguments} hung after: {out}") from None
+        assert process.returncode == status, f"{arguments} ended with {process.returncode}: {out}"
+        return out
+
+    def json(self, *arguments: str) -> Any:
+        """What it prints with -o json."""
+        return json.loads(self(*arguments, "-o", "json"))
+
+    def words(self, *arguments: str, status: int = 0) -> list[list[str]]:
+        """What it prints, as lines of words: columns without their widths."""
+        return [line.split() for line in self(*arguments, status=status).splitlines() if line]
+
+
+def in_new_namespace(server: DaemonProcess, name: str) -> str:
+    """A namespace in which pods can be created: its default account exists."""
+    code, answer = server.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+    assert code == 201, answer
+    end = time.monotonic() + 20
+    while server.request("GET", f"/api/v1/namespaces/{name}/serviceaccounts/default")[0] != 200:
+        assert time.monotonic() < end, "no default account"
+        time.sleep(0.02)
+    return name
+
+
+def pod(name: str, **labels: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"containers": [{"name": "main", "image": "example/main:1"}]},
+    }
+
+
+def deployment(name: str, replicas: int = 2) -> dict[str, Any]:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "labels": {"app": name}},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{"name": "main", "image": "example/main:1", "ports": [{"containerPort": 80}]}]},
+            },
+        },
+    }
+
+
+def config_map(name: str, labels: Mapping[str, str] | None = None, **data: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, **({"labels": dict(labels)} if labels else {})},
+        "data": data,
+    }
