@@ -1,0 +1,52 @@
+"""Admission is asked about what was sent: here the plugin that keeps nodes to their own pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.kinds.identity import MASTERS_GROUP, NODES_GROUP
+from orchd.testing.server import InProcessServer, make_server, run, user
+
+PODS = "/api/v1/namespaces/a/pods"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[InProcessServer]:
+    made = make_server(tmp_path, "--enable-admission-plugins=NodeRestriction")
+    assert run(made.request("POST", "/api/v1/namespaces", body={"metadata": {"name": "a"}})).code == 201
+    assert run(made.request("POST", "/api/v1/namespaces/a/serviceaccounts", body={"metadata": {"name": "default"}})).code == 201
+    spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n1"}
+    assert run(made.request("POST", PODS, body={"metadata": {"name": "p"}, "spec": spec})).code == 201
+    yield made
+    made.stop()
+
+
+def node(name: str) -> Any:
+    """A node that no authorizer stands in the way of."""
+    return user(f"system:node:{name}", NODES_GROUP, MASTERS_GROUP)
+
+
+def test_nodes_evict_only_their_own_pods(call: Any) -> None:
+    """Another node's pod stays; its own goes, without being asked about the deletion as well."""
+    body = {"metadata": {"name": "p"}}
+    refused = call("POST", f"{PODS}/p/eviction", body, user=node("n2"))
+    assert (refused.code, refused.json["reason"]) == (403, "Forbidden")
+    assert call("POST", f"{PODS}/p/eviction", body, user=node("n1")).code == 201
+
+
+def test_nodes_get_tokens_only_for_pods(call: Any) -> None:
+    """A token that is bound to nothing is refused."""
+    answer = call("POST", "/api/v1/namespaces/a/serviceaccounts/default/token", {"spec": {}}, user=node("n1"))
+    assert (answer.code, answer.json["reason"]) == (403, "Forbidden")
+
+
+def test_nodes_do_not_bind(call: Any) -> None:
+    """Binding is the scheduler's."""
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    assert call("POST", PODS, {"metadata": {"name": "q"}, "spec": spec}).code == 201
+    body = {"metadata": {"name": "q"}, "target": {"kind": "Node", "name": "n1"}}
+    assert call("POST", f"{PODS}/q/binding", body, user=node("n1")).code == 403
