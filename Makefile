@@ -1,7 +1,7 @@
 # make run      a server with conf/orchd.flags; FLAGS='--secure-port=7443 ...' adds to them
 # make test     all tests that can run anywhere
 # make lint     ruff and mypy
-# make bench    figures, printed
+# make bench    figures of a server that is started for it; BENCH='--only GET' chooses rows, BENCH='--help' says more
 # make docs     docs/flags.md from the tables of flags
 #
 # Nothing has to be prepared but Python 3.11 or newer: everything is installed into .venv, once per change of
@@ -14,6 +14,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 CONF ?= conf/orchd.flags
 FLAGS ?=
+BENCH ?=
+BENCH_PORT ?= 16510
 
 .PHONY: run test lint bench docs clean
 .DEFAULT_GOAL := run
@@ -51,7 +53,11 @@ lint: $(VENV)/.installed-lint
 	@$(BIN)/mypy
 
 bench: $(VENV)/.installed-test
-	@$(BIN)/python -m benchmarks.run $(BENCH)
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	echo 'bench,bench,bench,"system:masters"' > "$$folder/tokens.csv" && \
+	$(BIN)/python -m benchmarks.run --url https://127.0.0.1:$(BENCH_PORT) --token bench --start "$(BIN)/twistd -n --pidfile= \
+		--logfile=$$folder/log orchd --data-dir=$$folder/data --bind-address=127.0.0.1 --secure-port=$(BENCH_PORT) \
+		--token-auth-file=$$folder/tokens.csv --controllers=-*" $(BENCH)
 
 docs: $(VENV)/.installed
 	@$(BIN)/python -m orchd.config > docs/flags.md.new
