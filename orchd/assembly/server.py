@@ -21,6 +21,7 @@ from orchd.assembly.gates import Authentication as AuthenticationParts
 from orchd.assembly.gates import authentication, authorization
 from orchd.assembly.guards import guarded
 from orchd.assembly.plugins import admission_chain
+from orchd.assembly.storage import make_store, start_store, store_metrics
 from orchd.assembly.verbs import Parts, subresource_verbs, virtual_verbs
 from orchd.cache.caches import Caches
 from orchd.client.informers import Informers
@@ -58,7 +59,7 @@ from orchd.server.pipeline.stages.deadline import Deadline
 from orchd.server.pipeline.stages.failure import Failure as FailureStage
 from orchd.server.pipeline.stages.limits import InFlight
 from orchd.server.pipeline.stages.measuring import Measuring
-from orchd.server.pipeline.verbs.dispatch import Dispatch
+from orchd.server.pipeline.verbs.dispatch import Dispatch, served
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, unasked
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePolicy, Upstream
 from orchd.server.pipeline.verbs.tools import Tools
@@ -68,8 +69,7 @@ from orchd.server.registry.objectmeta import Naming
 from orchd.server.registry.ranges import AddressRange
 from orchd.server.registry.registry import Registry
 from orchd.server.registry.strategies.table import Strategies
-from orchd.store.memory import MemoryStore
-from orchd.store.sqlite import SqliteStore
+from orchd.store.interfaces import IStore
 from orchd.txkit.services import Member, ServiceGroup, as_member
 
 #: The release whose API is served.
@@ -107,7 +107,7 @@ class ApiServer:
     """One API server. Make it, run `service`, wait for `service.wait_ready()`.
 
     `reactor` is any Twisted reactor. `endpoint` replaces --bind-address and --secure-port, `store` the one
-    in --data-dir, `upstream` the way to nodes and pods.
+    of the flags, `upstream` the way to nodes and pods.
     `failed` is told when the server cannot start or go on, `opened` once when every request would be served.
     """
 
@@ -119,7 +119,7 @@ class ApiServer:
         reactor: Any,
         *,
         endpoint: IStreamServerEndpoint | None = None,
-        store: MemoryStore | None = None,
+        store: IStore | None = None,
         upstream: IUpstream | None = None,
         failed: Callable[[Failure], object] | None = None,
         opened: Callable[[ApiServer], object] = lambda server: None,
@@ -141,7 +141,7 @@ class ApiServer:
         self.files: ServerFiles = prepare(
             settings, port=settings.serving.port, service_ip=self.service_ip, now=wall()
         )
-        self.store: SqliteStore | MemoryStore = self._sqlite() if store is None else store
+        self.store: IStore = make_store(settings, reactor, self.random) if store is None else store
         self.caches = Caches(self.store, clock=reactor)
         self._entrance = _Entrance()
         # Field owners are named after this, as the reference's are: with the minor release.
@@ -173,15 +173,6 @@ class ApiServer:
             h2=self._http2(),
         )
         self.service = ServiceGroup(self._members(), failed)
-
-    def _sqlite(self) -> SqliteStore:
-        storage = self.settings.storage
-        return SqliteStore(
-            self.reactor,
-            f"{storage.data_dir}/store.sqlite",
-            dialect_name=self.settings.dialect.name,
-            compaction_interval=storage.compaction_interval,
-        )
 
     def _http2(self) -> Http2Factory | None:
         streams = self.settings.serving.http2_max_streams
@@ -248,7 +239,7 @@ class ApiServer:
             validate=self.admission.validate,
         )
         self.present = Presenter(lambda: self.catalog, self.wall)
-        self.measuring = Measuring(reactor.seconds)
+        self.measuring = Measuring(reactor.seconds, lambda info: served(self.catalog, info))
         self.in_flight = InFlight(
             reading=settings.serving.max_requests, changing=settings.serving.max_mutating_requests
         )
@@ -341,21 +332,12 @@ class ApiServer:
         return await deferToThreadPool(self.reactor, self.reactor.getThreadPool(), function, *arguments)
 
     def _metric_sources(self) -> Iterable[metrics.Source]:
-        store, caches = self.store, self.caches
-        on_disk = []
-        if isinstance(store, SqliteStore):
-            on_disk = [
-                metrics.counter("orchd_store_commits", "Commits of the embedded store.", lambda: store.commits),
-                metrics.counter("orchd_store_writes", "Writes in those commits.", lambda: store.writes),
-                metrics.counter("orchd_store_commit_seconds", "Time spent in commits.", lambda: store.commit_seconds),
-                metrics.gauge("orchd_store_largest_batch", "Most writes in one commit.", lambda: store.largest_batch),
-            ]
+        caches = self.caches
         return [
-            *on_disk,
+            *store_metrics(self.store),
             metrics.request_metrics(self.measuring, self.in_flight, self.watching),
             self.authentication_numbers.families,
             self.admission_numbers.families,
-            metrics.gauge("orchd_store_revision", "Revision of the last durable write.", lambda: store.revision),
             metrics.gauge("orchd_cache_lag", "Revisions that the caches are behind the store.", lambda: caches.lag),
             metrics.by_label(
                 "apiserver_storage_objects",
@@ -369,7 +351,7 @@ class ApiServer:
 
     def _members(self) -> list[Member]:
         return [
-            as_member("store", self.store.start, self.store.stop),
+            as_member("store", lambda: start_store(self.settings, self.store), self.store.stop),
             as_member("caches", self.caches.start, self.caches.stop),
             as_member("custom kinds", self._start_custom_kinds, self.custom.stop),
             as_member("informers", self._start_informers, self.informers.stop),

@@ -22,6 +22,8 @@ from orchd.txkit.background import Background
 
 #: Seconds to wait before listing again: the first time, and at most.
 _PAUSE, _LONGEST_PAUSE = 0.1, 30.0
+#: A watch that lasts so many seconds is no failure, even if nothing happened.
+_LASTING = 1.0
 
 Listener = Callable[[str, "Object | None", "Object | None"], None]
 IndexFunction = Callable[[Object], Iterable[str]]
@@ -92,9 +94,15 @@ class Informer:
         while True:
             try:
                 version = await self._list()
-                pause = _PAUSE
                 while True:
-                    version = await self._watch(version)
+                    begin = self._clock.seconds()
+                    version, events = await self._watch(version)
+                    if events or self._clock.seconds() - begin >= _LASTING:
+                        pause = _PAUSE
+                    else:
+                        # A server that ends every watch at once must not be asked without end.
+                        await self._rest(pause)
+                        pause = min(pause * 2, _LONGEST_PAUSE)
             except CancelledError:
                 raise
             except ApiError as error:
@@ -102,8 +110,11 @@ class Informer:
                     self.log.warn("{ref}: {error}; listing again", ref=self.ref.plural, error=error.message)
             except Exception:  # an informer must outlive whatever goes wrong once; it is logged
                 self.log.failure("informer of {ref}", ref=self.ref.plural)
-            await deferLater(self._clock, pause * (0.5 + self._random.random()))
+            await self._rest(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
+
+    async def _rest(self, pause: float) -> None:
+        await deferLater(self._clock, pause * (0.5 + self._random.random()))
 
     def close(self) -> None:
         """Let go of the watch; waiters are told that nothing will come."""
@@ -132,13 +143,16 @@ class Informer:
         version: str = answer["metadata"]["resourceVersion"]
         return version
 
-    async def _watch(self, version: str) -> str:
+    async def _watch(self, version: str) -> tuple[str, int]:
+        """Follow from `version` on; where that led and how many events came, when the server has ended the watch."""
+        events = 0
         stream = self._stream = await self._client.watch(self.ref, resource_version=version)
         try:
             while True:
                 event = await stream.next()
                 if event is None:
-                    return version
+                    return version, events
+                events += 1
                 version = event.object["metadata"]["resourceVersion"]
                 if event.type != "BOOKMARK":
                     self._apply(event.type, key_of(event.object), event.object)

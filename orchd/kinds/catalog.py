@@ -195,12 +195,20 @@ class Catalog:
             old = self._groups.get(name)
             inside = by_group.get(name, ())
             have = dict.fromkeys(r.version for r in inside)
-            if old is not None and all(not r.custom for r in inside):
-                groups.append(old)
+            if have and old is not None and all(not r.custom for r in inside):
+                groups.append(_narrowed(old, tuple(v for v in old.versions if v in have)))
             elif have:
                 versions = tuple(sorted(have, key=version_priority))
                 groups.append(Group(name=name, versions=versions, preferred=versions[0]))
         return Catalog(self.dialect, self.types, groups, kept)
+
+
+def _narrowed(group: Group, versions: tuple[str, ...]) -> Group:
+    """`group` with those of its versions that still have resources."""
+    if versions == group.versions:
+        return group
+    preferred = group.preferred if group.preferred in versions else versions[0]
+    return Group(name=group.name, versions=versions, preferred=preferred)
 
 
 def version_priority(version: str) -> tuple[int, int, int, str]:

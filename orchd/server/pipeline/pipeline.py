@@ -13,6 +13,8 @@ from orchd.server.pipeline.interfaces import IPipeline, Next, Request, Response,
 
 #: Longest Audit-ID that a client may choose.
 _AUDIT_ID = 64
+#: Characters of all warnings together, and of each once that is too much.
+_WARNINGS, _CUT_WARNING = 4096, 256
 
 
 @implementer(IPipeline)
@@ -35,11 +37,10 @@ class Pipeline:
         request.audit_id = request.header("audit-id")[:_AUDIT_ID] or self._new_id()
         response = await self._entrance(request)
         if request.warnings:
-            for text in dict.fromkeys(request.warnings):
+            for text in _bounded(list(dict.fromkeys(request.warnings))):
                 response.headers.append(("Warning", f'299 - "{_quoted(text)}"'))
         response.headers.append(("Audit-Id", request.audit_id))
         return response
-
 
     def _new_id(self) -> str:
         text = f"{self._random.getrandbits(128):032x}"
@@ -48,6 +49,20 @@ class Pipeline:
 
 def _enter(stage: Stage, then: Next, request: Request) -> Awaitable[Response]:
     return stage(request, then)
+
+
+def _bounded(texts: list[str]) -> list[str]:
+    """Warnings as far as they fit into the headers of an answer: too much text is cut, and what follows left out."""
+    if sum(map(len, texts)) <= _WARNINGS:
+        return texts
+    out: list[str] = []
+    written = 0
+    for text in texts:
+        if written >= _WARNINGS:
+            break
+        out.append(text[:_CUT_WARNING])
+        written += len(out[-1])
+    return out
 
 
 def _quoted(text: str) -> str:

@@ -344,7 +344,8 @@ class Presenter:
         form, content_type, pretty = Form.JSON, mediatype.JSON_TYPE, False
         if request.info is not None and request.info.is_resource:
             chosen = mediatype.negotiate_error(",".join(request.headers.get("accept", ())), dialect=self._dialect)
-            form, content_type, pretty = chosen.form, chosen.content_type, chosen.pretty
+            form, content_type = chosen.form, chosen.content_type
+            pretty = chosen.pretty or mediatype.wants_pretty(request.param("pretty"), request.header("user-agent"))
         headers = [NO_STORE, *error.headers.items()]
         if request.method == "HEAD":
             return Response(code=error.code, content_type=content_type, headers=headers)

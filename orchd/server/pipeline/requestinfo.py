@@ -13,13 +13,12 @@ _OF_NAMESPACE = frozenset(("status", "finalize"))
 _SPECIAL = frozenset(("watch", "proxy"))
 #: Query parameters that change what a request is.
 _TELLING = frozenset(("watch", "fieldSelector"))
-_TRUE = frozenset(("", "true", "1", "t", "T", "TRUE", "True"))
 
 
 def flag(query: Mapping[str, list[str]], name: str) -> bool:
-    """A boolean query parameter; present without a value means true."""
-    values = query.get(name)
-    return values is not None and values[:1] != [] and values[0] in _TRUE
+    """A boolean query parameter: whatever is there means true, but for "false" and "0"."""
+    values = query.get(name) or ["false"]
+    return values[0].lower() not in ("false", "0")
 
 
 def _named_by_selector(query: Mapping[str, list[str]]) -> str:
@@ -70,17 +69,14 @@ def _parse(method: str, path: str, query: Mapping[str, list[str]]) -> RequestInf
     name = rest[1] if len(rest) > 1 else ""
     subresource = rest[2] if len(rest) > 2 else ""
     if special == "watch":
-        verb = "watch" if method in ("GET", "HEAD") else verb
+        verb = "watch"
     elif special == "proxy":
         verb = "proxy"
     elif verb == "get" and not name:
         verb = "watch" if flag(query, "watch") else "list"
         name = _named_by_selector(query)
-    elif verb == "get" and not subresource and flag(query, "watch"):
-        verb = "watch"
     elif verb == "delete" and not name:
         verb = "deletecollection"
-        name = _named_by_selector(query)
     return RequestInfo(
         is_resource=True,
         path=path,

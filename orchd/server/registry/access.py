@@ -19,7 +19,10 @@ from orchd.store.interfaces import IStore
 
 
 def path_of(resource: Resource, namespace: str, name: str) -> str:
-    """The key of an object below its resource's prefix."""
+    """The key of an object below its resource's prefix. Raises ApiError 400 for a name that can be none."""
+    if "/" in name or "%" in name or name in (".", ".."):
+        why = f"may not be '{name}'" if name in (".", "..") else f"may not contain '{'/' if '/' in name else '%'}'"
+        raise errors.bad_request(f"Name parameter invalid: {errors.quoted(name)}: {why}")
     return f"{namespace}/{name}" if resource.namespaced else name
 
 

@@ -7,6 +7,7 @@ deletes again without grace, makes it go.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from orchd import errors
@@ -63,12 +64,7 @@ class Deleter:
         marked, gone = mark(context, strategy, old, options)
         key = self._access.key(resource, path)
         if gone:
-            # A pod deleted at once still shows when and with what grace that was.
-            final = marked if strategy.grace else old
-            if context.dry_run:
-                return Deleted(object=final, revision=entry.revision, gone=True)
-            revision = await self._access.store.delete(key, expected=entry.revision)
-            return Deleted(object=final, revision=revision, gone=True)
+            return await self._gone(context, strategy, key, entry.revision, old, marked)
         if marked == old:
             return Deleted(object=old, revision=entry.revision, gone=False)
         if context.dry_run:
@@ -78,6 +74,20 @@ class Deleter:
         )
         final = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
         return Deleted(object=final, revision=revision, gone=False)
+
+
+    async def _gone(
+        self, context: Context, strategy: IStrategy, key: str, revision: int, old: Object, marked: Object
+    ) -> Deleted:
+        """Delete at once. What could go gracefully is marked first: watchers are told when, and with what grace."""
+        if not strategy.grace or marked == old:
+            marked = old
+        elif not context.dry_run:
+            revision = await self._access.store.update(key, stored.encode(marked), expected=revision)
+            marked = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
+        if not context.dry_run:
+            revision = await self._access.store.delete(key, expected=revision)
+        return Deleted(object=marked, revision=revision, gone=True)
 
 
 def _check_preconditions(resource: Resource, name: str, old: Object, wanted: Mapping[str, Any]) -> None:
@@ -109,7 +119,7 @@ def mark(context: Context, strategy: IStrategy, old: Object, options: Mapping[st
     graceful = _grace(context, strategy, old, metadata, options)
     if not graceful and not held:
         if strategy.grace:
-            _stamp(context, old, metadata, 0)
+            _shortened(context, old, metadata, 0)
         return {**old, "metadata": metadata}, True
     if not graceful and held:
         _stamp(context, old, metadata, 0)
@@ -132,13 +142,22 @@ def _grace(
             return True
         if seconds == 0:
             return False
-        # Shortened: the new end counts from when deletion began.
-        _stamp(context, old, metadata, seconds)
+        _shortened(context, old, metadata, seconds)
         return True
     if seconds == 0:
         return False
     _stamp(context, old, metadata, seconds)
     return True
+
+
+def _shortened(context: Context, old: Object, metadata: dict[str, Any], seconds: int) -> None:
+    """Stamp a deletion anew; one that is under way keeps its beginning, so that its end moves by the difference."""
+    before, period = old["metadata"].get("deletionTimestamp"), old["metadata"].get("deletionGracePeriodSeconds") or 0
+    if not before:
+        _stamp(context, old, metadata, seconds)
+    elif seconds < period:
+        metadata["deletionTimestamp"] = timestamp(datetime.fromisoformat(before).timestamp() - period + seconds)
+        metadata["deletionGracePeriodSeconds"] = seconds
 
 
 def _stamp(context: Context, old: Object, metadata: dict[str, Any], seconds: int) -> None:

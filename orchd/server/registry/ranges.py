@@ -6,7 +6,7 @@ after a crash and nothing is handed out twice by one server.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from random import Random
 
@@ -27,9 +27,10 @@ class Exhausted(Exception):
 
 
 class NumberRange:
-    """Integers from `low` to `high`, both included. `used` gives those that stored objects hold."""
+    """Integers from `low` to `high`, both included. `used` gives those that stored objects hold, to be asked about
+    single ones."""
 
-    def __init__(self, low: int, high: int, used: Callable[[], Iterable[int]], random: Random) -> None:
+    def __init__(self, low: int, high: int, used: Callable[[], Container[int]], random: Random) -> None:
         self.low = low
         self.high = high
         self._used = used
@@ -40,24 +41,24 @@ class NumberRange:
         """Reserve one value. Raises Taken, OutOfRange."""
         if not self.low <= value <= self.high:
             raise OutOfRange(value)
-        if value in self._reserved or value in set(self._used()):
+        if value in self._reserved or value in self._used():
             raise Taken(value)
         self._reserved.add(value)
 
     def take_any(self) -> int:
         """Reserve some free value. Raises Exhausted."""
-        used = self._reserved.union(self._used())
+        used, reserved = self._used(), self._reserved
         size = self.high - self.low + 1
-        if size <= 0 or len(used) >= size:
+        if size <= 0:
             raise Exhausted
         for _ in range(_TRIES):
             value = self.low + self._random.randrange(size)
-            if value not in used:
-                self._reserved.add(value)
+            if value not in used and value not in reserved:
+                reserved.add(value)
                 return value
         for value in range(self.low, self.high + 1):
-            if value not in used:
-                self._reserved.add(value)
+            if value not in used and value not in reserved:
+                reserved.add(value)
                 return value
         raise Exhausted
 
@@ -67,26 +68,19 @@ class NumberRange:
 
 
 class AddressRange:
-    """The usable addresses of a network: without the network's own, and without the broadcast address of IPv4."""
+    """The usable addresses of a network: without the network's own, and without the broadcast address of IPv4.
+
+    `used` gives the addresses that stored objects hold, as integers."""
 
     def __init__(
-        self, network: IPv4Network | IPv6Network, used: Callable[[], Iterable[str]], random: Random
+        self, network: IPv4Network | IPv6Network, used: Callable[[], Container[int]], random: Random
     ) -> None:
         self.network = network
         first = int(network.network_address)
         last = int(network.broadcast_address)
         # A few billion candidates of an IPv6 range are enough for anybody and keep numbers small.
         last = min(last - (1 if network.version == 4 else 0), first + (1 << 20))
-        self._numbers = NumberRange(first + 1, last, lambda: self._as_numbers(used()), random)
-
-    def _as_numbers(self, used: Iterable[str]) -> Iterable[int]:
-        for text in used:
-            try:
-                address = ip_address(text)
-            except ValueError:
-                continue
-            if address in self.network:
-                yield int(address)
+        self._numbers = NumberRange(first + 1, last, used, random)
 
     @property
     def first(self) -> str:

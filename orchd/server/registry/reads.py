@@ -47,11 +47,13 @@ async def read_page(
             raise errors.bad_request("specifying resource version is not allowed when using continue")
         start = prefix + key
         await cache.fresh()
+        if revision > cache.revision:
+            raise _future()
         revision = max(revision, 0)
     elif options.match == "Exact" or (wanted and limit and not options.match):
         await cache.fresh()
         if wanted > cache.revision:
-            raise ApiError(500, "", "etcdserver: mvcc: required revision is a future revision")
+            raise _future()
         revision = wanted
     elif wanted:
         await cache.at_least(wanted)
@@ -81,6 +83,10 @@ async def read_page(
         return page, ""
     last = continuation.after(page.entries[-1].path[len(prefix) :])
     return page, continuation.encode(dialect.meta_group, page.revision, last)
+
+
+def _future() -> ApiError:
+    return ApiError(500, "", "etcdserver: mvcc: required revision is a future revision")
 
 
 def _expired_token(token: str) -> ApiError:

@@ -57,9 +57,9 @@ class Writer:
             return await self._create(context, obj)
         except KeyExistsError as taken:
             name = taken.key.rpartition("/")[2]
-            if metadata.get("name"):
-                raise errors.already_exists(resource.group, resource.plural, name) from None
-            raise errors.generated_name_conflict(resource.group, resource.plural, name) from None
+            if metadata.get("generateName"):
+                raise errors.generated_name_conflict(resource.group, resource.plural, name) from None
+            raise errors.already_exists(resource.group, resource.plural, name) from None
         except StoreError as error:
             raise store_failure(error) from error
 
@@ -87,18 +87,18 @@ class Writer:
         resource = context.resource
         path = path_of(resource, context.namespace, name)
         if context.dry_run:
-            await self._must_be_free(resource, path, name)
+            await self._must_be_free(resource, path)
             return self._access.unsaved(resource, path, objectmeta.with_metadata(obj, resourceVersion=None))
         revision = await self._access.store.create(
             self._access.key(resource, path), stored.encode(obj), ttl=strategy.ttl(obj)
         )
         return await self._written(resource, path, revision, obj)
 
-    async def _must_be_free(self, resource: Resource, path: str, name: str) -> None:
+    async def _must_be_free(self, resource: Resource, path: str) -> None:
         cache = self._access.cache(resource)
         await cache.fresh()
         if cache.get(path) is not None:
-            raise errors.already_exists(resource.group, resource.plural, name)
+            raise KeyExistsError(self._access.key(resource, path))
 
     async def _written(self, resource: Resource, path: str, revision: int, obj: Object) -> Entry:
         """The cache's entry for a write that is durable; if a later write overtook it, one of our own."""
@@ -111,7 +111,10 @@ class Writer:
         """After mutating admission; what it changed gets its shape and defaults anew."""
         admitted = await self._mutate(context, operation, obj, old)
         assert admitted is not None
-        return obj if admitted is obj else self._access.settled(context.resource, admitted)
+        if admitted is obj:
+            return obj
+        admitted = objectmeta.single_owners(admitted, context.warn, admitted=True)
+        return self._access.settled(context.resource, ownership.after_admission(admitted, obj))
 
     async def update(
         self, context: Context, name: str, transform: Transform, *, create: bool = False, replace: bool = False

@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from orchd import errors
 from orchd.kinds.catalog import Catalog
@@ -34,6 +36,8 @@ class Documents:
 
     `in_thread` runs a pure function off the reactor's thread: the OpenAPI document takes too long to build on it.
     """
+
+    log = Logger()
 
     def __init__(
         self,
@@ -111,7 +115,11 @@ class Documents:
         )
         if form is None:
             return Response(code=406, content_type="", headers=[NO_STORE])
-        await self._built()
+        if self._spec is None:
+            await self._built()
+        else:
+            # Whoever asks while the next one is being made gets the one before: nobody waits.
+            self.prepare()
         assert self._spec is not None
         plain, packed, tag = self._spec[form]
         headers = [NO_STORE, ("Etag", tag), ("Vary", "Accept-Encoding"), ("Vary", "Accept")]
@@ -128,27 +136,29 @@ class Documents:
         """Begin to build the OpenAPI document for the catalog in force, so that nobody waits for it."""
         if self._building is None and self._spec_for is not self._catalog():
             self._building = []
-            build = Deferred.fromCoroutine(self._build(self._catalog()))
-            build.addBoth(self._wake)
+            Deferred.fromCoroutine(self._build(self._catalog())).addBoth(self._wake)
 
     async def _build(self, catalog: Catalog) -> None:
         self._spec = await self._in_thread(_specification, catalog)
         self._spec_for = catalog
 
-    def _wake(self, result: Any) -> Any:
+    def _wake(self, result: Any) -> None:
         waiting, self._building = self._building or [], None
+        if isinstance(result, Failure):
+            self.log.failure("the OpenAPI document cannot be built", failure=result)
         for each in waiting:
-            each.callback(None)
-        return result
+            each.callback(result)
 
     async def _built(self) -> None:
-        """Wait until there is a document for the catalog in force."""
-        while self._spec is None or self._spec_for is not self._catalog():
+        """Wait until there is a document. Raises what went wrong when it was made."""
+        while self._spec is None:
             self.prepare()
-            assert self._building is not None
-            waiting: Deferred[None] = Deferred()
-            self._building.append(waiting)
-            await waiting
+            if self._building is not None:
+                waiting: Deferred[None] = Deferred()
+                self._building.append(waiting)
+                await waiting
+            elif self._spec is None:
+                raise errors.internal("the OpenAPI document cannot be built")
 
 
 def _specification(catalog: Catalog) -> dict[str, tuple[bytes, bytes, str]]:

@@ -10,9 +10,12 @@ from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd import errors
+from orchd.errors import ApiError
+from orchd.kinds.objects.scalars import ScalarError, parse_duration
 from orchd.server.pipeline.interfaces import Next, Request, Response
 from orchd.server.pipeline.stages.limits import long_running, mutating
 from orchd.txkit.coroutines import enter
@@ -23,6 +26,8 @@ _LATE = "Timeout: request did not complete within the allotted timeout"
 class Deadline:
     """`seconds` is --request-timeout; a request's own ``timeout`` parameter may shorten it."""
 
+    log = Logger()
+
     def __init__(self, clock: IReactorTime, seconds: float) -> None:
         self._clock = clock
         self._seconds = seconds
@@ -32,6 +37,7 @@ class Deadline:
     async def __call__(self, request: Request, then: Next) -> Response:
         if long_running(request.info):
             return await then(request)
+        seconds = self._allowed(request)
         outcome: list[Any] = []
         waiting: list[Deferred[Response]] = []
 
@@ -44,6 +50,9 @@ class Deadline:
             outcome.append(failure)
             if waiting and not waiting[0].called:
                 waiting[0].errback(failure)
+            elif waiting and not failure.check(ApiError, CancelledError):
+                # Nobody is left to be told.
+                self.log.failure("{method} {path} went on alone and failed", failure, method=request.method, path=request.path)
 
         rest = enter(then(request), done, failed)  # type: ignore[arg-type]  # Next gives an Awaitable, always a coroutine here
         if rest is None:
@@ -51,9 +60,22 @@ class Deadline:
                 outcome[0].raiseException()
             answer: Response = outcome[0]
             return answer
-        return await self._wait(request, rest, waiting)
+        return await self._wait(request, rest, waiting, seconds)
 
-    async def _wait(self, request: Request, rest: Deferred[Any], waiting: list[Deferred[Response]]) -> Response:
+    def _allowed(self, request: Request) -> float:
+        """Seconds for this request. Raises ApiError 400."""
+        text = request.param("timeout")
+        if not text:
+            return self._seconds
+        try:
+            asked = parse_duration(text) / 1e9
+        except ScalarError as error:
+            raise errors.bad_request(f"invalid timeout specified in the request URL - {error}") from None
+        return asked if 0 < asked < self._seconds else self._seconds
+
+    async def _wait(
+        self, request: Request, rest: Deferred[Any], waiting: list[Deferred[Response]], seconds: float
+    ) -> Response:
         late = False
 
         def leave(_: Deferred[Response]) -> None:
@@ -71,7 +93,7 @@ class Deadline:
             late = True
             answer.cancel()
 
-        timer = self._clock.callLater(self._seconds, expire)
+        timer = self._clock.callLater(seconds, expire)
         try:
             return await answer
         except CancelledError:

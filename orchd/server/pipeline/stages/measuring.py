@@ -64,11 +64,11 @@ def scope_of(info: RequestInfo) -> str:
     return "namespace" if info.namespace else "cluster"
 
 
-def _labels(request: Request) -> Labels:
+def _labels(request: Request, served: Callable[[RequestInfo], bool]) -> Labels:
     info = request.info
     assert info is not None
-    dry_run = request.param("dryRun") if "dryRun" in request.query else ""
-    if not info.is_resource:
+    dry_run = "All" if request.param("dryRun") == "All" else ""
+    if not info.is_resource or not served(info):
         return Labels(request.method, dry_run, "", "", "", info.path if info.path in _KNOWN else "", "")
     verb = info.verb.upper() if info.verb in _PLAIN else _WORDS.get(info.verb, info.verb.upper())
     return Labels(verb, dry_run, info.group, info.version, info.resource, info.subresource, scope_of(info))
@@ -81,14 +81,16 @@ _KNOWN = frozenset(("/healthz", "/livez", "/readyz", "/metrics", "/version", "/o
 
 
 class Measuring:
-    """The stage and its numbers. `clock` gives monotonic seconds."""
+    """The stage and its numbers. `clock` gives monotonic seconds; what is not `served` has no labels of its own, so that
+    clients cannot make them up."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], served: Callable[[RequestInfo], bool] = lambda info: True) -> None:
         self._clock = clock
+        self._served = served
         self.series: dict[Labels, Series] = {}
 
     def series_of(self, request: Request) -> Series:
-        labels = _labels(request)
+        labels = _labels(request, self._served)
         found = self.series.get(labels)
         if found is None:
             if len(self.series) >= _MOST:

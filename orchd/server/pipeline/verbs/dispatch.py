@@ -43,6 +43,12 @@ def find(catalog: Catalog, info: RequestInfo) -> Resource | None:
     return resource
 
 
+def served(catalog: Catalog, info: RequestInfo) -> bool:
+    """Is there something at the path of a resource request?"""
+    resource = find(catalog, info)
+    return resource is not None and (not info.subresource or info.subresource in resource.subresources)
+
+
 class Dispatch:
     """The last stage: finds the verb. `subresources` maps ``plural/subresource`` (or ``*/subresource``) and
     `virtual` a plural without storage to verbs by name."""
@@ -89,7 +95,7 @@ class Dispatch:
         if method not in _METHODS:
             raise errors.method_not_allowed()
         if verb == "watch":
-            if "watch" not in resource.verbs:
+            if "watch" not in resource.verbs or method != "GET":
                 raise errors.method_not_allowed()
             return self._watch
         if resource.plural in self._virtual and resource.stored is False:

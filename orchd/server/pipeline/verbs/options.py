@@ -132,6 +132,8 @@ def delete_options(dialect: Dialect, request: Request, body: Mapping[str, Any] |
             options["propagationPolicy"] = request.param("propagationPolicy")
         if "dryRun" in request.query:
             options["dryRun"] = list(request.query["dryRun"])
+        if request.param("uid"):
+            options["preconditions"] = {"uid": request.param("uid")}
     else:
         options = {k: v for k, v in body.items() if k not in ("kind", "apiVersion")}
     causes: list[Cause] = []

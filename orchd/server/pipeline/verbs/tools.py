@@ -19,6 +19,7 @@ from orchd.server.pipeline.interfaces import Request
 from orchd.server.pipeline.present import Presenter, type_of
 from orchd.server.pipeline.verbs.options import WriteOptions
 from orchd.server.registry.interfaces import Context, IRegistry, Object
+from orchd.server.registry.objectmeta import single_owners
 
 #: Largest request body, in bytes.
 BODY_LIMIT = 3 * 1024 * 1024
@@ -113,7 +114,10 @@ class Tools:
         return default.apply(shaped, resource, self.settings)
 
     def owned(self, context: Context, live: Object | None, obj: Object) -> Object:
-        """`obj` with managedFields brought up to date for a create, update or patch by the context's manager."""
+        """`obj` with managedFields brought up to date for a create, update or patch by the context's manager.
+
+        Owner references that say the same come down to one before that."""
+        obj = single_owners(obj, context.warn)
         if context.subresource == "ephemeralcontainers":
             # The reference tracks no owners through this endpoint.
             return obj

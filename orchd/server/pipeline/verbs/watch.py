@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import sys
 from random import Random
 from typing import Any
 
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchd import errors
 from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ISubscription
 from orchd.errors import ApiError
 from orchd.kinds.objects.listing import Selection, parse_version, selection, validate_options
-from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response
+from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
 from orchd.server.pipeline.present import NO_STORE, View
 from orchd.server.pipeline.verbs.options import boolean, list_options, number
 from orchd.server.pipeline.verbs.tools import Target, Tools
+from orchd.txkit.coroutines import start
 
 #: Bytes that wait for a client before it is dropped.
 MOST_BUFFERED = 4 * 1024 * 1024
+#: Bytes that wait for a client before more of the initial state is sent.
+PACE = 256 * 1024
 #: Seconds between bookmarks, and before the end of a watch for the last one.
 BOOKMARK_EVERY = 60.0
 BOOKMARK_BEFORE_END = 2.0
@@ -63,10 +70,10 @@ class Watching:
             path = prefix + target.name
         elif chosen.fields and "metadata.name" in chosen.fields and (prefix or not target.resource.namespaced):
             path = prefix + chosen.fields["metadata.name"]
-        if options.resource_version in ("", "0"):
-            await (cache.ready() if options.resource_version else cache.fresh())
-        elif after > cache.revision:
+        if options.resource_version:
             await cache.ready()
+        else:
+            await cache.fresh()
         stream = WatchStream(
             self,
             self._clock,
@@ -77,7 +84,7 @@ class Watching:
             prefix=path or prefix,
             exact=bool(path),
             after=after,
-            seconds=float(seconds),
+            seconds=float(max(seconds, 0)),
             bookmarks=bool(boolean(request, "allowWatchBookmarks")),
         )
         return Response(code=200, content_type=view.chosen.content_type, headers=[NO_STORE], stream=stream)
@@ -85,7 +92,10 @@ class Watching:
 
 @implementer(IStream)
 class WatchStream:
-    """One running watch. States: made, started, ended; nothing is sent but in "started"."""
+    """One running watch. States: made, started (first what there is, as fast as it is read, then changes), ended;
+    nothing is sent but in "started"."""
+
+    log = Logger()
 
     def __init__(
         self,
@@ -116,6 +126,10 @@ class WatchStream:
         self._bookmarks = bookmarks
         self._sink: ISink | None = None
         self._subscription: ISubscription | None = None
+        self._initial: Deferred[None] | None = None
+        self._waits = False
+        #: Bytes that may wait for the client: what the past brings at once comes on top.
+        self._most = MOST_BUFFERED
         self._timers: list[IDelayedCall] = []
         self._first = True
         self._select = self._selected if not chosen.everything else None
@@ -129,9 +143,28 @@ class WatchStream:
         if self._bookmarks:
             wait = min(BOOKMARK_EVERY, max(self._seconds - BOOKMARK_BEFORE_END, self._seconds / 2))
             self._timers.append(self._clock.callLater(wait, self._bookmark))
-        if not self._after:
-            self._initial()
-        if self._sink is None:
+        if self._after:
+            self._follow()
+        else:
+            beginning = self._initial = start(self._begin(sink))
+            if beginning.called:
+                self._initial = None
+            beginning.addErrback(self._broken)
+
+    def _broken(self, failure: Failure) -> None:
+        self._initial = None
+        if failure.check(CancelledError, StreamEnded):
+            return
+        error = failure.value
+        if not isinstance(error, ApiError):
+            self.log.failure("a watch of {resource} failed", failure, resource=self.resource)
+            error = errors.internal("the watch has failed")
+        self._fail(error)
+
+    def _follow(self) -> None:
+        """Changes after `after`: those of the past at once."""
+        sink, self._most = self._sink, sys.maxsize
+        if sink is None:
             return
         try:
             self._subscription = self._cache.subscribe(
@@ -140,23 +173,33 @@ class WatchStream:
         except ApiError as error:
             self._fail(error)
             return
+        self._most = MOST_BUFFERED + sink.buffered
         if self._sink is None:
             # It ended while the past was being delivered, when there was nothing to cancel yet.
             self._subscription.cancel()
 
-    def _initial(self) -> None:
-        """Everything there is, as ADDED, then changes from exactly that version on."""
+    async def _begin(self, sink: ISink) -> None:
+        """Everything there is, as ADDED, then changes from exactly that version on. Waits for a client that reads
+        slowly: until then only references to what it is still to get are kept."""
+        # Bounded by the pace, not by what waits.
+        self._most = sys.maxsize
         page = self._cache.page(
-            prefix="" if self._exact else self._prefix,
+            prefix=self._prefix,
             match=self._chosen.match,
             labels=self._chosen.labels,
             fields=self._chosen.fields,
         )
         self._after = page.revision
         for entry in page.entries:
-            if self._exact and entry.path != self._prefix:
-                continue
             self._send(self._frame("ADDED", entry))
+            if sink.buffered > PACE:
+                self._waits = True
+                await sink.writable()
+                self._waits = False
+            if self._sink is None:
+                return
+        self._initial = None
+        self._follow()
 
     def _changed(self, change: Change) -> None:
         if self._sink is None or (self._exact and change.entry.path != self._prefix):
@@ -197,7 +240,7 @@ class WatchStream:
             return
         sink.write(frame)
         self.sent += 1
-        if sink.buffered > MOST_BUFFERED:
+        if sink.buffered > self._most:
             self._owner.dropped += 1
             self.stop()
             sink.abort()
@@ -205,8 +248,10 @@ class WatchStream:
     def _bookmark(self) -> None:
         if self._sink is None:
             return
-        obj = self._present.bookmark(self._view, str(self._cache.revision))
-        self._send(self._present.object_frame(self._view, "BOOKMARK", obj))
+        if self._initial is None:
+            # Not before all that there was is told; a watch from the future has nothing older to offer.
+            obj = self._present.bookmark(self._view, str(max(self._cache.revision, self._after)))
+            self._send(self._present.object_frame(self._view, "BOOKMARK", obj))
         self._timers.append(self._clock.callLater(BOOKMARK_EVERY, self._bookmark))
         self._timers = [t for t in self._timers if t.active()]
 
@@ -238,6 +283,9 @@ class WatchStream:
             if timer.active():
                 timer.cancel()
         self._timers.clear()
+        initial, self._initial = self._initial, None
+        if initial is not None and self._waits:
+            initial.cancel()
         if self._subscription is not None:
             self._subscription.cancel()
             self._subscription = None

@@ -7,6 +7,7 @@ from typing import Any
 
 from orchd.kinds.objects.scalars import Quantity
 from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.strategies import seccomp
 from orchd.server.registry.strategies.base import Strategy
 
 _COUNTED = ("cpu", "memory")
@@ -48,6 +49,7 @@ class PodStrategy(Strategy):
     grace = True
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
+        obj = seccomp.synced(super().prepare_create(context, obj), self.settings.dialect)
         status = {"phase": "Pending", "qosClass": qos_class(obj.get("spec") or {})}
         return {**obj, "status": status}
 
@@ -58,7 +60,7 @@ class PodStrategy(Strategy):
             spec = {**old["spec"], "ephemeralContainers": obj["spec"].get("ephemeralContainers") or []}
             if not spec["ephemeralContainers"]:
                 del spec["ephemeralContainers"]
-            return {**old, "spec": spec, "metadata": obj["metadata"]}
+            return {**old, "spec": spec}
         return super().prepare_update(context, obj, old)
 
     def status_update(self, obj: Object, old: Object) -> Object:

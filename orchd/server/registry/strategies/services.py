@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from ipaddress import ip_address
 from random import Random
 from typing import Any
-
-import orjson
 
 from orchd import errors
 from orchd.cache.interfaces import ICache
@@ -17,6 +16,7 @@ from orchd.kinds.objects.settings import ObjectSettings
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.ranges import AddressRange, Exhausted, NumberRange, OutOfRange, Taken
 from orchd.server.registry.strategies.base import Strategy
+from orchd.server.registry.strategies.taken import TakenByServices
 
 HEADLESS = "None"
 
@@ -39,29 +39,12 @@ class ServiceStrategy(Strategy):
     ) -> None:
         super().__init__(resource, catalog, settings)
         self._cache = cache
-        self._held: tuple[int, list[str], list[int]] = (-1, [], [])
+        taken = TakenByServices(cache)
         self.addresses = tuple(
-            AddressRange(network, lambda: self._in_use()[1], random) for network in settings.service_cidrs
+            AddressRange(network, partial(taken.addresses, network.version), random) for network in settings.service_cidrs
         )
         low, high = settings.node_ports
-        self.ports = NumberRange(low, high, lambda: self._in_use()[2], random)
-
-    def _in_use(self) -> tuple[int, list[str], list[int]]:
-        """Addresses and node ports of all stored services, as of the cache's last change of services."""
-        cache = self._cache()
-        page = cache.page()
-        newest = max((e.revision for e in page.entries), default=0) + len(page.entries)
-        if self._held[0] != newest:
-            addresses: list[str] = []
-            ports: list[int] = []
-            for entry in page.entries:
-                spec = orjson.loads(entry.json).get("spec") or {}
-                addresses += spec.get("clusterIPs") or ([spec["clusterIP"]] if spec.get("clusterIP") else [])
-                ports += [p["nodePort"] for p in spec.get("ports") or () if p.get("nodePort")]
-                if spec.get("healthCheckNodePort"):
-                    ports.append(spec["healthCheckNodePort"])
-            self._held = (newest, addresses, ports)
-        return self._held
+        self.ports = NumberRange(low, high, taken.ports, random)
 
     async def allocate(self, context: Context, obj: Object, old: Object | None) -> tuple[Object, Callable[[], None]]:
         await self._cache().fresh()
@@ -80,10 +63,11 @@ class ServiceStrategy(Strategy):
         try:
             if needs_cluster_ip(spec):
                 self._families(spec)
-                self._addresses(name, spec, before, settlers)
+                self._addresses(name, spec, before, settlers, pretend=context.dry_run)
             if needs_node_ports(spec):
                 self._node_ports(name, spec, before, settlers)
-        except ApiError:
+        except Exception:
+            # Whatever it was: nothing will come of this write.
             settle()
             raise
         return {**obj, "spec": spec}, settle
@@ -109,8 +93,15 @@ class ServiceStrategy(Strategy):
         spec["ipFamilies"], spec["ipFamilyPolicy"] = families, policy
 
     def _addresses(
-        self, name: str, spec: dict[str, Any], before: Mapping[str, Any], settlers: list[Callable[[], None]]
+        self,
+        name: str,
+        spec: dict[str, Any],
+        before: Mapping[str, Any],
+        settlers: list[Callable[[], None]],
+        *,
+        pretend: bool,
     ) -> None:
+        """`pretend` is for dry runs, which the reference lets have any address that is asked for."""
         given = list(spec.get("clusterIPs") or ())
         if spec.get("clusterIP") and not given:
             given = [spec["clusterIP"]]
@@ -124,7 +115,7 @@ class ServiceStrategy(Strategy):
             space = next((a for a in self.addresses if f"IPv{a.network.version}" == family), None)
             if space is None:
                 continue
-            if wanted and (wanted in kept or _version(wanted) != space.network.version):
+            if wanted and (pretend or wanted in kept or _version(wanted) != space.network.version):
                 out.append(wanted)
                 continue
             out.append(self._one_address(name, space, wanted, settlers))

@@ -37,17 +37,19 @@ class Strategies:
         self._access = access
         self._random = random
         self._event_ttl = event_ttl
-        self._made: dict[Resource, IStrategy] = {}
+        #: By group, version and plural: a resource that took another's place has a strategy of its own.
+        self._made: dict[tuple[str, str, str], tuple[Resource, IStrategy]] = {}
 
     def __call__(self, resource: Resource) -> IStrategy:
-        strategy = self._made.get(resource)
-        if strategy is None:
-            strategy = self._made[resource] = self._make(resource)
-        return strategy
+        key = (resource.group, resource.version, resource.plural)
+        made = self._made.get(key)
+        if made is None or made[0] is not resource:
+            made = self._made[key] = (resource, self._make(resource))
+        return made[1]
 
     def forget(self, resource: Resource) -> None:
         """The resource is not served any more."""
-        self._made.pop(resource, None)
+        self._made.pop((resource.group, resource.version, resource.plural), None)
 
     def _make(self, resource: Resource) -> IStrategy:
         catalog, settings = self._access.catalog(), self._access.settings

@@ -1,0 +1,64 @@
+"""Seccomp profiles of pods: annotations of old and the fields that came after them say the same (release 1.23)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.dialect import Dialect
+from orchd.server.registry.interfaces import Object
+
+_OF_POD: Final = "seccomp.security.alpha.{long}.io/pod"
+_OF_CONTAINER: Final = "container.seccomp.security.alpha.{long}.io/"
+_LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
+_LOCAL: Final = "localhost/"
+#: Text of an annotation -> type of a profile, and the other way.
+_TYPES: Final = {"unconfined": "Unconfined", "runtime/default": "RuntimeDefault", "docker/default": "RuntimeDefault"}
+_TEXTS: Final = {"Unconfined": "unconfined", "RuntimeDefault": "runtime/default"}
+
+
+def _text(profile: Object) -> str:
+    """What an annotation says of a profile; "" for one that it cannot name."""
+    if profile.get("type") == "Localhost" and profile.get("localhostProfile") is not None:
+        return f"{_LOCAL}{profile['localhostProfile']}"
+    return _TEXTS.get(profile.get("type") or "", "")
+
+
+def _profile(text: str) -> Object | None:
+    """The profile that an annotation names; None for nonsense."""
+    if text in _TYPES:
+        return {"type": _TYPES[text]}
+    name = text.removeprefix(_LOCAL)
+    return {"type": "Localhost", "localhostProfile": name} if name and name != text else None
+
+
+def _with_profile(holder: Object, key: str, annotations: dict[str, Any]) -> Object:
+    """`holder` (a pod's spec, a container) with the profile of its annotation, or its profile's annotation added."""
+    context = holder.get("securityContext") or {}
+    profile = context.get("seccompProfile")
+    if profile is not None:
+        text = "" if key in annotations else _text(profile)
+        if text:
+            annotations[key] = text
+        return holder
+    made = _profile(annotations[key]) if key in annotations else None
+    return holder if made is None else {**holder, "securityContext": {**context, "seccompProfile": made}}
+
+
+def synced(pod: Object, dialect: Dialect) -> Object:
+    """A new pod in which annotations and fields agree; where both are given, both stay."""
+    spec, metadata = pod.get("spec") or {}, pod["metadata"]
+    annotations = dict(metadata.get("annotations") or {})
+    given = len(annotations)
+    made = _with_profile(spec, dialect(_OF_POD), annotations)
+    prefix = dialect(_OF_CONTAINER)
+    for name in _LISTS:
+        before = made.get(name)
+        if before:
+            after = [_with_profile(c, prefix + (c.get("name") or ""), annotations) for c in before]
+            if any(a is not b for a, b in zip(after, before, strict=True)):
+                made = {**made, name: after}
+    if made is not spec:
+        pod = {**pod, "spec": made}
+    if len(annotations) != given:
+        pod = {**pod, "metadata": {**metadata, "annotations": annotations}}
+    return pod
