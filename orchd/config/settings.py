@@ -108,8 +108,22 @@ class AdmissionSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EtcdSettings:
+    """How to reach etcd. Files are "" when not given."""
+
+    servers: tuple[str, ...]
+    prefix: str
+    ca_file: str
+    cert_file: str
+    key_file: str
+    health_timeout: float
+    lease_reuse: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StorageSettings:
-    """`cache_sizes` by resource (``pods``, ``deployments.apps``). `compaction_interval` 0: never."""
+    """`cache_sizes` by resource (``pods``, ``deployments.apps``). `compaction_interval` 0: never. `etcd` is None with
+    the embedded store."""
 
     data_dir: str
     backend: str
@@ -118,6 +132,8 @@ class StorageSettings:
     cache_sizes: Mapping[str, int]
     compaction_interval: float
     event_ttl: float
+    encryption_file: str
+    etcd: EtcdSettings | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -379,8 +395,6 @@ class _Builder:
 
     def _storage(self) -> StorageSettings:
         v = self._values
-        if v["storage-backend"] == "etcd3":
-            raise self._error("storage-backend", "etcd3: not built yet")
         if not v["data-dir"]:
             raise self._error("data-dir", "needs a folder")
         sizes: dict[str, int] = {}
@@ -391,12 +405,43 @@ class _Builder:
             sizes[resource] = int(size)
         return StorageSettings(
             data_dir=v["data-dir"],
-            backend=v["storage-backend"] or "sqlite",
+            backend=v["storage-backend"] or ("etcd3" if v["etcd-servers"] else "sqlite"),
             watch_cache=v["watch-cache"],
             cache_size=self._at_least("default-watch-cache-size", 0),
             cache_sizes=sizes,
             compaction_interval=self._at_least("etcd-compaction-interval", 0),
             event_ttl=self._at_least("event-ttl", 0),
+            encryption_file=v["encryption-provider-config"],
+            etcd=self._etcd(),
+        )
+
+    def _etcd(self) -> EtcdSettings | None:
+        v = self._values
+        servers: tuple[str, ...] = v["etcd-servers"]
+        if not servers:
+            if v["storage-backend"] == "etcd3":
+                raise self._error("etcd-servers", "is needed together with --storage-backend=etcd3")
+            return None
+        if v["storage-backend"] == "sqlite":
+            raise self._error("storage-backend", "sqlite does not go with --etcd-servers")
+        for url in servers:
+            parts = urlsplit(url)
+            if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/"):
+                raise self._error("etcd-servers", f"{url!r} is not http://host:port or https://host:port")
+        cert, key = v["etcd-certfile"], v["etcd-keyfile"]
+        if bool(cert) != bool(key):
+            one, other = ("etcd-keyfile", "etcd-certfile") if cert else ("etcd-certfile", "etcd-keyfile")
+            raise self._error(one, f"is needed together with --{other}")
+        if v["etcd-healthcheck-timeout"] <= 0:
+            raise self._error("etcd-healthcheck-timeout", "must be above 0")
+        return EtcdSettings(
+            servers=servers,
+            prefix=v["etcd-prefix"],
+            ca_file=v["etcd-cafile"],
+            cert_file=cert,
+            key_file=key,
+            health_timeout=v["etcd-healthcheck-timeout"],
+            lease_reuse=self._at_least("lease-reuse-duration-seconds", 1),
         )
 
     def _api(self) -> ApiSettings:

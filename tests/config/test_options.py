@@ -98,7 +98,7 @@ def test_flag_file_recursion() -> None:
     (["--enable-admission-plugins=X"], '--enable-admission-plugins: unknown plugin "X"'),
     (["--enable-admission-plugins=Priority", "--disable-admission-plugins=Priority"],
      "--disable-admission-plugins: plugin Priority is also in --enable-admission-plugins"),
-    (["--storage-backend=etcd3"], "--storage-backend: etcd3: not built yet"),
+    (["--storage-backend=etcd3"], "--etcd-servers: is needed together with --storage-backend=etcd3"),
     (["--goaway-chance=0.5"], "--goaway-chance: must be between 0 and 0.02"),
     (["extra"], "unexpected argument 'extra': flags are given as --name=value"),
     (["--secure-port"], "--secure-port: needs a value"),

@@ -46,8 +46,6 @@ ETCD: dict[str, dict[str, Any]] = {
     "etcd": {},
     # Every look back is a watch of its own.
     "etcd-history-in-etcd": {"recent_events": 2},
-    # What releases of etcd allow that tell progress in order.
-    "etcd-progress": {"trust_progress": True},
 }
 
 

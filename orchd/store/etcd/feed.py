@@ -226,9 +226,9 @@ class Feed:
     def forget(self, past: _Past) -> None:
         self._past.pop(past, None)
 
-    def history(self, past: _Past, prefix: str, after: int) -> WatchStream:
-        span = self._space.span(prefix) if self.trusted else EVERYTHING
-        return WatchStream(self._channel, past, *span, after)
+    def history(self, past: _Past, after: int) -> WatchStream:
+        # Of everything, because the event of the last revision then says that all before it have come.
+        return WatchStream(self._channel, past, *EVERYTHING, after)
 
     def ours(self, found: list[Any], prefix: str) -> list[Event]:
         events = self._space.events(found)
@@ -244,27 +244,19 @@ class _Past:
         self._prefix = prefix
         self._after = after
         self._upto = upto
-        self._trusted = feed.trusted
         self._events: list[Event] = []
         self._size = 0
         self._stream: WatchStream | None = None
-        self._asking: Any = None
         self._late = feed._reactor.callLater(_PATIENCE, self._too_late)
 
     def begin(self) -> None:
         try:
-            self._stream = self._feed.history(self, self._prefix, self._after)
+            self._stream = self._feed.history(self, self._after)
         except UnavailableError as error:
             self.fail(error)
 
     def watch_created(self) -> None:
-        if self._trusted:
-            self._ask()
-
-    def _ask(self) -> None:
-        self._asking = self._feed._reactor.callLater(_ASK_AGAIN, self._ask)
-        if self._stream is not None:
-            self._stream.request_progress()
+        """Events follow."""
 
     def watch_events(self, found: list[Any]) -> None:
         try:
@@ -279,8 +271,7 @@ class _Past:
             self._done(last)
 
     def watch_progress(self, revision: int) -> None:
-        if self._trusted and revision >= self._upto:
-            self._done(revision)
+        """Nobody asked for it."""
 
     def watch_ended(self, error: StoreError) -> None:
         self.fail(error)
@@ -302,9 +293,8 @@ class _Past:
         if self.result.called:
             return False
         self._feed.forget(self)
-        for call in (self._late, self._asking):
-            if call is not None and call.active():
-                call.cancel()
+        if self._late.active():
+            self._late.cancel()
         if self._stream is not None:
             self._stream.cancel()
         return True

@@ -1,0 +1,106 @@
+"""The store that the settings ask for, and its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from orchd.config.settings import Settings
+from orchd.kinds.catalog import builtin_catalog
+from orchd.server.pipeline.endpoints import metrics
+from orchd.store.encryption_config import mark_of, parse_encryption
+from orchd.store.etcd.servers import TlsFiles, make_servers
+from orchd.store.etcd.store import EtcdStore
+from orchd.store.interfaces import IStore, StoreError
+from orchd.store.sealed import SealedStore, refuse_sealed
+from orchd.store.sqlite import SqliteStore
+
+
+def make_store(settings: Settings, reactor: Any, random: Random) -> IStore:
+    """Not started. Raises ValueError naming the flag or file that is wrong."""
+    store: IStore = _etcd(settings, reactor, random) if settings.storage.etcd is not None else _sqlite(settings, reactor)
+    name = settings.storage.encryption_file
+    return sealed(settings, store, name) if name else store
+
+
+async def start_store(settings: Settings, store: IStore) -> None:
+    """Start it. Raises StoreError; also when values are encrypted and nothing says with which key."""
+    await store.start()
+    if not isinstance(store, SealedStore):
+        await refuse_sealed(store, mark_of(settings.dialect))
+
+
+def sealed(settings: Settings, store: IStore, name: str) -> SealedStore:
+    """`store` with what the file `name` says encrypted."""
+    keys = {
+        f"{each.plural}.{each.group}" if each.group else each.plural: each.key
+        for each in builtin_catalog(settings.dialect).resources
+        if each.key
+    }
+
+    def key_of(resource: str) -> str:
+        # What is not built in is a custom kind, kept under its group.
+        plural, _, group = resource.partition(".")
+        return keys.get(resource) or (f"{group}/{plural}" if group else plural)
+
+    try:
+        rules = parse_encryption(Path(name).read_text(), settings.dialect, key_of)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"--encryption-provider-config: {name}: {error}") from error
+    # Objects are kept as JSON, which no wrong key makes.
+    return SealedStore(store, rules, mark=mark_of(settings.dialect), plausible=lambda value: value[:1] == b"{")
+
+
+def _sqlite(settings: Settings, reactor: Any) -> SqliteStore:
+    return SqliteStore(
+        reactor,
+        f"{settings.storage.data_dir}/store.sqlite",
+        dialect_name=settings.dialect.name,
+        compaction_interval=settings.storage.compaction_interval,
+    )
+
+
+def _etcd(settings: Settings, reactor: Any, random: Random) -> EtcdStore:
+    etcd = settings.storage.etcd
+    assert etcd is not None
+    files = TlsFiles(authorities=etcd.ca_file, certificate=etcd.cert_file, key=etcd.key_file)
+    try:
+        servers = make_servers(reactor, etcd.servers, files)
+    except StoreError as error:
+        raise ValueError(f"--etcd-servers: {error}") from error
+    return EtcdStore(
+        reactor,
+        servers,
+        dialect_name=settings.dialect.name,
+        prefix=etcd.prefix,
+        compaction_interval=settings.storage.compaction_interval,
+        health_timeout=etcd.health_timeout,
+        lease_reuse=etcd.lease_reuse,
+        random=random,
+    )
+
+
+def store_metrics(store: IStore) -> Iterable[metrics.Source]:
+    """The figures that a store has."""
+    if isinstance(store, SealedStore):
+        store = store.inner
+    found = [metrics.gauge("orchd_store_revision", "Revision of the last durable write.", lambda: store.revision)]
+    if isinstance(store, SqliteStore):
+        disk = store
+        found += [
+            metrics.counter("orchd_store_commits", "Commits of the embedded store.", lambda: disk.commits),
+            metrics.counter("orchd_store_writes", "Writes in those commits.", lambda: disk.writes),
+            metrics.counter("orchd_store_commit_seconds", "Time spent in commits.", lambda: disk.commit_seconds),
+            metrics.gauge("orchd_store_largest_batch", "Most writes in one commit.", lambda: disk.largest_batch),
+        ]
+    elif isinstance(store, EtcdStore):
+        etcd = store
+        found += [
+            metrics.counter("orchd_store_writes", "Writes to etcd by this server.", lambda: etcd.writes),
+            metrics.counter("orchd_store_connects", "Connections to etcd that were made.", lambda: etcd.connects),
+            metrics.counter("orchd_store_restarts", "Watches of etcd that could not go on.", lambda: etcd.restarts),
+            metrics.gauge("orchd_store_watchers", "Watches of the store.", lambda: etcd.watchers),
+        ]
+    return found
