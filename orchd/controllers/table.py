@@ -6,21 +6,31 @@ from typing import Final
 
 from orchd.controllers.aggregation import ClusterRoleAggregation
 from orchd.controllers.deployment.controller import DeploymentController
+from orchd.controllers.endpoints.slices import EndpointSliceController
+from orchd.controllers.endpoints.whole import EndpointsController
 from orchd.controllers.garbage.collector import GarbageCollector
 from orchd.controllers.interfaces import Factory
+from orchd.controllers.job import JobController
 from orchd.controllers.namespace import NamespaceController
+from orchd.controllers.podgc import PodGarbageCollector
 from orchd.controllers.replicaset import ReplicaSetController
 from orchd.controllers.rootca import RootCaPublisher
 from orchd.controllers.serviceaccount import ServiceAccountController
 from orchd.controllers.tokens import TokensController
+from orchd.controllers.ttl import TtlAfterFinished
 
 CONTROLLERS: Final[tuple[tuple[str, Factory], ...]] = (
     ("serviceaccount-token", TokensController),
+    ("endpoint", EndpointsController),
+    ("endpointslice", EndpointSliceController),
+    ("podgc", PodGarbageCollector),
     ("garbagecollector", GarbageCollector),
     ("namespace", NamespaceController),
     ("serviceaccount", ServiceAccountController),
+    ("job", JobController),
     ("deployment", DeploymentController),
     ("replicaset", ReplicaSetController),
+    ("ttl-after-finished", TtlAfterFinished),
     ("clusterrole-aggregation", ClusterRoleAggregation),
     ("root-ca-cert-publisher", RootCaPublisher),
 )

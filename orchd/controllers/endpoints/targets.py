@@ -1,0 +1,104 @@
+"""Which pods a service leads to, and by which ports. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any
+
+from orchd.client.interfaces import Object
+from orchd.controllers import pods as podfacts
+from orchd.controllers.facts import deleting, name, namespace, spec, status, uid
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Port:
+    """One port of an endpoint."""
+
+    name: str
+    number: int
+    protocol: str
+    app_protocol: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        if self.name:
+            out["name"] = self.name
+        out["port"] = self.number
+        out["protocol"] = self.protocol
+        if self.app_protocol:
+            out["appProtocol"] = self.app_protocol
+        return out
+
+
+def reachable(pod: Object, *, terminating: bool) -> bool:
+    """Has the pod an address, and may it still be running? Pods that go away count if `terminating`."""
+    if deleting(pod) and not terminating:
+        return False
+    if not status(pod).get("podIP"):
+        return False
+    phase, policy = status(pod).get("phase"), spec(pod).get("restartPolicy")
+    if policy == "Never":
+        return phase not in ("Failed", "Succeeded")
+    return not (policy == "OnFailure" and phase == "Succeeded")
+
+
+def ports_of(service: Object, pod: Object) -> tuple[Port, ...]:
+    """The ports by which `service` reaches `pod`; those that the pod does not have are left out."""
+    out = []
+    for port in spec(service).get("ports") or ():
+        number = _number(port, pod)
+        if number is not None:
+            out.append(Port(port.get("name", ""), number, port.get("protocol", "TCP"), port.get("appProtocol", "")))
+    return tuple(sorted(out))
+
+
+def _number(port: Mapping[str, Any], pod: Object) -> int | None:
+    target = port.get("targetPort", port.get("port"))
+    if isinstance(target, int):
+        return target or int(port["port"])
+    for container in spec(pod).get("containers") or ():
+        for each in container.get("ports") or ():
+            if each.get("name") == target and each.get("protocol", "TCP") == port.get("protocol", "TCP"):
+                return int(each["containerPort"])
+    return None
+
+
+def reference(pod: Object) -> dict[str, Any]:
+    """The pod as endpoints name it."""
+    return {"kind": "Pod", "namespace": namespace(pod), "name": name(pod), "uid": uid(pod)}
+
+
+def hostname(service: Object, pod: Object) -> str:
+    """The name under which a headless service's DNS shows the pod; "" for none."""
+    wanted = spec(pod).get("hostname")
+    if wanted and spec(pod).get("subdomain") == name(service) and namespace(pod) == namespace(service):
+        return str(wanted)
+    return ""
+
+
+def headless(service: Object) -> bool:
+    return spec(service).get("clusterIP") == "None"
+
+
+def is_ready(service: Object, pod: Object) -> bool:
+    return bool(spec(service).get("publishNotReadyAddresses")) or podfacts.ready(pod)
+
+
+def address_of(pod: Object, family: str) -> str:
+    """The pod's address of a family (IPv4, IPv6), "" when it has none."""
+    addresses = [a.get("ip", "") for a in status(pod).get("podIPs") or ()] or [status(pod).get("podIP", "")]
+    for text in addresses:
+        if text and f"IPv{ip_address(text).version}" == family:
+            return str(text)
+    return ""
+
+
+def families(service: Object) -> list[str]:
+    """The address families of a service; those of its cluster address where it does not say."""
+    found = spec(service).get("ipFamilies")
+    if found:
+        return list(found)
+    address = spec(service).get("clusterIP")
+    return [f"IPv{ip_address(address).version}"] if address and address != "None" else ["IPv4"]

@@ -1,0 +1,335 @@
+"""Jobs: pods until enough of them have succeeded, or too many failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from twisted.python.failure import Failure
+
+from orchd.client.informers import key_of
+from orchd.client.interfaces import Object
+from orchd.controllers import pods as podfacts
+from orchd.controllers.base import Controller, Key, terminating_namespace
+from orchd.controllers.claiming import claim
+from orchd.controllers.expectations import Expectations
+from orchd.controllers.facts import (
+    JOBS,
+    PODS,
+    annotations_of,
+    condition,
+    deleting,
+    index_by_controller,
+    labels,
+    name,
+    namespace,
+    owner,
+    owner_reference,
+    seconds_of,
+    spec,
+    status,
+    timestamp,
+    uid,
+)
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.naming import random_suffix
+from orchd.controllers.ttl import finish_time
+from orchd.errors import ApiError
+from orchd.kinds.objects.select import LabelSelector
+
+#: Seconds before a failed pod is replaced, doubled for each further failure, and the longest.
+_BACKOFF, _LONGEST_BACKOFF = 10.0, 360.0
+_BURST = 500
+
+
+def compressed(indexes: Iterable[int]) -> str:
+    """``0,2-4``: numbers as status.completedIndexes writes them."""
+    runs: list[list[int]] = []
+    for index in sorted(indexes):
+        if runs and index == runs[-1][1] + 1:
+            runs[-1][1] = index
+        else:
+            runs.append([index, index])
+    return ",".join(str(a) if a == b else f"{a},{b}" if b == a + 1 else f"{a}-{b}" for a, b in runs)
+
+
+class JobController(Controller):
+    name = "job"
+    account = "job-controller"
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env)
+        self._index_key = env.dialect("batch.{long}.io/job-completion-index")
+        self._jobs = self.follow(JOBS, self._job_changed, primary=True)
+        self._pods = self.follow(PODS, self._pod_changed)
+        index_by_controller(self._pods)
+        self._expected: Expectations[Key] = Expectations(self._pods, env.clock.seconds)
+        self._failures: dict[Key, int] = {}
+
+    # -- what makes work
+
+    def _job_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if new is None and old is not None:
+            self._expected.forget(key_of(old))
+            self._failures.pop(key_of(old), None)
+        self.enqueue(event, old, new)
+
+    def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        self._expected.observe(old, new)
+        before, after = (None if pod is None else owner(pod) for pod in (old, new))
+        for pod, reference in ((old, before), (new, after)):
+            if pod is None or reference is None or reference.get("kind") != "Job":
+                continue
+            key = (namespace(pod), str(reference["name"]))
+            failed = new is not None and status(new).get("phase") == "Failed"
+            self.queue.add_after(key, self._backoff(key) if failed else 0.0)
+        if new is not None and after is None and not deleting(new):
+            for job in self._jobs.list(namespace(new)):
+                if self._selector(job).matches(labels(new)):
+                    self.queue.add(key_of(job))
+
+    def _backoff(self, key: Key) -> float:
+        failures = self._failures.get(key, 0)
+        return float(min(_BACKOFF * 2 ** (failures - 1), _LONGEST_BACKOFF)) if failures else 0.0
+
+    def _selector(self, job: Object) -> LabelSelector:
+        return LabelSelector.from_object(spec(job).get("selector") or {})
+
+    # -- the work
+
+    async def reconcile(self, key: Key) -> float | None:
+        job = self._jobs.get(*key)
+        if job is None or finish_time(job) is not None:
+            self._expected.forget(key)
+            self._failures.pop(key, None)
+            return None
+        mine = await claim(
+            self.client,
+            job,
+            parent_ref=JOBS,
+            api_version="batch/v1",
+            kind="Job",
+            selector=self._selector(job),
+            informer=self._pods,
+            ref=PODS,
+        )
+        return await self._pass(key, job, mine)
+
+    async def _pass(self, key: Key, job: Object, mine: list[Object]) -> float | None:
+        now = self.env.now()
+        suspended = bool(spec(job).get("suspend"))
+        fresh = {k: v for k, v in status(job).items() if k not in ("active", "succeeded", "failed")}
+        if not fresh.get("startTime") and not suspended:
+            fresh["startTime"] = timestamp(now)
+        active = [pod for pod in mine if podfacts.active(pod)]
+        succeeded, done = self._succeeded(job, mine)
+        failed = sum(1 for pod in mine if status(pod).get("phase") == "Failed")
+        new_failure = failed > int(status(job).get("failed") or 0)
+        over = self._over(job, mine, failed if new_failure and len(active) != spec(job).get("parallelism", 1) else 0, fresh)
+        pause = self._expected.pause(key)
+        problem: Failure | None = None
+        count = len(active)
+        if over is not None:
+            problem = await self._delete(key, active)
+            if problem is None:
+                failed, count = failed + count, 0
+        elif not pause and not deleting(job):
+            count, problem = await self._manage(key, job, active, succeeded, done)
+        fresh.update({k: v for k, v in (("active", count), ("succeeded", succeeded), ("failed", failed)) if v})
+        if done is not None:
+            fresh["completedIndexes"] = compressed(done)
+            if not done:
+                del fresh["completedIndexes"]
+        finished = self._conclude(job, fresh, over, suspended, succeeded, count) if problem is None else False
+        await self._tell(job, fresh)
+        if problem is not None:
+            problem.raiseException()
+        if new_failure and not finished:
+            self._failures[key] = self._failures.get(key, 0) + 1
+            return self._backoff(key)
+        return pause or self._until_deadline(job, fresh)
+
+    def _succeeded(self, job: Object, mine: list[Object]) -> tuple[int, set[int] | None]:
+        """How many completions there are; for an indexed job also which."""
+        ended = [pod for pod in mine if status(pod).get("phase") == "Succeeded"]
+        if spec(job).get("completionMode") != "Indexed":
+            return len(ended), None
+        most = int(spec(job).get("completions") or 0)
+        done = {i for i in (self._index(pod) for pod in ended) if i is not None and i < most}
+        done |= _expanded(str(status(job).get("completedIndexes") or ""), most)
+        return len(done), done
+
+    def _index(self, pod: Object) -> int | None:
+        text = annotations_of(pod).get(self._index_key, "")
+        return int(text) if text.isdigit() else None
+
+    def _over(
+        self, job: Object, mine: list[Object], failed: int, fresh: dict[str, Any]
+    ) -> tuple[str, str] | None:
+        """Reason and message when the job has failed."""
+        limit = int(spec(job).get("backoffLimit", 6))
+        restarts = 0
+        if (spec(job)["template"].get("spec") or {}).get("restartPolicy") == "OnFailure":
+            for pod in mine:
+                if status(pod).get("phase") in ("Running", "Pending"):
+                    for kind in ("initContainerStatuses", "containerStatuses"):
+                        restarts += sum(int(c.get("restartCount") or 0) for c in status(pod).get(kind) or ())
+        if failed > limit or (restarts and restarts >= max(limit, 1)):
+            return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
+        seconds, started = spec(job).get("activeDeadlineSeconds"), seconds_of(fresh.get("startTime"))
+        if seconds is not None and started is not None and not spec(job).get("suspend") and self.env.now() - started >= seconds:
+            return "DeadlineExceeded", "Job was active longer than specified deadline"
+        return None
+
+    def _conclude(
+        self,
+        job: Object,
+        fresh: dict[str, Any],
+        over: tuple[str, str] | None,
+        suspended: bool,
+        succeeded: int,
+        active: int,
+    ) -> bool:
+        """Put into `fresh` what follows for the job as a whole; whether it has ended."""
+        found = list(fresh.get("conditions") or ())
+        completions = spec(job).get("completions")
+        complete = (succeeded > 0 if completions is None else succeeded >= int(completions)) and active == 0
+        if over is not None:
+            found.append(self._condition("Failed", "True", *over))
+        elif complete:
+            found.append(self._condition("Complete", "True"))
+            fresh["completionTime"] = timestamp(self.env.now())
+        else:
+            self._note_suspension(fresh, found, suspended)
+        if found:
+            fresh["conditions"] = found
+        return over is not None or complete
+
+    def _note_suspension(self, fresh: dict[str, Any], found: list[Any], suspended: bool) -> None:
+        old = condition(fresh, "Suspended")
+        said = old is not None and old.get("status") == "True"
+        if suspended == said:
+            return
+        reason, message = ("JobSuspended", "Job suspended") if suspended else ("JobResumed", "Job resumed")
+        news = self._condition("Suspended", "True" if suspended else "False", reason, message)
+        found[:] = [*(c for c in found if c.get("type") != "Suspended"), news]
+        if suspended:
+            fresh.pop("startTime", None)
+        else:
+            fresh["startTime"] = timestamp(self.env.now())
+
+    def _condition(self, type_: str, value: str, reason: str = "", message: str = "") -> dict[str, Any]:
+        at = timestamp(self.env.now())
+        out = {"type": type_, "status": value, "lastProbeTime": at, "lastTransitionTime": at}
+        if reason:
+            out.update(reason=reason, message=message)
+        return out
+
+    def _until_deadline(self, job: Object, fresh: dict[str, Any]) -> float | None:
+        seconds, started = spec(job).get("activeDeadlineSeconds"), seconds_of(fresh.get("startTime"))
+        if seconds is None or started is None or condition(fresh, "Failed") or condition(fresh, "Complete"):
+            return None
+        return max(0.001, started + int(seconds) - self.env.now())
+
+    # -- pods
+
+    async def _manage(
+        self, key: Key, job: Object, active: list[Object], succeeded: int, done: set[int] | None
+    ) -> tuple[int, Failure | None]:
+        """Make or delete pods; how many are active then, and the first failure."""
+        if spec(job).get("suspend"):
+            problem = await self._delete(key, active)
+            return (len(active) if problem else 0), problem
+        parallelism = int(spec(job).get("parallelism", 1))
+        completions = spec(job).get("completions")
+        if completions is None:
+            wanted = len(active) if succeeded else parallelism
+        else:
+            wanted = max(0, min(int(completions) - succeeded, parallelism))
+        surplus = self._surplus(active, max(0, len(active) - wanted), done)
+        if surplus:
+            problem = await self._delete(key, surplus[:_BURST])
+            return len(active) - (0 if problem else len(surplus[:_BURST])), problem
+        missing = min(wanted - len(active), _BURST)
+        if missing <= 0:
+            return len(active), None
+        made, problem = await self._create(key, job, active, missing, done)
+        return len(active) + made, problem
+
+    def _surplus(self, active: list[Object], count: int, done: set[int] | None) -> list[Object]:
+        """Pods to delete: of an indexed job those of no use any more, then the least useful."""
+        first: list[Object] = []
+        if done is not None:
+            seen: set[int] = set(done)
+            for pod in active:
+                index = self._index(pod)
+                if index is None or index in seen:
+                    first.append(pod)
+                else:
+                    seen.add(index)
+        rest = sorted((p for p in active if p not in first), key=podfacts.deletion_order("", {}))
+        return [*first, *rest[: max(0, count - len(first))]]
+
+    async def _create(
+        self, key: Key, job: Object, active: list[Object], missing: int, done: set[int] | None
+    ) -> tuple[int, Failure | None]:
+        reference = owner_reference(job, "batch/v1", "Job")
+        pod = podfacts.from_template(spec(job)["template"], name(job), reference)
+        indexes: list[int] = []
+        if done is not None:
+            taken = done | {i for i in (self._index(p) for p in active) if i is not None}
+            indexes = [i for i in range(int(spec(job)["completions"])) if i not in taken][:missing]
+            missing = len(indexes)
+
+        async def make(number: int) -> None:
+            one = pod if done is None else self._indexed(job, pod, indexes[number])
+            self._expected.created(key, await self.client.create(PODS, namespace(job), one))
+
+        made, problem = await podfacts.slow_start(missing, make)
+        if problem is not None and problem.check(ApiError) and terminating_namespace(problem.value):  # type: ignore[arg-type]  # checked just before
+            return made, None
+        return made, problem
+
+    def _indexed(self, job: Object, pod: Object, index: int) -> Object:
+        """The pod of one index: it can read it from an annotation, its environment and its host name."""
+        metadata = {k: v for k, v in pod["metadata"].items() if k != "generateName"}
+        metadata["name"] = f"{name(job)}-{index}-{random_suffix(self.env.random)}"
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), self._index_key: str(index)}
+        source = {"fieldRef": {"fieldPath": f"metadata.annotations['{self._index_key}']"}}
+        variable = {"name": "JOB_COMPLETION_INDEX", "valueFrom": source}
+        within = {**pod["spec"], "hostname": f"{name(job)}-{index}"}
+        for key in ("initContainers", "containers"):
+            if within.get(key):
+                within[key] = [
+                    c if any(e.get("name") == variable["name"] for e in c.get("env") or ())
+                    else {**c, "env": [*(c.get("env") or ()), variable]}
+                    for c in within[key]
+                ]
+        return {**pod, "metadata": metadata, "spec": within}
+
+    async def _delete(self, key: Key, pods: list[Object]) -> Failure | None:
+        async def one(pod: Object) -> None:
+            await self.remove(PODS, namespace(pod), name(pod), uid=uid(pod))
+            self._expected.deleted(key, pod)
+
+        results = await podfacts.side_by_side([one(pod) for pod in pods])
+        return next((r for r in results if isinstance(r, Failure)), None)
+
+    async def _tell(self, job: Object, fresh: dict[str, Any]) -> None:
+        if fresh == status(job):
+            return
+        try:
+            await self.client.update(JOBS, namespace(job), name(job), {**job, "status": fresh}, subresource="status")
+        except ApiError as error:
+            if error.code != 404:
+                raise
+
+
+def _expanded(text: str, most: int) -> set[int]:
+    """The numbers of ``0,2-4`` below `most`."""
+    out: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if first.isdigit():
+            out.update(i for i in range(int(first), int(last if dash else first) + 1) if i < most)
+    return out

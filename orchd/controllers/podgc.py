@@ -1,0 +1,87 @@
+"""Pods that nobody will clean up: bound to nodes that are gone, going away without ever having had a node, or finished
+and too many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from orchd.client.informers import key_of
+from orchd.client.interfaces import Object
+from orchd.controllers import pods as podfacts
+from orchd.controllers.base import Controller, Key
+from orchd.controllers.facts import NODES, PODS, deleting, name, namespace, spec, uid
+from orchd.controllers.interfaces import Environment
+
+#: Seconds for which a node may be missing: it may only be registering anew.
+_QUARANTINE: Final = 40.0
+_BY_NODE: Final = "controllers/node"
+_FINISHED: Final = "controllers/finished"
+#: The key that stands for "are there too many finished pods?".
+_COUNT: Final[Key] = ("", "")
+
+
+def _node(pod: Object) -> Iterable[str]:
+    node = spec(pod).get("nodeName")
+    return (str(node),) if node else ()
+
+
+def _finished(pod: Object) -> Iterable[str]:
+    return ("yes",) if podfacts.finished(pod) else ()
+
+
+class PodGarbageCollector(Controller):
+    """`threshold`: finished pods beyond so many go, the oldest first; 0 keeps them all."""
+
+    name = "podgc"
+    account = "pod-garbage-collector"
+
+    def __init__(self, env: Environment, *, threshold: int = 12_500) -> None:
+        super().__init__(env)
+        self._threshold = threshold
+        self._pods = self.follow(PODS, self._pod_changed, primary=True)
+        self._pods.add_index(_BY_NODE, _node)
+        self._pods.add_index(_FINISHED, _finished)
+        self._nodes = self.follow(NODES, self._node_changed)
+
+    def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if new is None:
+            return
+        node = spec(new).get("nodeName")
+        if not node and deleting(new):
+            self.queue.add(key_of(new))
+        elif node and self._nodes.get("", node) is None:
+            self.queue.add_after(key_of(new), _QUARANTINE)
+        if self._threshold and podfacts.finished(new) and (old is None or not podfacts.finished(old)):
+            self.queue.add_after(_COUNT, 1.0)
+
+    def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if new is None and old is not None:
+            for pod in self._pods.by_index(_BY_NODE, name(old)):
+                self.queue.add_after(key_of(pod), _QUARANTINE)
+
+    async def reconcile(self, key: Key) -> float | None:
+        if key == _COUNT:
+            await self._thin_out()
+            return None
+        pod = self._pods.get(*key)
+        if pod is None:
+            return None
+        node = spec(pod).get("nodeName")
+        if node:
+            if self._nodes.get("", node) is None and await self.live(NODES, "", node) is None:
+                await self._force(pod)
+        elif deleting(pod):
+            await self._force(pod)
+        return None
+
+    async def _thin_out(self) -> None:
+        finished = list(self._pods.by_index(_FINISHED, "yes"))
+        surplus = len(finished) - self._threshold
+        if surplus > 0:
+            finished.sort(key=lambda p: (p["metadata"].get("creationTimestamp") or "", name(p)))
+            for pod in finished[:surplus]:
+                await self._force(pod)
+
+    async def _force(self, pod: Object) -> None:
+        await self.remove(PODS, namespace(pod), name(pod), uid=uid(pod), grace=0)

@@ -1,0 +1,97 @@
+"""Jobs, and what becomes of them when they are finished."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cluster_support import Cluster, template
+
+from orchd.controllers.facts import JOBS, PODS
+from orchd.controllers.job import _expanded, compressed
+from orchd.dialect import ORCH
+
+
+def job(**spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "j"}, "spec": {**spec, "template": template({}, restartPolicy="Never")}}
+
+
+def status(cluster: Cluster) -> dict[str, Any]:
+    found = cluster.get(JOBS, "j")
+    assert found is not None
+    return dict(found["status"])
+
+
+def reasons(cluster: Cluster) -> list[tuple[str, str]]:
+    return [(c["type"], c.get("reason", "")) for c in status(cluster).get("conditions", ())]
+
+
+def test_completions(cluster: Cluster) -> None:
+    """No more pods than wanted at once, and as many successes as wanted."""
+    cluster.create(JOBS, job(parallelism=2, completions=3))
+    cluster.settle()
+    assert len(cluster.names(PODS)) == 2 == status(cluster)["active"]
+    cluster.make_ready(phase="Succeeded")
+    assert (status(cluster)["active"], status(cluster)["succeeded"]) == (1, 2)
+    cluster.make_ready(phase="Succeeded")
+    assert reasons(cluster) == [("Complete", "")]
+    assert status(cluster)["succeeded"] == 3
+    assert status(cluster)["completionTime"] and "active" not in status(cluster)
+
+
+def test_backoff(cluster: Cluster) -> None:
+    """Failed pods are replaced after pauses that grow, and not more often than the limit says."""
+    cluster.create(JOBS, job(backoffLimit=1))
+    cluster.settle()
+    cluster.make_ready(phase="Failed")
+    assert (status(cluster)["failed"], status(cluster)["active"]) == (1, 1)
+    cluster.make_ready(phase="Failed")
+    assert reasons(cluster) == []
+    cluster.settle(30)
+    assert reasons(cluster) == [("Failed", "BackoffLimitExceeded")]
+    assert len(cluster.names(PODS)) == 2
+
+
+def test_indexed(cluster: Cluster) -> None:
+    """Pods of an indexed job have one number each; a number counts once."""
+    cluster.create(JOBS, job(completions=3, parallelism=3, completionMode="Indexed"))
+    cluster.settle()
+    key = ORCH("batch.{long}.io/job-completion-index")
+    assert sorted(p["metadata"]["annotations"][key] for p in cluster.items(PODS)) == ["0", "1", "2"]
+    assert all(p["spec"]["containers"][0]["env"][0]["name"] == "JOB_COMPLETION_INDEX" for p in cluster.items(PODS))
+    cluster.make_ready(phase="Succeeded")
+    assert status(cluster)["completedIndexes"] == "0-2"
+    assert reasons(cluster) == [("Complete", "")]
+
+
+def test_suspension(cluster: Cluster) -> None:
+    """A suspended job has no pods and says so; resumed it starts anew."""
+    cluster.create(JOBS, job(suspend=True))
+    cluster.settle()
+    assert cluster.names(PODS) == []
+    assert reasons(cluster) == [("Suspended", "JobSuspended")]
+    assert "startTime" not in status(cluster)
+    cluster.patch(JOBS, "j", {"spec": {"suspend": False}})
+    assert len(cluster.names(PODS)) == 1
+    assert reasons(cluster) == [("Suspended", "JobResumed")]
+
+
+def test_time_to_live(cluster: Cluster) -> None:
+    """A finished job that says so goes, with its pods."""
+    cluster.create(JOBS, job(ttlSecondsAfterFinished=0))
+    cluster.settle()
+    assert cluster.get(JOBS, "j") is not None
+    cluster.make_ready(phase="Succeeded")
+    cluster.settle()
+    assert cluster.get(JOBS, "j") is None
+    assert cluster.names(PODS) == []
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [([], ""), ([3], "3"), ([1, 2], "1,2"), ([0, 1, 2, 5, 7, 8, 9], "0-2,5,7-9")],
+)
+def test_index_lists(numbers: list[int], text: str) -> None:
+    """Lists of indexes are written short and read back."""
+    assert compressed(numbers) == text
+    assert _expanded(text, 100) == set(numbers)
