@@ -59,7 +59,7 @@ from orchd.server.pipeline.stages.deadline import Deadline
 from orchd.server.pipeline.stages.failure import Failure as FailureStage
 from orchd.server.pipeline.stages.limits import InFlight
 from orchd.server.pipeline.stages.measuring import Measuring
-from orchd.server.pipeline.verbs.dispatch import Dispatch
+from orchd.server.pipeline.verbs.dispatch import Dispatch, served
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, unasked
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePolicy, Upstream
 from orchd.server.pipeline.verbs.tools import Tools
@@ -239,7 +239,7 @@ class ApiServer:
             validate=self.admission.validate,
         )
         self.present = Presenter(lambda: self.catalog, self.wall)
-        self.measuring = Measuring(reactor.seconds)
+        self.measuring = Measuring(reactor.seconds, lambda info: served(self.catalog, info))
         self.in_flight = InFlight(
             reading=settings.serving.max_requests, changing=settings.serving.max_mutating_requests
         )
