@@ -28,31 +28,6 @@ def with_metadata(obj: Object, **changes: Any) -> Object:
     return {**obj, "metadata": metadata}
 
 
-_REPEATED_OWNERS = (
-    ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may "
-    "reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {uids}"
-)
-
-
-def single_owners(obj: Object, warn: Callable[[str], None], *, admitted: bool = False) -> Object:
-    """`obj` with each owner named once; `warn` is told of those that were named again."""
-    owners = (obj.get("metadata") or {}).get("ownerReferences")
-    if not isinstance(owners, list) or len(owners) < 2:
-        return obj
-    kept: list[Any] = []
-    again: list[str] = []
-    for owner in owners:
-        if owner in kept:
-            again.append(str(owner.get("uid", "")))
-        else:
-            kept.append(owner)
-    if not again:
-        return obj
-    when = " after mutating admission happens" if admitted else ""
-    warn(_REPEATED_OWNERS.format(when=when, uids=", ".join(again)))
-    return with_metadata(obj, ownerReferences=kept)
-
-
 class Naming:
     """Makes uids and generated names; randomness is an argument."""
 

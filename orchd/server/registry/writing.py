@@ -14,6 +14,7 @@ from orchd.cache import stored
 from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource, split_group_version
+from orchd.kinds.objects.owners import single_owners
 from orchd.kinds.patch import ownership
 from orchd.server.registry import objectmeta
 from orchd.server.registry.access import Access, path_of
@@ -113,7 +114,7 @@ class Writer:
         assert admitted is not None
         if admitted is obj:
             return obj
-        admitted = objectmeta.single_owners(admitted, context.warn, admitted=True)
+        admitted = single_owners(admitted, context.warn, admitted=True)
         return self._access.settled(context.resource, ownership.after_admission(admitted, obj))
 
     async def update(

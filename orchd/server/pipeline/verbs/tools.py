@@ -13,13 +13,13 @@ from orchd.kinds.codec import decode, json_, mediatype
 from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.ir import Type
 from orchd.kinds.objects import convert, default, shape
+from orchd.kinds.objects.owners import single_owners
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import managers, ownership
 from orchd.server.pipeline.interfaces import Request
 from orchd.server.pipeline.present import Presenter, type_of
 from orchd.server.pipeline.verbs.options import WriteOptions
 from orchd.server.registry.interfaces import Context, IRegistry, Object
-from orchd.server.registry.objectmeta import single_owners
 
 #: Largest request body, in bytes.
 BODY_LIMIT = 3 * 1024 * 1024
