@@ -49,6 +49,11 @@ def served(catalog: Catalog, info: RequestInfo) -> bool:
     return resource is not None and (not info.subresource or info.subresource in resource.subresources)
 
 
+def _builtin(catalog: Catalog, group: str) -> bool:
+    """Is a group served, and not only because of custom kinds?"""
+    return catalog.group(group) is not None and any(r.group == group and not r.custom for r in catalog.resources)
+
+
 class Dispatch:
     """The last stage: finds the verb. `subresources` maps ``plural/subresource`` (or ``*/subresource``) and
     `virtual` a plural without storage to verbs by name."""
@@ -72,11 +77,13 @@ class Dispatch:
         catalog = self._tools.catalog()
         resource = None if info.verb == "proxy" else find(catalog, info)
         if resource is None:
-            if info.prefix == "apis" and catalog.group(info.group) is None:
+            if info.prefix == "apis" and not _builtin(catalog, info.group):
                 return text_not_found()
             raise errors.page_not_found()
         named = len(info.parts) > 1
         if resource.namespaced and not info.namespace and (named or "list" not in resource.verbs):
+            if resource.custom:
+                return text_not_found()
             raise errors.page_not_found()
         if info.subresource:
             verb = self._of_subresource(resource, info, request.method)

@@ -79,7 +79,7 @@ class ScaleMapping:
     def scaled(self, obj: Object, scale: Object, fields: Replicas, api_version: str) -> Object:
         """The object as its new Scale says."""
         given = scale.get("metadata") or {}
-        metadata = {k: v for k, v in obj["metadata"].items() if k not in ("managedFields", "resourceVersion")}
+        metadata = {k: v for k, v in obj["metadata"].items() if k != "managedFields"}
         if given.get("resourceVersion"):
             metadata["resourceVersion"] = given["resourceVersion"]
         entries = to_parent(obj["metadata"].get("managedFields"), given.get("managedFields"), fields, api_version)
