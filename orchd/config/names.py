@@ -41,5 +41,6 @@ CONTROLLERS_OFF_BY_DEFAULT: Final = frozenset(("bootstrapsigner", "tokencleaner"
 #: Controllers that exist here.
 CONTROLLERS_BUILT: Final = (
     "clusterrole-aggregation", "deployment", "endpoint", "endpointslice", "garbagecollector", "job", "namespace", "podgc",
-    "replicaset", "root-ca-cert-publisher", "serviceaccount", "serviceaccount-token", "ttl-after-finished",
+    "replicaset", "replicationcontroller", "root-ca-cert-publisher", "serviceaccount", "serviceaccount-token",
+    "ttl-after-finished",
 )

@@ -15,6 +15,8 @@ from orchd.controllers.interfaces import Environment
 
 #: Seconds for which a node may be missing: it may only be registering anew.
 _QUARANTINE: Final = 40.0
+#: Seconds for which a pod without a node may be going away: whoever deletes it first marks it, then removes it.
+_PATIENCE: Final = 5.0
 _BY_NODE: Final = "controllers/node"
 _FINISHED: Final = "controllers/finished"
 #: The key that stands for "are there too many finished pods?".
@@ -49,7 +51,7 @@ class PodGarbageCollector(Controller):
             return
         node = spec(new).get("nodeName")
         if not node and deleting(new):
-            self.queue.add(key_of(new))
+            self.queue.add_after(key_of(new), _PATIENCE)
         elif node and self._nodes.get("", node) is None:
             self.queue.add_after(key_of(new), _QUARANTINE)
         if self._threshold and podfacts.finished(new) and (old is None or not podfacts.finished(old)):

@@ -38,7 +38,7 @@ _BURST = 500
 
 
 class ReplicaSetController(Controller):
-    """`kind` and the two class attributes below it make the same controller one of replication controllers."""
+    """`ref`, `api_version`, `kind` and `selector` make the same controller one of replication controllers."""
 
     name = "replicaset"
     account = "replicaset-controller"

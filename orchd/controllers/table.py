@@ -14,6 +14,7 @@ from orchd.controllers.job import JobController
 from orchd.controllers.namespace import NamespaceController
 from orchd.controllers.podgc import PodGarbageCollector
 from orchd.controllers.replicaset import ReplicaSetController
+from orchd.controllers.replicationcontroller import ReplicationControllerController
 from orchd.controllers.rootca import RootCaPublisher
 from orchd.controllers.serviceaccount import ServiceAccountController
 from orchd.controllers.tokens import TokensController
@@ -23,6 +24,7 @@ CONTROLLERS: Final[tuple[tuple[str, Factory], ...]] = (
     ("serviceaccount-token", TokensController),
     ("endpoint", EndpointsController),
     ("endpointslice", EndpointSliceController),
+    ("replicationcontroller", ReplicationControllerController),
     ("podgc", PodGarbageCollector),
     ("garbagecollector", GarbageCollector),
     ("namespace", NamespaceController),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from cluster_support import Cluster, template
 
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.deployment import counting
 from orchd.controllers.facts import DEPLOYMENTS, PODS, REPLICA_SETS
 from orchd.dialect import ORCH
@@ -52,6 +53,19 @@ def test_pods_are_made_and_replaced(cluster: Cluster) -> None:
     assert len(cluster.names(PODS)) == 3
     cluster.patch(REPLICA_SETS, "r", {"spec": {"replicas": 0}})
     assert cluster.names(PODS) == [second]
+
+
+def test_replication_controllers(cluster: Cluster) -> None:
+    """The older kind does the same."""
+    ref = ResourceRef("", "v1", "replicationcontrollers")
+    each = {"metadata": {"name": "r"}, "spec": {"replicas": 2, "selector": LABELS, "template": template(LABELS)}}
+    cluster.create(ref, each)
+    cluster.settle()
+    assert len(cluster.names(PODS)) == 2
+    found = cluster.get(ref, "r")
+    assert found is not None and found["status"]["replicas"] == 2
+    cluster.delete(ref, "r", propagationPolicy="Background")
+    assert cluster.names(PODS) == []
 
 
 def test_adoption(cluster: Cluster) -> None:
@@ -182,13 +196,12 @@ def test_limits(surge: Any, unavailable: Any, replicas: int, expected: tuple[int
 
 @pytest.mark.parametrize(
     ("before", "after", "sizes", "expected"),
-    [(10, 20, [8, 5], [16, 9]), (10, 5, [8, 5], [4, 4]), (10, 0, [8, 5], [0, 0])],
+    [(10, 20, [8, 5], [14, 9]), (10, 5, [8, 5], [5, 3]), (10, 0, [8, 5], [0, 0])],
 )
 def test_proportions(before: int, after: int, sizes: list[int], expected: list[int]) -> None:
     """Scaling in the middle of a rollout keeps each set's part of the whole, and the sum exact."""
     limits = {"rollingUpdate": {"maxSurge": 3, "maxUnavailable": 2}}
     found = {"spec": {"replicas": after, "strategy": limits}, "status": {"replicas": sum(sizes)}}
     sets = [plain(size, most=before + 3, name=str(i)) for i, size in enumerate(sizes)]
-    result = [size for _, size in counting.proportions(found, sets, max_annotation="most")]
-    assert sum(result) == (after + 3 if after else 0)
-    assert len(result) == len(expected)
+    assert [size for _, size in counting.proportions(found, sets, max_annotation="most")] == expected
+    assert sum(expected) == (after + 3 if after else 0)
