@@ -359,7 +359,7 @@ class ApiServer:
             as_member("upkeep of custom kinds", self.upkeep.start, self.upkeep.stop),
             self.listener,
             as_member("open", self._open, self._close),
-            as_member("controllers", self.controllers.start, self.controllers.stop),
+            as_member("controllers", self._start_controllers, self.controllers.stop),
         ]
 
     async def _start_custom_kinds(self) -> None:
@@ -401,6 +401,11 @@ class ApiServer:
 
     async def _drain(self) -> None:
         await self.deadline.drained()
+
+    async def _start_controllers(self) -> None:
+        await self.controllers.start()
+        if self.settings.controllers.names:
+            self.beside["controller-manager"] = lambda: ""
 
     async def _open(self) -> None:
         self.documents.prepare()
