@@ -1,0 +1,66 @@
+"""A real etcd for the tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from etcd_support import Open
+from twisted.internet import reactor
+
+from orchd.store.etcd.servers import TlsFiles, make_servers
+from orchd.store.etcd.store import EtcdStore
+from orchd.testing.etcd import Etcd, find_etcd
+
+_numbers = count()
+
+
+@pytest.fixture(scope="session")
+def program() -> str:
+    found = find_etcd()
+    if found is None:
+        pytest.skip("no etcd on the path (Debian: etcd-server)")
+    return found
+
+
+@pytest.fixture(scope="module")
+def etcd(program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
+    """One for all tests of a module, which keep to prefixes of their own."""
+    server = Etcd(program, tmp_path_factory.mktemp("etcd"))
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def own_etcd(program: str, tmp_path: Path) -> Iterator[Etcd]:
+    """One that a test may ill-treat."""
+    server = Etcd(program, tmp_path / "etcd")
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def prefix() -> str:
+    return f"/test-{next(_numbers)}"
+
+
+@pytest.fixture
+def opened(prefix: str) -> Open:
+    @asynccontextmanager
+    async def opened(*urls: str, tls: TlsFiles | None = None, **more: Any) -> AsyncIterator[EtcdStore]:
+        settings = {"dialect_name": "any", "prefix": prefix, "compaction_interval": 0.0, "random": Random(1), **more}
+        store = EtcdStore(reactor, make_servers(reactor, urls, tls), **settings)
+        await store.start()
+        try:
+            yield store
+        finally:
+            await store.stop()
+
+    return opened

@@ -1,0 +1,281 @@
+"""Several stores on one etcd, and others on it too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_twisted
+from etcd_support import Open, until
+from twisted.internet import reactor
+from twisted.internet.defer import ensureDeferred
+from twisted.internet.task import deferLater
+
+from orchd.store.etcd.failures import ValueTooLargeError
+from orchd.store.etcd.feed import tells_progress
+from orchd.store.etcd.servers import TlsFiles, make_servers
+from orchd.store.interfaces import CompactedError, EventType, RevisionConflictError, StoreError, UnavailableError
+from orchd.store.refusals import DialectMismatchError, ForeignFileError
+from orchd.testing.etcd import Etcd
+from orchd.testing.store_contract import Seen, outcomes, present, raises
+
+
+@pytest_twisted.ensureDeferred
+async def test_two_stores(etcd: Etcd, opened: Open) -> None:
+    """What one store wrote the other reads at once, sees in its watches and guards against, under the same revisions."""
+    async with opened(etcd.url) as one, opened(etcd.url) as two:
+        seen = Seen()
+        seen.watch(two, "/", two.revision)
+        made = await one.create("/a", b"1")
+        assert await two.current_revision() >= made
+        assert (await present(two, "/a")).revision == made
+        await until(lambda: seen.revisions() == [made])
+        changed = await two.update("/a", b"2", expected=made)
+        conflict = await raises(RevisionConflictError, one.update("/a", b"3", expected=made))
+        assert (conflict.current.revision, conflict.current.value) == (changed, b"2")
+        gone = await one.delete("/a", expected=changed)
+        await until(lambda: seen.revisions() == [made, changed, gone])
+        assert seen.events[-1].type is EventType.DELETE
+        assert seen.events[-1].previous is not None and seen.events[-1].previous.value == b"2"
+
+
+@pytest_twisted.ensureDeferred
+async def test_counters_of_two_stores(etcd: Etcd, opened: Open) -> None:
+    """Guarded updates through two stores lose no step, and both see the same history."""
+    async with opened(etcd.url) as one, opened(etcd.url) as two:
+        await one.create("/n", b"0")
+        first, second = Seen(), Seen()
+        begin = await two.current_revision()
+        first.watch(one, "/", begin)
+        second.watch(two, "/", begin)
+
+        async def count(store: Any) -> int:
+            made = 0
+            while made < 20:
+                there = await present(store, "/n")
+                try:
+                    await store.update("/n", b"%d" % (int(there.value) + 1), expected=there.revision)
+                    made += 1
+                except RevisionConflictError:
+                    await deferLater(reactor, 0)
+            return made
+
+        await outcomes([count(store) for store in (one, two, one, two)])
+        await until(lambda: len(first.events) == len(second.events) == 80)
+        assert [int(event.value) for event in first.events] == list(range(1, 81))
+        assert first.events == second.events
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+@pytest_twisted.ensureDeferred
+async def test_foreign_writes(etcd: Etcd, opened: Open, trusted: bool) -> None:
+    """Writes of others raise the revision; a consistent read gets there, and watches are told how far they are."""
+    async with opened(etcd.url, trust_progress=trusted) as store, opened(etcd.url, prefix="/elsewhere") as other:
+        seen, late = Seen(), Seen()
+        made = await store.create("/a", b"1")
+        seen.watch(store, "/", 1 if made == 2 else made - 1)
+        for i in range(5):
+            key = f"/{trusted}/{i}"
+            await other.create(key, b"")
+        now = await store.current_revision()
+        assert now > made
+        await until(lambda: store.revision >= now and seen.progress[-1] >= now)
+        assert seen.revisions() == [made]
+        assert [item.key for item in (await store.range("/")).items] == ["/a"]
+        late.watch(store, "/", made)
+        again = await store.update("/a", b"2", expected=made)
+        assert late.revisions() == [again]
+
+
+@pytest_twisted.ensureDeferred
+async def test_history_of_before(etcd: Etcd, opened: Open) -> None:
+    """A store that has just started serves watches and ranges from revisions before its start, among foreign writes."""
+    async with opened(etcd.url) as store, opened(etcd.url, prefix="/elsewhere-2") as other:
+        begin = store.revision
+        made = []
+        for i in range(20):
+            made.append(await store.create(f"/{'ab'[i % 2]}/{i}", b"x" * 1000))
+            await other.create(f"/{i}", b"")
+        middle = made[9]
+    async with opened(etcd.url) as store:
+        every, only = Seen(), Seen()
+        every.watch(store, "/", begin)
+        only.watch(store, "/b/", middle)
+        await until(lambda: bool(every.progress and only.progress))
+        assert every.revisions() == made
+        assert only.revisions() == made[11::2]
+        assert len((await store.range("/a/", revision=middle)).items) == 5
+        last = await store.create("/b/x", b"")
+        assert every.revisions() == [*made, last] and only.revisions()[-1] == last
+
+
+@pytest_twisted.ensureDeferred
+async def test_pages(etcd: Etcd, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A range that takes several answers is of one revision all the same, limits included."""
+    monkeypatch.setattr("orchd.store.etcd.store._PAGE", 7)
+    async with opened(etcd.url) as store:
+        await outcomes([store.create(f"/n/{i:03}", b"") for i in range(50)])
+        reading = ensureDeferred(store.range("/n/"))
+        await store.create("/n/0005", b"")
+        found = await reading
+        assert [item.key for item in found.items if item.revision <= found.revision] == [item.key for item in found.items]
+        assert {item.key for item in found.items} >= {f"/n/{i:03}" for i in range(50)}
+        found = await store.range("/n/", limit=20, start="/n/010")
+        assert [item.key for item in found.items] == [f"/n/{i:03}" for i in range(10, 30)]
+        assert found.remaining == 20
+
+
+@pytest_twisted.ensureDeferred
+async def test_leases_are_shared(etcd: Etcd, opened: Open) -> None:
+    """Keys with one time to live share a lease, so they end in one revision; watches get all of it together."""
+    async with opened(etcd.url) as store:
+        seen = Seen()
+        seen.watch(store, "/", store.revision)
+        assert {type(each) for each in await outcomes([store.create(f"/{i}", b"", ttl=1) for i in range(10)])} == {int}
+        await until(lambda: len(seen.events) == 20)
+        gone = seen.events[10:]
+        assert {event.type for event in gone} == {EventType.DELETE}
+        assert len({event.revision for event in gone}) == 1
+        assert all(event.previous is not None for event in gone)
+        assert seen.batches[-1] == 10
+
+
+@pytest_twisted.ensureDeferred
+async def test_compaction_by_others(etcd: Etcd, opened: Open) -> None:
+    """A store learns from etcd that history is gone, at start and when it asks."""
+    async with opened(etcd.url) as one, opened(etcd.url, recent_events=1) as two:
+        first = await one.create("/a", b"1")
+        second = await one.update("/a", b"2", expected=first)
+        third = await one.update("/a", b"3", expected=second)
+        await until(lambda: two.revision >= third)
+        await one.compact(second)
+        assert two.compacted < second
+        error = await raises(CompactedError, two.range("/", revision=first))
+        assert error.revision == first
+        seen = Seen()
+        seen.watch(two, "/", first)
+        await until(lambda: bool(seen.ends))
+        assert isinstance(seen.ends[0], CompactedError)
+        async with opened(etcd.url) as three:
+            assert three.compacted == second
+            assert (await present(three, "/a", revision=second)).value == b"2"
+            await raises(CompactedError, three.range("/", revision=first))
+
+
+@pytest_twisted.ensureDeferred
+async def test_refusals(etcd: Etcd, opened: Open, prefix: str) -> None:
+    """A prefix of the other dialect, or with keys of another program, is not touched; the messages say what to do."""
+    async with opened(etcd.url, dialect_name="one"):
+        pass
+
+    async def opening(**more: Any) -> None:
+        async with opened(*more.pop("urls", [etcd.url]), **more):
+            raise AssertionError("opened")
+
+    error = await raises(DialectMismatchError, opening(dialect_name="two"))
+    assert "--dialect=one" in str(error) and prefix in str(error)
+    async with opened(etcd.url, prefix=f"{prefix}-more/below") as other:
+        await other.create("/a", b"")
+    await raises(ForeignFileError, opening(prefix=f"{prefix}-more"))
+    error = await raises(UnavailableError, opening(urls=["http://127.0.0.1:1"], start_timeout=0.3))
+    assert "http://127.0.0.1:1" in str(error) and "--etcd-servers" in str(error)
+    for wrong in ("ftp://a:1", "http://", "http://a:b", "http://a:1/path"):
+        with pytest.raises(StoreError):
+            make_servers(reactor, [wrong])
+
+
+@pytest_twisted.ensureDeferred
+async def test_too_large(etcd: Etcd, opened: Open) -> None:
+    """A value that etcd does not take is refused with the flag to change, and nothing else suffers."""
+    async with opened(etcd.url) as store:
+        error = await raises(ValueTooLargeError, store.create("/large", b"x" * 5_000_000))
+        assert "--max-request-bytes" in str(error)
+        await raises(ValueTooLargeError, store.create("/large", b"x" * 4_194_304))
+        await store.create("/large", b"x" * 4_000_000)
+        assert store.healthy() == ""
+
+
+@pytest_twisted.ensureDeferred
+async def test_another_member(etcd: Etcd, opened: Open) -> None:
+    """A member that is away is passed over."""
+    async with opened("http://127.0.0.1:1", etcd.url, "http://127.0.0.1:2") as store:
+        await store.create("/a", b"")
+        assert store.healthy() == ""
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [("3.4.23", False), ("3.4.25", True), ("3.5.0", False), ("3.5.7", False), ("3.5.8", True), ("3.6.0-rc.1", True),
+     ("4.0.0", True), ("3.3.27", False), ("", False)],
+)  # fmt: skip
+def test_releases_that_tell_progress(version: str, told: bool) -> None:
+    """Only releases with the correction of etcd issue 15220 are asked how far a watch is."""
+    assert tells_progress(version) is told
+
+
+def _certificates(folder: Path) -> dict[str, str]:
+    """A CA, a server's and a client's certificate in files; their names."""
+    from datetime import UTC, datetime, timedelta
+    from ipaddress import ip_address
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+    from cryptography.x509.oid import NameOID
+
+    now = datetime.now(UTC)
+    names: dict[str, str] = {}
+    authority = ec.generate_private_key(ec.SECP256R1())
+    issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "ca")])
+    for name in ("ca", "server", "client"):
+        key = authority if name == "ca" else ec.generate_private_key(ec.SECP256R1())
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
+            .issuer_name(issuer)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - timedelta(minutes=5))
+            .not_valid_after(now + timedelta(days=1))
+            .add_extension(x509.BasicConstraints(ca=name == "ca", path_length=None), critical=True)
+        )
+        if name == "server":
+            builder = builder.add_extension(
+                x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
+            )
+        (folder / f"{name}.crt").write_bytes(builder.sign(authority, hashes.SHA256()).public_bytes(Encoding.PEM))
+        (folder / f"{name}.key").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        names[name], names[f"{name}-key"] = str(folder / f"{name}.crt"), str(folder / f"{name}.key")
+    return names
+
+
+@pytest_twisted.ensureDeferred
+async def test_tls(program: str, opened: Open, tmp_path: Path) -> None:
+    """With https the server's certificate is checked, and ours is shown."""
+    names = _certificates(tmp_path)
+    server = Etcd(
+        program, tmp_path / "etcd",
+        tls=[f"--cert-file={names['server']}", f"--key-file={names['server-key']}",
+             f"--trusted-ca-file={names['ca']}", "--client-cert-auth"],
+    )  # fmt: skip
+    server.start()
+    try:
+        files = TlsFiles(authorities=names["ca"], certificate=names["client"], key=names["client-key"])
+        async with opened(server.url, tls=files) as store:
+            revision = await store.create("/a", b"x" * 100_000)
+            assert (await present(store, "/a")).revision == revision
+
+        async def opening(tls: TlsFiles | None) -> None:
+            async with opened(server.url, tls=tls, start_timeout=0.5):
+                raise AssertionError("opened")
+
+        await raises(UnavailableError, opening(TlsFiles(authorities=names["ca"])))
+        await raises(UnavailableError, opening(None))
+        with pytest.raises(StoreError):
+            make_servers(reactor, [server.url], TlsFiles(authorities=str(tmp_path / "none")))
+        with pytest.raises(StoreError):
+            make_servers(reactor, [server.url], TlsFiles(authorities=names["ca-key"]))
+    finally:
+        server.kill()
