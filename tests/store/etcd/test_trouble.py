@@ -1,0 +1,217 @@
+"""etcd that is restarted, paused, or out of reach for a while."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest_twisted
+from etcd_support import Open, until
+from twisted.internet import reactor
+from twisted.internet.defer import ensureDeferred
+from twisted.internet.endpoints import TCP4ServerEndpoint
+from twisted.internet.protocol import Factory
+from twisted.internet.task import deferLater
+from twisted.protocols.portforward import ProxyFactory, ProxyServer
+
+from orchd.store.interfaces import CompactedError, RevisionConflictError, StoreError, UnavailableError
+from orchd.testing.etcd import Etcd
+from orchd.testing.store_contract import Seen, outcomes, present, raises
+
+
+class Relay:
+    """A way to etcd that can be closed."""
+
+    def __init__(self, url: str) -> None:
+        host, port = url.partition("://")[2].split(":")
+        self._open: list[Any] = []
+        relays = self._open
+
+        class Relayed(ProxyServer):
+            def connectionMade(self) -> None:
+                relays.append(self)
+                ProxyServer.connectionMade(self)
+
+        self._factory: Factory = ProxyFactory(host, int(port))
+        self._factory.protocol = Relayed
+        self._port: Any = None
+        self._number = 0
+
+    async def open(self) -> str:
+        endpoint = TCP4ServerEndpoint(reactor, self._number, interface="127.0.0.1")
+        self._port = await endpoint.listen(self._factory)
+        self._number = self._port.getHost().port
+        return f"http://127.0.0.1:{self._number}"
+
+    async def close(self) -> None:
+        """Cut all connections and take no more."""
+        await self._port.stopListening()
+        for relay in self._open:
+            relay.transport.abortConnection()
+            if relay.peer is not None:
+                relay.peer.transport.abortConnection()
+        self._open.clear()
+        await deferLater(reactor, 0.05)
+
+
+@pytest_twisted.ensureDeferred
+async def test_restart(own_etcd: Etcd, opened: Open) -> None:
+    """After a restart of etcd watches go on where they were; while it is away health says so and writes fail in time."""
+    async with opened(own_etcd.url, timeout=0.5, recent_events=5) as store:
+        seen = Seen()
+        begin = store.revision
+        seen.watch(store, "/", begin)
+        made = [await store.create(f"/a/{i}", b"x") for i in range(10)]
+        own_etcd.kill()
+        await until(lambda: bool(store.healthy()))
+        await raises(UnavailableError, store.create("/away", b""))
+        await raises(UnavailableError, store.current_revision())
+        await raises(UnavailableError, store.range("/"))
+        own_etcd.start()
+        await until(lambda: not store.healthy())
+        made += [await store.create(f"/b/{i}", b"x") for i in range(10)]
+        assert seen.revisions() == made
+        assert not seen.ends
+        late = Seen()
+        late.watch(store, "/", begin)
+        await until(lambda: bool(late.progress))
+        assert late.revisions() == made
+
+
+@pytest_twisted.ensureDeferred
+async def test_pause(own_etcd: Etcd, opened: Open) -> None:
+    """A member that stops answering is noticed although its connection stands; nothing is lost when it goes on."""
+    async with opened(own_etcd.url, timeout=0.5, health_timeout=0.5) as store:
+        seen = Seen()
+        seen.watch(store, "/", store.revision)
+        made = [await store.create("/a", b"x")]
+        own_etcd.pause()
+        error = await raises(UnavailableError, store.create("/b", b"x"))
+        assert "may have happened" in str(error)
+        await until(lambda: bool(store.healthy()))
+        own_etcd.resume()
+        await until(lambda: not store.healthy())
+        made.append(await store.create("/c", b"x"))
+        found = await store.range("/")
+        # What was under way when it stopped may have happened, and then watches have seen it too.
+        await until(lambda: seen.revisions() == sorted(item.revision for item in found.items))
+        assert set(made) <= set(seen.revisions())
+
+
+@pytest_twisted.ensureDeferred
+async def test_out_of_reach(etcd: Etcd, opened: Open) -> None:
+    """What others write while the way to etcd is cut comes when it is back, in order, none twice."""
+    relay = Relay(etcd.url)
+    async with opened(etcd.url) as other, opened(await relay.open(), timeout=1.0) as store:
+        seen = Seen()
+        made = [await other.create("/0", b"")]
+        await until(lambda: store.revision >= made[0])
+        seen.watch(store, "/", made[0] - 1)
+        for turn in range(3):
+            await relay.close()
+            assert store.healthy()
+            made += [await other.create(f"/{turn}/{i}", b"") for i in range(20)]
+            await relay.open()
+            await until(lambda: seen.revisions() == made)
+        assert not seen.ends
+        assert store.connects == 4
+        await until(lambda: not store.healthy())
+    await relay.close()
+
+
+@pytest_twisted.ensureDeferred
+async def test_compacted_while_out_of_reach(own_etcd: Etcd, opened: Open) -> None:
+    """A watch that missed what is compacted ends and says so; the store goes on from the present."""
+    relay = Relay(own_etcd.url)
+    async with opened(own_etcd.url) as other, opened(await relay.open(), timeout=2.0) as store:
+        seen = Seen()
+        first = await other.create("/a", b"0")
+        await until(lambda: store.revision >= first)
+        seen.watch(store, "/", first)
+        await relay.close()
+        last = first
+        for i in range(10):
+            last = await other.update("/a", b"%d" % i, expected=last)
+        await other.compact(last)
+        await relay.open()
+        await until(lambda: bool(seen.ends))
+        assert isinstance(seen.ends[0], CompactedError)
+        assert seen.events == []
+        await until(lambda: not store.healthy())
+        assert (store.compacted, store.revision, store.restarts) == (last, last, 1)
+        again = Seen()
+        again.watch(store, "/", last)
+        assert await store.update("/a", b"x", expected=last) in again.revisions()
+    await relay.close()
+
+
+@pytest_twisted.ensureDeferred
+async def test_counters_through_trouble(own_etcd: Etcd, opened: Open) -> None:
+    """Guarded steps of a counter through a pause and a restart: every acknowledged one counts once, in order."""
+    keys = ["/n/a", "/n/b"]
+    async with opened(own_etcd.url, timeout=0.7, health_timeout=0.7) as store, opened(own_etcd.url, timeout=0.7) as two:
+        seen = Seen()
+        begin = store.revision
+        for key in keys:
+            await store.create(key, b"0")
+        seen.watch(store, "/n/", begin)
+        acknowledged: list[int] = []
+        unknown: list[str] = []
+        over = False
+
+        async def count(via: Any, key: str) -> None:
+            while not over:
+                try:
+                    there = await present(via, key)
+                    acknowledged.append(
+                        await via.update(key, b"%d" % (int(there.value) + 1), expected=there.revision)
+                    )
+                except RevisionConflictError:
+                    await deferLater(reactor, 0)
+                except UnavailableError:
+                    unknown.append(key)
+                    await deferLater(reactor, 0.02)
+
+        counting = [ensureDeferred(count(via, key)) for via in (store, two) for key in keys for _ in range(2)]
+        await until(lambda: len(acknowledged) > 50)
+        own_etcd.pause()
+        await deferLater(reactor, 1.0)
+        own_etcd.resume()
+        done = len(acknowledged)
+        await until(lambda: len(acknowledged) > done + 50)
+        own_etcd.kill()
+        await deferLater(reactor, 0.3)
+        own_etcd.start()
+        done = len(acknowledged)
+        await until(lambda: len(acknowledged) > done + 50)
+        over = True
+        for each in counting:
+            await each
+        assert unknown
+        end = await store.current_revision()
+        await until(lambda: store.revision >= end)
+        assert not seen.ends
+        assert seen.revisions() == sorted(set(seen.revisions()))
+        for key in keys:
+            steps = [int(event.value) for event in seen.events if event.key == key]
+            assert steps == list(range(len(steps)))
+        assert len(set(acknowledged)) == len(acknowledged)
+        assert set(acknowledged) <= set(seen.revisions())
+
+
+@pytest_twisted.ensureDeferred
+async def test_stop_while_away(own_etcd: Etcd, opened: Open) -> None:
+    """A store can be stopped while etcd is away; what waits then fails."""
+    async with opened(own_etcd.url, timeout=0.5) as store:
+        seen = Seen()
+        seen.watch(store, "/", store.revision)
+        own_etcd.kill()
+        writes = [store.create("/a", b""), store.range("/"), store.current_revision()]
+        ended = ensureDeferred(_all(writes))
+        await store.stop()
+        assert {type(each) for each in await ended} == {UnavailableError}
+        assert [type(each) for each in seen.ends] == [UnavailableError]
+
+
+async def _all(work: list[Any]) -> list[Any]:
+    found: list[StoreError | Any] = await outcomes(work)
+    return found
