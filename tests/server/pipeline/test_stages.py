@@ -1,0 +1,320 @@
+"""The stages, each on its own, around an answer that the test controls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from twisted.internet.defer import CancelledError, Deferred, FirstError, gatherResults
+from twisted.internet.task import Clock
+from twisted.logger import globalLogPublisher
+
+from orchd import errors
+from orchd.errors import ApiError
+from orchd.kinds.identity import User
+from orchd.server.authn.interfaces import Authenticated, Credentials
+from orchd.server.authz.interfaces import Action, Decision, Verdict
+from orchd.server.pipeline import requestinfo
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.pipeline import Pipeline
+from orchd.server.pipeline.stages import identity
+from orchd.server.pipeline.stages.deadline import Deadline
+from orchd.server.pipeline.stages.failure import Failure
+from orchd.server.pipeline.stages.limits import InFlight
+from orchd.server.pipeline.stages.measuring import Measuring
+from orchd.testing.server import BytesBody, run
+from orchd.txkit.coroutines import start
+
+
+def ask(method: str = "GET", path: str = "/api/v1/pods", user: User | None = None, **headers: str) -> Request:
+    raw, _, query = path.partition("?")
+    parameters = {k: [v] for k, _, v in (p.partition("=") for p in query.split("&") if p)}
+    named = {k.replace("_", "-"): (v,) for k, v in headers.items()}
+    return Request(
+        method=method, path=raw, raw_path=raw, query=parameters, headers=named, body=BytesBody(b""),
+        credentials=Credentials(headers=named), received=0.0, user=user,
+        info=requestinfo.parse(method, raw, parameters),
+    )  # fmt: skip
+
+
+class Slow:
+    """An answer that comes when the test says so."""
+
+    def __init__(self) -> None:
+        self.waiting: Deferred[Response] = Deferred()
+        self.cancelled = False
+
+    async def __call__(self, request: Request) -> Response:
+        try:
+            return await self.waiting
+        except CancelledError:
+            self.cancelled = True
+            raise
+
+
+async def at_once(request: Request) -> Response:
+    return Response(body=b"x")
+
+
+def outcome(deferred: Deferred[Any]) -> list[Any]:
+    out: list[Any] = []
+    deferred.addBoth(out.append)
+    return out
+
+
+class TestDeadline:
+    def test_an_answer_in_time_leaves_no_timer(self) -> None:
+        """The timer is gone once the answer is there."""
+        clock, slow = Clock(), Slow()
+        got = outcome(start(Deadline(clock, 60)(ask(), slow)))
+        assert clock.getDelayedCalls() and not got
+        slow.waiting.callback(Response(body=b"y"))
+        assert got[0].body == b"y" and not clock.getDelayedCalls()
+
+    def test_what_does_not_wait_costs_no_timer(self) -> None:
+        """An answer from memory never meets the clock."""
+        clock = Clock()
+        assert run(Deadline(clock, 60)(ask(), at_once)).body == b"x"
+        assert not clock.getDelayedCalls()
+
+    def test_a_late_read_is_stopped(self) -> None:
+        """A read that takes too long is cancelled and answered 504."""
+        clock, slow = Clock(), Slow()
+        got = outcome(start(Deadline(clock, 60)(ask(), slow)))
+        clock.advance(61)
+        assert slow.cancelled and got[0].value.code == 504
+
+    def test_a_late_write_goes_on(self) -> None:
+        """A write is answered 504 but ends as it would have; the stage knows of it until then."""
+        clock, slow = Clock(), Slow()
+        deadline = Deadline(clock, 60)
+        got = outcome(start(deadline(ask("POST"), slow)))
+        clock.advance(61)
+        assert got[0].value.code == 504 and not slow.cancelled and len(deadline.detached) == 1
+        drained = outcome(start(deadline.drained()))
+        assert not drained
+        slow.waiting.callback(Response())
+        assert drained == [None] and not deadline.detached
+
+    @pytest.mark.parametrize(("method", "stopped"), [("GET", True), ("PUT", False), ("DELETE", False)])
+    def test_a_client_that_goes(self, method: str, stopped: bool) -> None:
+        """When its client goes, a read stops and a write goes on; the caller sees CancelledError."""
+        clock, slow = Clock(), Slow()
+        deadline = Deadline(clock, 60)
+        call = start(deadline(ask(method), slow))
+        got = outcome(call)
+        call.cancel()
+        assert got[0].check(CancelledError) and slow.cancelled is stopped
+        assert bool(deadline.detached) is not stopped and not clock.getDelayedCalls()
+
+    def test_a_detached_bug_is_logged(self) -> None:
+        """What fails when nobody listens any more is in the log."""
+        clock, slow, seen = Clock(), Slow(), []
+        call = start(Deadline(clock, 60)(ask("PUT"), slow))
+        outcome(call)
+        call.cancel()
+        globalLogPublisher.addObserver(seen.append)
+        try:
+            slow.waiting.errback(ZeroDivisionError())
+        finally:
+            globalLogPublisher.removeObserver(seen.append)
+        assert any("log_failure" in event for event in seen)
+
+    @pytest.mark.parametrize(("text", "seconds"), [("5s", 5), ("1m30s", 60), ("0s", 60), ("-3s", 60), ("100ms", 0.1)])
+    def test_a_request_may_ask_for_less(self, text: str, seconds: float) -> None:
+        """`timeout` shortens the time that a request has and never lengthens it."""
+        clock = Clock()
+        outcome(start(Deadline(clock, 60)(ask(path=f"/api/v1/pods?timeout={text}"), Slow())))
+        assert clock.getDelayedCalls()[0].getTime() == seconds
+
+    def test_nonsense_is_refused(self) -> None:
+        """A `timeout` that is no duration is answered 400."""
+        with pytest.raises(ApiError, match="invalid timeout specified in the request URL - time: invalid duration"):
+            run(Deadline(Clock(), 60)(ask(path="/api/v1/pods?timeout=x"), at_once))
+
+    def test_watches_have_no_deadline(self) -> None:
+        """A watch may last as long as it likes."""
+        clock = Clock()
+        outcome(start(Deadline(clock, 60)(ask(path="/api/v1/pods?watch=1"), Slow())))
+        assert not clock.getDelayedCalls()
+
+
+class TestInFlight:
+    def test_halves_are_counted_apart(self) -> None:
+        """Reads do not take the places of writes; a place is free again when its request ends."""
+        stage, slow = InFlight(reading=1, changing=1), Slow()
+        got = outcome(start(stage(ask(), slow)))
+        with pytest.raises(ApiError) as refused:
+            run(stage(ask(), at_once))
+        assert refused.value.code == 429 and refused.value.headers["Retry-After"] == "1"
+        assert run(stage(ask("POST"), at_once)).code == 200
+        slow.waiting.callback(Response())
+        assert got and run(stage(ask(), at_once)).code == 200
+        assert stage.current == {False: 0, True: 0} and stage.peak == {False: 1, True: 1}
+
+    def test_masters_are_let_in(self) -> None:
+        """Members of system:masters are never told to come back."""
+        stage = InFlight(reading=1, changing=1)
+        outcome(start(stage(ask(), Slow())))
+        assert run(stage(ask(user=User(name="a", groups=("system:masters",))), at_once)).code == 200
+
+    def test_a_failure_frees_the_place(self) -> None:
+        """However a request ends, its place is free."""
+        stage, slow = InFlight(reading=1, changing=1), Slow()
+        call = start(stage(ask(), slow))
+        outcome(call)
+        call.cancel()
+        assert stage.current[False] == 0
+
+    def test_watches_take_no_place(self) -> None:
+        """Long-running requests are not counted."""
+        stage = InFlight(reading=1, changing=1)
+        for _ in range(3):
+            outcome(start(stage(ask(path="/api/v1/pods?watch=1"), Slow())))
+        assert stage.current[False] == 0
+
+
+def render(request: Request, error: ApiError) -> Response:
+    return Response(code=error.code, body=error.message.encode())
+
+
+class TestFailure:
+    def fail(self, error: BaseException) -> Response:
+        async def then(request: Request) -> Response:
+            raise error
+
+        return run(Failure(render)(ask(), then))
+
+    def test_an_api_error_is_its_status(self) -> None:
+        """ApiError is rendered as it is."""
+        assert self.fail(errors.not_found("", "pods", "a")).code == 404
+
+    def test_a_bug_has_an_id_that_the_log_has(self) -> None:
+        """Anything else is a 500 that tells nothing but an id; the log has the id and the traceback."""
+        seen: list[dict[str, Any]] = []
+        globalLogPublisher.addObserver(seen.append)
+        try:
+            response = self.fail(ZeroDivisionError("secret"))
+        finally:
+            globalLogPublisher.removeObserver(seen.append)
+        assert response.code == 500 and b"secret" not in bytes(response.body)  # type: ignore[arg-type]  # one piece here
+        logged = [e for e in seen if "incident" in e]
+        assert logged and logged[0]["incident"].encode() in response.body and "log_failure" in logged[0]
+
+    def test_cancelling_is_no_failure(self) -> None:
+        """CancelledError goes through."""
+        with pytest.raises(CancelledError):
+            self.fail(CancelledError())
+
+    @pytest.mark.parametrize("inner", [errors.bad_request("x"), CancelledError()])
+    def test_one_of_several(self, inner: Exception) -> None:
+        """FirstError stands for what it wraps."""
+        async def then(request: Request) -> Response:
+            failing: Deferred[None] = Deferred()
+            both = gatherResults([failing], consumeErrors=True)
+            failing.errback(inner)
+            await both
+            raise AssertionError
+
+        if isinstance(inner, CancelledError):
+            with pytest.raises(CancelledError):
+                run(Failure(render)(ask(), then))
+        else:
+            assert run(Failure(render)(ask(), then)).code == 400
+
+    def test_first_error_is_twisteds(self) -> None:
+        """The wrapper above is really FirstError."""
+        assert issubclass(FirstError, Exception)
+
+
+class TestIdentity:
+    def test_a_known_user_is_not_asked_for(self) -> None:
+        """Local callers bring their user; others are asked for once, and their annotations kept."""
+        asked = []
+
+        class Chain:
+            async def authenticate(self, credentials: Credentials) -> Authenticated:
+                asked.append(credentials)
+                return Authenticated(user=User(name="found"), annotations={"a": "b"})
+
+        stage = identity.Authentication(Chain())
+        request = ask()
+        run(stage(request, at_once))
+        assert request.user == User(name="found") and request.annotations == {"a": "b"}
+        known = ask(user=User(name="me"))
+        run(stage(known, at_once))
+        assert known.user == User(name="me") and len(asked) == 1
+
+    @pytest.mark.parametrize("decision", list(Decision))
+    def test_only_allow_lets_through(self, decision: Decision) -> None:
+        """Deny and no opinion are both 403."""
+        class Authorizer:
+            async def authorize(self, action: Action) -> Verdict:
+                assert (action.verb, action.resource) == ("list", "pods")
+                return Verdict(decision, "because")
+
+        stage = identity.Authorization(Authorizer(), lambda action, why: errors.forbidden("", action.resource, "", why))  # type: ignore[arg-type]  # an IAuthorizer by shape
+        request = ask(user=User(name="me"))
+        if decision is Decision.ALLOW:
+            assert run(stage(request, at_once)).code == 200
+        else:
+            with pytest.raises(ApiError) as refused:
+                run(stage(request, at_once))
+            assert refused.value.code == 403 and refused.value.headers["X-Content-Type-Options"] == "nosniff"
+
+
+class TestMeasuring:
+    def test_labels_cannot_be_made_up(self) -> None:
+        """Requests for what is not served share one series, however they are spelled; so do odd dryRun values."""
+        measuring = Measuring(lambda: 0.0, lambda info: info.resource == "pods")
+        for path in ("/api/v1/pods", "/api/v1/a", "/api/v1/b", "/api/v1/pods?dryRun=x", "/c", "/d"):
+            run(measuring(ask(path=path), at_once))
+        assert {labels.resource for labels in measuring.series} == {"pods", ""}
+        assert len(measuring.series) == 2
+        assert sum(s.codes[200] for s in measuring.series.values()) == 6
+
+
+class FixedBits:
+    def getrandbits(self, count: int) -> int:
+        return 5
+
+
+class TestPipeline:
+    def handle(self, *texts: str, **headers: str) -> Response:
+        async def answer(request: Request) -> Response:
+            request.warnings.extend(texts)
+            return Response()
+
+        return run(Pipeline([], answer, FixedBits()).handle(ask(**headers)))  # type: ignore[arg-type]  # as much of a Random as is used
+
+    def test_warnings_are_said_once(self) -> None:
+        """A text that several gave appears once; quotes are escaped and control characters dropped."""
+        response = self.handle("a", "b", "a", 'c"\n\\')
+        assert [v for n, v in response.headers if n == "Warning"] == ['299 - "a"', '299 - "b"', '299 - "c\\"\\\\"']
+
+    def test_warnings_fit_into_headers(self) -> None:
+        """Too much text is cut to 256 characters each, and ends after 4096 altogether."""
+        response = self.handle(*(f"{i:03}" + "x" * 1000 for i in range(100)))
+        found = [v for n, v in response.headers if n == "Warning"]
+        assert len(found) == 16 and all(len(v) == 256 + len('299 - ""') for v in found)
+
+    def test_the_audit_id_is_the_clients_or_a_new_one(self) -> None:
+        """A client's id is taken, cut to 64 characters."""
+        assert dict(self.handle(audit_id="x" * 70).headers)["Audit-Id"] == "x" * 64
+        assert dict(self.handle().headers)["Audit-Id"].count("-") == 4
+
+    def test_stages_run_in_order(self) -> None:
+        """The first stage is the outermost one."""
+        order: list[str] = []
+
+        def stage(name: str) -> Any:
+            async def run_stage(request: Request, then: Any) -> Response:
+                order.append(name)
+                response: Response = await then(request)
+                order.append("-" + name)
+                return response
+
+            return run_stage
+
+        run(Pipeline([stage("a"), stage("b")], at_once, FixedBits()).handle(ask()))  # type: ignore[arg-type]  # as above
+        assert order == ["a", "b", "-b", "-a"]
