@@ -69,7 +69,7 @@ from orchd.server.registry.objectmeta import Naming
 from orchd.server.registry.ranges import AddressRange
 from orchd.server.registry.registry import Registry
 from orchd.server.registry.strategies.table import Strategies
-from orchd.store.interfaces import IStore
+from orchd.store.interfaces import IStore, StoreError
 from orchd.txkit.services import Member, ServiceGroup, as_member
 
 #: The release whose API is served.
@@ -172,7 +172,7 @@ class ApiServer:
             contexts=ServerContexts(self.files.tls),
             h2=self._http2(),
         )
-        self.service = ServiceGroup(self._members(), failed)
+        self.service = ServiceGroup(self._members(), failed, plain=(OSError, StoreError))
 
     def _http2(self) -> Http2Factory | None:
         streams = self.settings.serving.http2_max_streams

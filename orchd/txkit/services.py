@@ -51,12 +51,21 @@ class ServiceGroup(Service):
     `ready` fires when the last member is ready, or fails with the first failure. `failed(failure)` is told of the
     first failure of any member, at start or later, and decides what becomes of the process (`tap` ends it); without it
     the failure is only in `ready` and the log. After a failed start those that were started are stopped again.
+
+    `plain` are the errors at start whose message says all that an operator can use: they are logged without a traceback.
     """
 
     _log = Logger()
 
-    def __init__(self, members: Sequence[Member], failed: Callable[[Failure], object] | None = None) -> None:
+    def __init__(
+        self,
+        members: Sequence[Member],
+        failed: Callable[[Failure], object] | None = None,
+        *,
+        plain: tuple[type[Exception], ...] = (OSError,),
+    ) -> None:
         self.members = tuple(members)
+        self._plain = plain
         self.ready: Deferred[None] = Deferred()
         # `ready` is for whoever asks; that nobody does must not turn a reported failure into an unhandled one.
         self.ready.addErrback(self._unasked)
@@ -94,7 +103,10 @@ class ServiceGroup(Service):
                 failure = Failure()
                 if not self.running:
                     return
-                self._log.failure("{name} did not start", failure=failure, name=member.name)
+                if failure.check(*self._plain):
+                    self._log.critical("{name} did not start: {why}", name=member.name, why=failure.getErrorMessage())
+                else:
+                    self._log.failure("{name} did not start", failure=failure, name=member.name)
                 await self._stop_members()
                 self._end_start(failure)
                 self._tell(failure)

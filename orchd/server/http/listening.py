@@ -47,6 +47,9 @@ class Binding:
                 made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if self.address == "::" else 1)
             made.bind((self.address, self.port))
             made.listen(_BACKLOG)
+        except OSError as error:
+            made.close()
+            raise OSError(error.errno, f"cannot listen on {self.address} port {self.port}: {error.strerror}") from error
         except BaseException:
             made.close()
             raise
