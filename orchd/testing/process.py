@@ -185,10 +185,10 @@ class DaemonProcess:
         return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.context())
 
     def request(
-        self, method: str, path: str, body: Any = None, *, content_type: str = "application/json"
+        self, method: str, path: str, body: Any = None, *, content_type: str = "application/json", timeout: float = 30
     ) -> tuple[int, Any]:
         """One request as administrator: the status code and the decoded JSON, or text if it is none."""
-        connection = self.connect()
+        connection = self.connect(timeout)
         try:
             return exchange(connection, method, path, body, content_type=content_type)
         finally:
@@ -198,7 +198,7 @@ class DaemonProcess:
         if not self.config_file.exists():
             return False
         try:
-            return self.request("GET", "/readyz") == (200, "ok")
+            return self.request("GET", "/readyz", timeout=2) == (200, "ok")
         except (OSError, http.client.HTTPException, ValueError, TypeError):
             return False  # being written, not listening yet, or another server's: ask again
 

@@ -1,0 +1,453 @@
+"""What goes wrong outside: bytes that mean nothing, clients that vanish, stall or crowd, and a process that is killed."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import resource
+import selectors
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import complaints
+from wire_cli import config_map
+
+from orchd.dialect import KUBERNETES, ORCH
+from orchd.testing.process import DaemonProcess, NotReady, exchange, free_port
+
+DIALECT_NAMES = [ORCH.name]
+
+IDLE = 1000
+WATCHES = 2000
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def files() -> Iterator[None]:
+    """Enough descriptors for the crowds, here and in the server, which inherits the limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = max(IDLE, WATCHES) + 500
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        pytest.skip(f"only {hard} open files are allowed")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def memory(pid: int) -> float:
+    """Resident memory in MB."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise ValueError("no VmRSS")
+
+
+def until(true: Callable[[], object], what: str, seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
+def raw(server: DaemonProcess) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.port), timeout=20)
+
+
+def secured(server: DaemonProcess, context: ssl.SSLContext) -> ssl.SSLSocket:
+    return context.wrap_socket(raw(server), server_hostname="127.0.0.1")
+
+
+def in_use(server: DaemonProcess) -> int:
+    """Open descriptors of the server."""
+    return len(os.listdir(f"/proc/{server.pid}/fd"))
+
+
+def works(server: DaemonProcess) -> bool:
+    return server.request("GET", "/readyz") == (200, "ok")
+
+
+@pytest.mark.parametrize("rubbish", [
+    b"", b"\x00" * 1000, b"\xff\xfe\xfd" * 5000, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\xff\xff" + b"\x01" * 100,
+    b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00", b"SSH-2.0-x\r\n",
+])
+def test_garbage_for_tls(server: DaemonProcess, rubbish: bytes) -> None:
+    """Bytes that are no handshake end their own connection and nothing else."""
+    with raw(server) as client:
+        client.sendall(rubbish)
+        if rubbish:
+            client.shutdown(socket.SHUT_WR)
+            while client.recv(65536):
+                pass
+    assert works(server)
+
+
+@pytest.mark.parametrize(("rubbish", "answer"), [
+    (b"\x00\x01\x02\x03\r\n\r\n", b"400"),
+    (b"GET\r\n\r\n", b"400"),
+    (b"GET / HTTP/9.9\r\nHost: x\r\n\r\n", b"505 400"),
+    (b"GET / HTTP/1.1\r\n\r\n", b"400"),
+    (b"GET / HTTP/1.1\r\nHost: x\r\nNo colon\r\n\r\n", b"400"),
+    (b"GET / HTTP/1.1\r\nHost: x\r\nA: " + b"x" * 2_000_000 + b"\r\n\r\n", b"431 400"),
+    (b"GET /" + b"x" * 2_000_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", b"414 431 400"),
+    (b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: nonsense\r\n\r\n", b"400"),
+    (b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"400 500"),
+    (b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", b"400"),
+    (b"GET /api/%zz%00%ff HTTP/1.1\r\nHost: x\r\n\r\n", b"404 400 403"),
+    (b"GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", b"404 400 403 301"),
+])
+def test_garbage_for_http(server: DaemonProcess, rubbish: bytes, answer: bytes) -> None:
+    """Bytes that are no request get a 4xx, or the connection is closed; others go on."""
+    with secured(server, server.context()) as client:
+        heard = b""
+        try:
+            client.sendall(rubbish)
+            heard = client.recv(65536)
+        except (ssl.SSLError, ConnectionError):
+            pass  # closed while we were still sending
+        if heard:
+            assert heard.split()[1] in answer.split(), heard
+    assert works(server)
+
+
+@pytest.mark.parametrize("body", [
+    b"", b"{", b"[]", b"null", b"7", b'"x"', b"\xff\xff", b"{" * 100_000, b"[" * 200_000, b'{"metadata":[]}', b'{"metadata":{"name":7}}',
+    b'{"metadata":{"labels":[]}}', b'{"apiVersion":7}', b'{"kind":{}}', b'{"metadata":{"name":"x"},"data":{"a":' + b'{"b":' * 5000,
+    b'{"metadata":{"name":"\\ud800"}}', b"1e999999", b'{"metadata":{"name":"x"},"data":"y"}', b"\x00" * 100,
+])
+@pytest.mark.parametrize("kind", ["application/json", "application/yaml", ORCH.protobuf, KUBERNETES.protobuf])
+def test_garbage_for_the_api(server: DaemonProcess, body: bytes, kind: str) -> None:
+    """A body that is no object is the client's mistake, whatever it is written in."""
+    if kind.endswith("protobuf"):
+        body = b"k8s\x00" + body
+    code, answer = server.request("POST", MAPS, body, content_type=kind)
+    assert 400 <= code < 500, answer
+    assert answer["kind"] == "Status" and answer["code"] == code
+
+
+@pytest.mark.parametrize("kind", ["json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"])
+@pytest.mark.parametrize("body", [
+    b"", b"{", b"[]", b"null", b"7", b"\xff", b"[" * 100_000, b'[{"op":"copy","from":"/metadata","path":"/metadata/labels/x"}]',
+    b'[{"op":7}]', b'{"metadata":7}', b'{"metadata":{"labels":7}}', b'{"data":[1]}', b'{"$patch":"what"}', b'{"$retainKeys":7}',
+])
+def test_garbage_for_patches(server: DaemonProcess, body: bytes, kind: str) -> None:
+    """Neither does a patch that makes no sense harm anybody."""
+    server.request("POST", MAPS, config_map("target"))
+    code, answer = server.request(
+        "PATCH", f"{MAPS}/target?fieldManager=x", body, content_type=f"application/{kind}"
+    )
+    assert code < 500 or "incident" not in answer["message"], answer
+
+
+def test_half_open(server: DaemonProcess) -> None:
+    """Clients that vanish in the middle of a handshake, a head, a body or an answer leave nothing behind."""
+    server.request("POST", MAPS, config_map("large", a="x" * 500_000))
+    before = in_use(server)
+    context = server.context()
+    open_ones: list[socket.socket] = []
+    for _ in range(20):
+        half = raw(server)
+        half.sendall(b"\x16\x03\x01\x02\x00\x01")
+        open_ones.append(half)
+        for text in (
+            b"GET /api/v1/name",
+            b"POST " + MAPS.encode() + b" HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{",
+            b"GET " + MAPS.encode() + b"?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n",
+            b"GET " + MAPS.encode() + b" HTTP/1.1\r\nHost: x\r\n\r\n" * 10,
+        ):
+            client = secured(server, context)
+            client.sendall(text)
+            open_ones.append(client)
+    assert works(server)
+    for number, each in enumerate(open_ones):
+        if number % 2:  # as when a machine loses power: no goodbye, and a reset for whatever comes
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+        if isinstance(each, ssl.SSLSocket):
+            each = socket.socket(fileno=each.detach())
+        each.close()
+    until(lambda: in_use(server) <= before + 2, "connections stay behind")
+    assert works(server)
+
+
+def test_idle_crowd(server: DaemonProcess) -> None:
+    """A thousand connections that say nothing cost little, and hinder nobody."""
+    before, context = memory(server.pid), server.context()
+    crowd = [secured(server, context) for _ in range(IDLE)]
+    try:
+        for _ in range(20):
+            assert works(server)
+        grown = memory(server.pid) - before
+        assert grown < 150, f"{grown:.0f} MB for {IDLE} connections"
+        crowd[0].sendall(b"GET /version HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert crowd[0].recv(65536).startswith(b"HTTP/1.1 200")
+    finally:
+        for each in crowd:
+            each.close()
+
+
+def test_watching_crowd(server: DaemonProcess) -> None:
+    """Two thousand watches each get every event, in order, and memory stays bounded."""
+    before, context = memory(server.pid), server.context()
+    start = server.request("GET", f"{MAPS}?limit=1")[1]["metadata"]["resourceVersion"]
+    ask = f"GET {MAPS}?watch=1&resourceVersion={start}&labelSelector=crowd HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    crowd = [secured(server, context) for _ in range(WATCHES)]
+    chosen = selectors.DefaultSelector()
+    heard: list[bytearray] = []
+    for number, each in enumerate(crowd):
+        each.sendall(ask)
+        each.setblocking(False)
+        heard.append(bytearray())
+        chosen.register(each, selectors.EVENT_READ, number)
+
+    def take(enough: Callable[[bytearray], bool], seconds: float = 60) -> None:
+        end = time.monotonic() + seconds
+        waiting = {number for number, data in enumerate(heard) if not enough(data)}
+        while waiting:
+            assert time.monotonic() < end, f"{len(waiting)} watches are still waiting: {bytes(heard[min(waiting)])[-300:]!r}"
+            for key, _ in chosen.select(1):
+                try:
+                    while data := crowd[key.data].recv(65536):
+                        heard[key.data] += data
+                except ssl.SSLWantReadError:
+                    pass
+                if enough(heard[key.data]):
+                    waiting.discard(key.data)
+
+    try:
+        take(lambda data: b"\r\n\r\n" in data)
+        names = [f"crowd-{i}" for i in range(5)]
+        for name in names:
+            assert server.request("POST", MAPS, config_map(name, {"crowd": "yes"}))[0] == 201
+        take(lambda data: data.count(b'"type":"ADDED"') >= len(names))
+        for data in heard:
+            found = [json.loads(line)["object"]["metadata"]["name"] for line in data.split(b"\n") if line.startswith(b'{"type"')]
+            assert found == names
+        grown = memory(server.pid) - before
+        assert grown < 300, f"{grown:.0f} MB for {WATCHES} watches"
+    finally:
+        for each in crowd:
+            each.close()
+    until(lambda: in_use(server) < 200, "watches stay behind")
+    assert works(server)
+
+
+def test_slow_reader(server: DaemonProcess) -> None:
+    """A watch whose client does not read is ended before it fills memory; one that reads gets everything."""
+    context, before = server.context(), memory(server.pid)
+    ask = f"GET {MAPS}?watch=1&labelSelector=flood HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    slow = secured(server, context)
+    slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    slow.sendall(ask)
+    slow.recv(100)
+    connection = server.connect()
+    size, count = 500_000, 120
+    for i in range(count):
+        code, answer = exchange(connection, "PUT" if i else "POST", f"{MAPS}/flood" if i else MAPS,
+                                config_map("flood", {"flood": "yes"}, a=f"{i:06}" + "x" * size))
+        assert code in (200, 201), answer
+    connection.close()
+    # What is written stays in the cache's own window for a while, once; the client that stalls adds little to that.
+    grown = memory(server.pid) - before
+    assert grown < 3 * size * count / 1e6, f"{grown:.0f} MB"
+    received = 0
+    slow.settimeout(20)
+    try:
+        while data := slow.recv(1 << 20):
+            received += len(data)
+    except (ConnectionError, ssl.SSLError, TimeoutError) as error:
+        assert not isinstance(error, TimeoutError), "the watch goes on"
+    assert received < size * count
+    slow.close()
+    assert works(server)
+
+
+def test_log(server: DaemonProcess) -> None:
+    """None of this is an error of the server's: after all tests above, its log has nothing to complain about."""
+    assert complaints(server.log) == []
+
+
+# -- processes that end
+
+
+def _writer(server: DaemonProcess, number: int, done: list[tuple[str, int]], tried: list[str], stop: threading.Event) -> None:
+    connection = server.connect()
+    i = 0
+    try:
+        while not stop.is_set():
+            name = f"w{number}-{i}"
+            tried.append(name)
+            code, answer = exchange(connection, "POST", MAPS, config_map(name, a=str(i)))
+            assert code == 201, answer
+            done.append((name, int(answer["metadata"]["resourceVersion"])))
+            i += 1
+    except (OSError, http.client.HTTPException):
+        pass  # killed
+
+
+def test_kill(tmp_path: Path) -> None:
+    """kill -9 during writes loses nothing that was acknowledged; revisions go on, and keys stay the same."""
+    done: list[tuple[str, int]] = []
+    tried: list[str] = []
+    port = free_port()
+    certificate = ""
+    for _ in range(3):
+        server = DaemonProcess(tmp_path, dialect=ORCH, port=port).start()
+        config = server.config_file.read_text()
+        assert certificate in ("", config)
+        certificate = config
+        highest = max((revision for _, revision in done), default=0)
+        assert int(server.request("GET", MAPS)[1]["metadata"]["resourceVersion"]) >= highest
+        before, stop = len(done), threading.Event()
+        round_ = len(tried)
+        writers = [
+            threading.Thread(target=_writer, args=(server, 10 * round_ + n, done, tried, stop)) for n in range(4)
+        ]
+        for each in writers:
+            each.start()
+        until(lambda at=before: len(done) > at + 100, "no progress")
+        server.kill()
+        stop.set()
+        for each in writers:
+            each.join(30)
+    with DaemonProcess(tmp_path, dialect=ORCH, port=port) as server:
+        found = {i["metadata"]["name"]: int(i["metadata"]["resourceVersion"]) for i in server.request("GET", MAPS)[1]["items"]}
+        missing = [(name, revision) for name, revision in done if found.get(name) != revision]
+        assert missing == []
+        assert set(found) <= {*tried, f"{ORCH.short}-root-ca.crt"}
+        code, answer = server.request("POST", MAPS, config_map("after"))
+        assert code == 201 and int(answer["metadata"]["resourceVersion"]) > max(found.values())
+    assert complaints(server.log) == []
+
+
+def test_terminate(tmp_path: Path) -> None:
+    """SIGTERM ends the process with status 0 while watches are open; they end properly; a restart reuses everything."""
+    server = DaemonProcess(tmp_path, dialect=KUBERNETES).start()
+    context = server.context()
+    watching = []
+    for _ in range(50):
+        each = secured(server, context)
+        each.sendall(f"GET {MAPS}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        watching.append(each)
+    idle = [secured(server, context) for _ in range(20)]
+    for each in watching:
+        assert each.recv(65536).startswith(b"HTTP/1.1 200")
+    began = time.monotonic()
+    assert server.terminate() == 0
+    assert time.monotonic() - began < 10
+    for each in watching:
+        data = b""
+        while more := each.recv(65536):
+            data += more
+        assert data.endswith(b"0\r\n\r\n")
+    for each in (*watching, *idle):
+        each.close()
+    assert complaints(server.log) == []
+    files = {p: p.read_bytes() for p in [server.config_file, *(server.data / "pki").iterdir()] if p.is_file()}
+    with DaemonProcess(tmp_path, dialect=KUBERNETES, port=server.port) as again:
+        assert {p: p.read_bytes() for p in files} == files
+        assert works(again)
+    assert again.status == 0
+    assert (server.data.stat().st_mode & 0o777) == 0o700
+    for path in files:
+        if path.suffix == ".key" or path == server.config_file:
+            assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_interrupt_while_starting(tmp_path: Path) -> None:
+    """A signal at any moment of the start ends the process, and the next start is none the worse for it."""
+    for delay in (0.2, 0.4, 0.6, 0.8):
+        server = DaemonProcess(tmp_path, dialect=ORCH)
+        server.launch()
+        time.sleep(delay)
+        server.terminate()
+    with DaemonProcess(tmp_path, dialect=ORCH) as server:
+        assert works(server)
+    assert complaints(server.log) == []
+
+
+def _refused(server: DaemonProcess) -> str:
+    with pytest.raises(NotReady):
+        server.start()
+    assert server.status == 1
+    assert "Unhandled" not in server.log
+    return server.log
+
+
+def test_port_in_use(tmp_path: Path) -> None:
+    """A port that somebody else has is named, and the status is 1."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        log = _refused(DaemonProcess(tmp_path, dialect=ORCH, port=port))
+        assert str(port) in log and "in use" in log
+
+
+def test_data_in_use(tmp_path: Path) -> None:
+    """Two servers cannot have one store."""
+    with DaemonProcess(tmp_path / "one", dialect=ORCH) as server:
+        other = DaemonProcess(tmp_path / "two", f"--data-dir={server.data}", dialect=ORCH)
+        other.launch()
+        assert other.wait() == 1
+        assert "Unhandled" not in other.log and "Traceback" not in other.log
+        assert works(server)
+
+
+def test_other_dialect(tmp_path: Path) -> None:
+    """A store of one dialect is not opened in the other."""
+    with DaemonProcess(tmp_path, dialect=ORCH):
+        pass
+    other = DaemonProcess(tmp_path, dialect=KUBERNETES)
+    other.launch()
+    assert other.wait() == 1
+    assert ORCH.name in other.log and KUBERNETES.name in other.log
+
+
+@pytest.mark.parametrize(("flag", "message"), [
+    ("--no-such-flag=1", "no-such-flag"),
+    ("--bind-adress=127.0.0.1", "bind-address"),
+    ("--secure-port=many", "many"),
+    ("--authorization-mode=RBCA", "RBAC"),
+    ("--token-auth-file=/nowhere/tokens", "/nowhere/tokens"),
+    ("--client-ca-file=/nowhere/ca", "/nowhere/ca"),
+    ("--enable-admission-plugins=Nothing", "Nothing"),
+    ("--service-cluster-ip-range=nonsense", "nonsense"),
+    ("--flagfile=/nowhere/flags", "/nowhere/flags"),
+])
+def test_bad_flags(tmp_path: Path, flag: str, message: str) -> None:
+    """A flag or a value that cannot be is refused at start with words that help, never with a traceback."""
+    server = DaemonProcess(tmp_path, flag, dialect=ORCH)
+    server.launch()
+    assert server.wait() == 1
+    assert message in server.log
+    assert "Traceback" not in server.log
+
+
+def test_full_disk(tmp_path: Path) -> None:
+    """A store that cannot be written is an error for the writer, not the end of reading."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(folder)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("no right to mount a small disk")
+    try:
+        with DaemonProcess(folder, dialect=ORCH) as server:
+            codes: list[int] = []
+            answer: Any = None
+            for i in range(40):
+                code, answer = server.request("POST", MAPS, config_map(f"c{i}", a="x" * 400_000))
+                codes.append(code)
+            assert codes[0] == 201 and codes[-1] >= 500, codes
+            assert answer["kind"] == "Status"
+            stored = [i for i, code in enumerate(codes) if code == 201]
+            names = {i["metadata"]["name"] for i in server.request("GET", MAPS)[1]["items"]}
+            assert {f"c{i}" for i in stored} <= names
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=False)
