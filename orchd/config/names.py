@@ -42,5 +42,5 @@ CONTROLLERS_OFF_BY_DEFAULT: Final = frozenset(("bootstrapsigner", "tokencleaner"
 CONTROLLERS_BUILT: Final = (
     "clusterrole-aggregation", "deployment", "endpoint", "endpointslice", "garbagecollector", "job", "namespace", "podgc",
     "replicaset", "replicationcontroller", "root-ca-cert-publisher", "serviceaccount", "serviceaccount-token",
-    "ttl-after-finished",
+    "statefulset", "ttl-after-finished",
 )

@@ -17,6 +17,7 @@ from orchd.controllers.replicaset import ReplicaSetController
 from orchd.controllers.replicationcontroller import ReplicationControllerController
 from orchd.controllers.rootca import RootCaPublisher
 from orchd.controllers.serviceaccount import ServiceAccountController
+from orchd.controllers.statefulset.controller import StatefulSetController
 from orchd.controllers.tokens import TokensController
 from orchd.controllers.ttl import TtlAfterFinished
 
@@ -32,6 +33,7 @@ CONTROLLERS: Final[tuple[tuple[str, Factory], ...]] = (
     ("job", JobController),
     ("deployment", DeploymentController),
     ("replicaset", ReplicaSetController),
+    ("statefulset", StatefulSetController),
     ("ttl-after-finished", TtlAfterFinished),
     ("clusterrole-aggregation", ClusterRoleAggregation),
     ("root-ca-cert-publisher", RootCaPublisher),

@@ -1,0 +1,78 @@
+"""Templates that a set has had, as ControllerRevision objects."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from orchd.client.interfaces import IClient, Object
+from orchd.controllers.facts import REVISIONS, name, namespace, owner_reference, spec, status, uid
+from orchd.controllers.naming import template_hash
+from orchd.errors import ApiError
+
+
+def data_of(parent: Object) -> dict[str, Any]:
+    """What a revision keeps: a patch that gives the template back."""
+    return {"spec": {"template": {**spec(parent)["template"], "$patch": "replace"}}}
+
+
+def template_of(revision: Object) -> dict[str, Any]:
+    """The pod template that a revision keeps."""
+    template = ((revision.get("data") or {}).get("spec") or {}).get("template") or {}
+    return {k: v for k, v in template.items() if k != "$patch"}
+
+
+def _number(revision: Object) -> int:
+    return int(revision.get("revision") or 0)
+
+
+async def newest(
+    client: IClient, parent: Object, api_version: str, kind: str, existing: list[Object], hash_label: str
+) -> tuple[Object, int]:
+    """The revision of the set's template, made or renumbered if need be, and the set's count of collisions."""
+    data = data_of(parent)
+    ordered = sorted(existing, key=lambda r: (_number(r), name(r)))
+    following = (_number(ordered[-1]) if ordered else 0) + 1
+    collisions = int(status(parent).get("collisionCount") or 0)
+    equal = [r for r in ordered if r.get("data") == data]
+    if equal:
+        if equal[-1] is ordered[-1]:
+            return equal[-1], collisions
+        renumbered = {**equal[-1], "revision": following}
+        return await client.update(REVISIONS, namespace(parent), name(equal[-1]), renumbered), collisions
+    tags = ((spec(parent)["template"].get("metadata") or {}).get("labels")) or {}
+    while True:
+        hashed = template_hash(data, collisions)
+        fresh = {
+            "apiVersion": "apps/v1",
+            "kind": "ControllerRevision",
+            "metadata": {
+                "name": f"{name(parent)}-{hashed}",
+                "namespace": namespace(parent),
+                "labels": {**tags, hash_label: hashed},
+                "ownerReferences": [owner_reference(parent, api_version, kind)],
+            },
+            "data": data,
+            "revision": following,
+        }
+        try:
+            return await client.create(REVISIONS, namespace(parent), fresh), collisions
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                raise
+        taken = await client.get(REVISIONS, namespace(parent), name(fresh))
+        if taken.get("data") == data and any(r.get("uid") == uid(parent) for r in taken["metadata"].get("ownerReferences") or ()):
+            return taken, collisions
+        collisions += 1
+
+
+async def truncate(client: IClient, parent: Object, existing: list[Object], live: Collection[str]) -> None:
+    """Delete the oldest revisions that nothing uses (by name), beyond the set's history limit."""
+    limit = int(spec(parent).get("revisionHistoryLimit", 10))
+    unused = sorted((r for r in existing if name(r) not in live), key=lambda r: (_number(r), name(r)))
+    for revision in unused[: max(0, len(unused) - limit)]:
+        try:
+            await client.delete(REVISIONS, namespace(parent), name(revision))
+        except ApiError as error:
+            if error.code != 404:
+                raise

@@ -1,0 +1,202 @@
+"""The stateful set controller: one step at a time, in order, unless the set says otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchd.client.informers import key_of
+from orchd.client.interfaces import Object
+from orchd.controllers import pods as podfacts
+from orchd.controllers import revisions
+from orchd.controllers.base import Controller, Key, terminating_namespace
+from orchd.controllers.claiming import claim
+from orchd.controllers.facts import (
+    BY_CONTROLLER,
+    CLAIMS,
+    PODS,
+    REVISIONS,
+    STATEFUL_SETS,
+    deleting,
+    index_by_controller,
+    labels,
+    name,
+    namespace,
+    owner,
+    spec,
+    status,
+    uid,
+)
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.statefulset import identity
+from orchd.controllers.statefulset.identity import REVISION_LABEL
+from orchd.errors import ApiError
+from orchd.kinds.objects.select import LabelSelector
+
+
+def _running_and_ready(pod: Object) -> bool:
+    return status(pod).get("phase") == "Running" and podfacts.ready(pod)
+
+
+class StatefulSetController(Controller):
+    """Names make a second pod of the same number impossible, so nothing needs to be expected: a lost race is a 409."""
+
+    name = "statefulset"
+    account = "statefulset-controller"
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env)
+        self._hash_label = env.dialect("controller.{long}.io/hash")
+        self._sets = self.follow(STATEFUL_SETS, primary=True)
+        self._pods = self.follow(PODS, self._pod_changed)
+        self._revisions = self.follow(REVISIONS)
+        index_by_controller(self._pods)
+        index_by_controller(self._revisions)
+
+    def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        for pod in (old, new):
+            reference = None if pod is None else owner(pod)
+            if pod is not None and reference is not None and reference.get("kind") == "StatefulSet":
+                self.queue.add((namespace(pod), str(reference["name"])))
+        if new is not None and owner(new) is None and not deleting(new):
+            for each in self._sets.list(namespace(new)):
+                if identity.ordinal(each, new) is not None and self._selector(each).matches(labels(new)):
+                    self.queue.add(key_of(each))
+
+    def _selector(self, each: Object) -> LabelSelector:
+        return LabelSelector.from_object(spec(each).get("selector") or {})
+
+    async def reconcile(self, key: Key) -> float | None:
+        parent = self._sets.get(*key)
+        if parent is None:
+            return None
+        pods = await claim(
+            self.client,
+            parent,
+            parent_ref=STATEFUL_SETS,
+            api_version="apps/v1",
+            kind="StatefulSet",
+            selector=self._selector(parent),
+            informer=self._pods,
+            ref=PODS,
+        )
+        known = list(self._revisions.by_index(BY_CONTROLLER, uid(parent)))
+        update, collisions = await revisions.newest(
+            self.client, parent, "apps/v1", "StatefulSet", known, self._hash_label
+        )
+        current = next((r for r in known if name(r) == status(parent).get("currentRevision")), update)
+        numbered = {n: p for p in pods if (n := identity.ordinal(parent, p)) is not None}
+        problem: ApiError | None = None
+        if not deleting(parent):
+            try:
+                await self._step(parent, numbered, current, update)
+            except ApiError as error:
+                if not terminating_namespace(error):
+                    problem = error
+        await self._tell(parent, list(numbered.values()), current, update, collisions)
+        if problem is not None:
+            raise problem
+        live = {name(current), name(update), *(labels(p).get(REVISION_LABEL, "") for p in numbered.values())}
+        await revisions.truncate(self.client, parent, known, live)
+        least = int(spec(parent).get("minReadySeconds") or 0)
+        waiting = any(podfacts.ready(p) and not self._available(parent, p) for p in numbered.values())
+        return float(least) if least and waiting else None
+
+    def _available(self, parent: Object, pod: Object) -> bool:
+        least = int(spec(parent).get("minReadySeconds") or 0)
+        return _running_and_ready(pod) and podfacts.available(pod, least, self.env.now())
+
+    async def _step(self, parent: Object, numbered: dict[int, Object], current: Object, update: Object) -> None:
+        """Make what is missing, delete what is too much, replace what is outdated; with an order, one thing a pass."""
+        ordered = spec(parent).get("podManagementPolicy", "OrderedReady") == "OrderedReady"
+        size = int(spec(parent).get("replicas", 1))
+        strategy = spec(parent).get("updateStrategy") or {}
+        partition = int((strategy.get("rollingUpdate") or {}).get("partition") or 0)
+        rolling = strategy.get("type", "RollingUpdate") == "RollingUpdate"
+        for number in range(size):
+            pod = numbered.get(number)
+            if pod is not None and status(pod).get("phase") == "Failed" and not deleting(pod):
+                await self._delete(pod)
+                return
+            if pod is None:
+                await self._create(parent, current if rolling and number < partition else update, number)
+                if ordered:
+                    return
+            elif ordered and (deleting(pod) or not self._available(parent, pod)):
+                return
+        condemned = sorted((n for n in numbered if n >= size), reverse=True)
+        unhealthy = [n for n in sorted(numbered) if deleting(numbered[n]) or not _running_and_ready(numbered[n])]
+        for number in condemned:
+            pod = numbered[number]
+            if deleting(pod):
+                if ordered:
+                    return
+                continue
+            if ordered and not _running_and_ready(pod) and number != unhealthy[0]:
+                return
+            await self._delete(pod)
+            if ordered:
+                return
+        if rolling:
+            await self._replace(numbered, range(size - 1, partition - 1, -1), name(update))
+
+    async def _replace(self, numbered: dict[int, Object], numbers: range, revision: str) -> None:
+        """Delete the last pod that is of another revision, if those after it are well."""
+        for number in numbers:
+            pod = numbered.get(number)
+            if pod is None:
+                return
+            if labels(pod).get(REVISION_LABEL) != revision and not deleting(pod):
+                await self._delete(pod)
+                return
+            if deleting(pod) or not _running_and_ready(pod):
+                return
+
+    async def _create(self, parent: Object, revision: Object, number: int) -> None:
+        for wanted in identity.claims(parent, number):
+            if await self.live(CLAIMS, namespace(parent), name(wanted)) is None:
+                try:
+                    await self.client.create(CLAIMS, namespace(parent), wanted)
+                except ApiError as error:
+                    if error.reason != "AlreadyExists":
+                        raise
+        pod = identity.pod(self.dialect, parent, revisions.template_of(revision), name(revision), number)
+        try:
+            await self.client.create(PODS, namespace(parent), pod)
+        except ApiError as error:
+            # The informer has not shown it yet; its news will bring the set back.
+            if error.reason != "AlreadyExists":
+                raise
+
+    async def _delete(self, pod: Object) -> None:
+        await self.remove(PODS, namespace(pod), name(pod), uid=uid(pod))
+
+    async def _tell(
+        self, parent: Object, pods: list[Object], current: Object, update: Object, collisions: int
+    ) -> None:
+        def of(revision: Object) -> int:
+            return sum(1 for p in pods if not deleting(p) and labels(p).get(REVISION_LABEL) == name(revision))
+
+        size = int(spec(parent).get("replicas", 1))
+        ready = sum(1 for p in pods if _running_and_ready(p))
+        current_count, updated = of(current), of(update)
+        rolling = (spec(parent).get("updateStrategy") or {}).get("type", "RollingUpdate") == "RollingUpdate"
+        if rolling and updated == len(pods) == ready and len(pods) == size:
+            current, current_count = update, updated
+        fresh: dict[str, Any] = {
+            "observedGeneration": int(parent["metadata"].get("generation") or 0),
+            "replicas": len(pods),
+            "availableReplicas": sum(1 for p in pods if self._available(parent, p)),
+            "currentRevision": name(current),
+            "updateRevision": name(update),
+            "collisionCount": collisions,
+        }
+        fresh.update({k: v for k, v in (("readyReplicas", ready), ("currentReplicas", current_count), ("updatedReplicas", updated)) if v})
+        if fresh == status(parent):
+            return
+        try:
+            await self.client.update(
+                STATEFUL_SETS, namespace(parent), name(parent), {**parent, "status": fresh}, subresource="status"
+            )
+        except ApiError as error:
+            if error.code != 404:
+                raise

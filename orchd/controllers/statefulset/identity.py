@@ -1,0 +1,68 @@
+"""What makes a pod of a stateful set itself: its number, its name, its volumes. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchd.client.interfaces import Object
+from orchd.controllers.facts import name, namespace, owner_reference, spec
+from orchd.dialect import Dialect
+
+REVISION_LABEL = "controller-revision-hash"
+
+
+def ordinal(parent: Object, pod: Object) -> int | None:
+    """The pod's number; None for a pod with another name."""
+    front, _, back = name(pod).rpartition("-")
+    return int(back) if front == name(parent) and back.isdigit() else None
+
+
+def claims(parent: Object, number: int) -> list[Object]:
+    """The volume claims of one pod."""
+    tags = (spec(parent).get("selector") or {}).get("matchLabels") or {}
+    out = []
+    for template in spec(parent).get("volumeClaimTemplates") or ():
+        metadata = {k: v for k, v in template["metadata"].items() if k in ("labels", "annotations")}
+        metadata.update(name=_claim(parent, template, number), namespace=namespace(parent))
+        metadata["labels"] = {**(metadata.get("labels") or {}), **tags}
+        out.append(
+            {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": template.get("spec") or {}}
+        )
+    return out
+
+
+def _claim(parent: Object, template: Object, number: int) -> str:
+    return f"{template['metadata']['name']}-{name(parent)}-{number}"
+
+
+def pod(dialect: Dialect, parent: Object, template: dict[str, Any], revision: str, number: int) -> Object:
+    """The pod of a number, from a template of the set that has the name `revision`."""
+    called = f"{name(parent)}-{number}"
+    wanted = template.get("metadata") or {}
+    metadata: dict[str, Any] = {
+        "name": called,
+        "namespace": namespace(parent),
+        "labels": {
+            **(wanted.get("labels") or {}),
+            REVISION_LABEL: revision,
+            dialect("statefulset.{long}.io/pod-name"): called,
+        },
+        "ownerReferences": [owner_reference(parent, "apps/v1", "StatefulSet")],
+    }
+    for key in ("annotations", "finalizers"):
+        if wanted.get(key):
+            metadata[key] = wanted[key]
+    within = {**(template.get("spec") or {}), "hostname": called}
+    if spec(parent).get("serviceName"):
+        within["subdomain"] = spec(parent)["serviceName"]
+    own = [
+        {
+            "name": t["metadata"]["name"],
+            "persistentVolumeClaim": {"claimName": _claim(parent, t, number), "readOnly": False},
+        }
+        for t in spec(parent).get("volumeClaimTemplates") or ()
+    ]
+    if own:
+        names = {v["name"] for v in own}
+        within["volumes"] = [*own, *(v for v in within.get("volumes") or () if v.get("name") not in names)]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": within}

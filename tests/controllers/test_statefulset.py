@@ -1,0 +1,83 @@
+"""Stateful sets: one pod after the other, each with its own name and volume."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cluster_support import Cluster, template
+
+from orchd.controllers.facts import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
+
+LABELS = {"app": "x"}
+
+
+def stateful(replicas: int = 2, **spec: Any) -> dict[str, Any]:
+    claim = {
+        "metadata": {"name": "data"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    return {
+        "metadata": {"name": "s"},
+        "spec": {
+            "replicas": replicas,
+            "serviceName": "names",
+            "selector": {"matchLabels": LABELS},
+            "template": template(LABELS),
+            "volumeClaimTemplates": [claim],
+            **spec,
+        },
+    }
+
+
+def images(cluster: Cluster) -> list[str]:
+    return [pod["spec"]["containers"][0]["image"] for pod in cluster.items(PODS)]
+
+
+def status(cluster: Cluster) -> dict[str, Any]:
+    found = cluster.get(STATEFUL_SETS, "s")
+    assert found is not None
+    return dict(found["status"])
+
+
+def test_order(cluster: Cluster) -> None:
+    """The next pod comes when the one before it is ready, and the last goes first; volumes stay."""
+    cluster.create(STATEFUL_SETS, stateful())
+    cluster.settle()
+    assert cluster.names(PODS) == ["s-0"]
+    cluster.make_ready()
+    assert cluster.names(PODS) == ["s-0", "s-1"]
+    cluster.make_ready()
+    assert (status(cluster)["readyReplicas"], status(cluster)["replicas"]) == (2, 2)
+    found = cluster.get(PODS, "s-1")
+    assert found is not None and (found["spec"]["hostname"], found["spec"]["subdomain"]) == ("s-1", "names")
+    cluster.patch(STATEFUL_SETS, "s", {"spec": {"replicas": 1}})
+    assert cluster.names(PODS) == ["s-0"]
+    assert cluster.names(CLAIMS) == ["data-s-0", "data-s-1"]
+
+
+def test_parallel(cluster: Cluster) -> None:
+    """A set that needs no order has all pods at once."""
+    cluster.create(STATEFUL_SETS, stateful(3, podManagementPolicy="Parallel"))
+    cluster.settle()
+    assert cluster.names(PODS) == ["s-0", "s-1", "s-2"]
+
+
+def test_update(cluster: Cluster) -> None:
+    """A new template replaces pods from the last to the first, down to the partition."""
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
+    cluster.create(STATEFUL_SETS, stateful(updateStrategy=strategy))
+    cluster.settle()
+    for _ in range(2):
+        cluster.make_ready()
+    change = {"template": {"spec": {"containers": [{"name": "c", "image": "y"}]}}}
+    cluster.patch(STATEFUL_SETS, "s", {"spec": change})
+    for _ in range(2):
+        cluster.make_ready()
+    assert images(cluster) == ["x", "y"]
+    assert status(cluster)["currentRevision"] != status(cluster)["updateRevision"]
+    cluster.patch(STATEFUL_SETS, "s", {"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}})
+    for _ in range(2):
+        cluster.make_ready()
+    assert images(cluster) == ["y", "y"]
+    assert status(cluster)["currentRevision"] == status(cluster)["updateRevision"]
+    assert len(cluster.names(REVISIONS)) == 2
