@@ -1,0 +1,196 @@
+"""Definitions as resources and types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchd.dialect import ORCH
+from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.crd.conditions import condition, with_condition
+from orchd.kinds.crd.naming import named, taken_by
+from orchd.kinds.crd.resources import CustomKind, custom_kind
+from orchd.kinds.crd.scale import scale_mapping
+from orchd.kinds.objects import default, shape
+from orchd.kinds.objects.settings import ObjectSettings
+
+CATALOG = builtin_catalog(ORCH)
+SETTINGS = ObjectSettings(dialect=ORCH)
+
+
+def definition(*schemas: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A definition whose versions v1, v2, ... have `schemas`; the first one is stored."""
+    versions = [
+        {"name": f"v{i}", "served": True, "storage": i == 1, "schema": {"openAPIV3Schema": schema}, **more}
+        for i, schema in enumerate(schemas, 1)
+    ]
+    names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList", "shortNames": ["th"]}
+    return {
+        "metadata": {"name": "things.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions},
+    }
+
+
+def made(*schemas: dict[str, Any], **more: Any) -> CustomKind:
+    whole = definition(*schemas, **more)
+    return custom_kind(whole, lambda: whole, CATALOG.types, ORCH)
+
+
+def obj(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, **more}
+
+
+def settle(kind: CustomKind, value: dict[str, Any]) -> dict[str, Any]:
+    """`value` pruned and with defaults, without what every object has."""
+    resource = kind.resources[0]
+    whole = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, **value}
+    out = default.apply(shape.canonical(whole, resource.type), resource, SETTINGS)
+    return {key: item for key, item in out.items() if key not in ("apiVersion", "kind", "metadata")}
+
+
+def test_resource_says_what_the_definition_says() -> None:
+    """Names, key, verbs and subresources come from the definition; the storage version holds for every version."""
+    kind = made({"type": "object"}, {"type": "object"}, subresources={"status": {}})
+    first, second = kind.resources
+    assert (first.kind, first.plural, first.list_kind, first.short_names) == ("Thing", "things", "ThingList", ("th",))
+    assert first.key == second.key == "example.com/things"
+    assert first.storage_version == second.storage_version == "example.com/v1"
+    assert list(first.subresources) == ["status"] and first.custom
+    catalog = CATALOG.adding(kind.resources)
+    group = catalog.group("example.com")
+    assert group is not None and group.versions == ("v2", "v1")
+    assert catalog.storage_type(second) is first.type
+
+
+def test_storage_version_need_not_be_served() -> None:
+    """Objects are kept in a version that has a type though nobody can ask for it."""
+    whole = definition({"type": "object"}, obj({"a": {"type": "string"}}))
+    whole["spec"]["versions"][0]["served"] = False
+    kind = custom_kind(whole, lambda: whole, CATALOG.types, ORCH)
+    (only,) = kind.resources
+    assert only.version == "v2" and kind.stored.version == "v1"
+    assert CATALOG.adding([only]).storage_type(only) is kind.types["v1"]
+
+
+def test_schemas_are_read_when_needed() -> None:
+    """A definition is loaded again for its schema only when its kind is used."""
+    whole, loaded = definition(obj({"spec": obj({"a": {"type": "string"}})})), []
+
+    def load() -> dict[str, Any]:
+        loaded.append(1)
+        return whole
+
+    kind = custom_kind(whole, load, CATALOG.types, ORCH)
+    assert not loaded
+    assert kind.resources[0].type.fields["spec"].type.fields["a"].type.kind == "string"
+    assert loaded
+
+
+def test_unknown_members_go() -> None:
+    """Members that a schema does not know are pruned, but where it says to keep them."""
+    kind = made(
+        obj(
+            {
+                "spec": obj({"a": {"type": "integer"}, "l": {"type": "array", "items": obj({"b": {"type": "string"}})}}),
+                "free": {"type": "object", "x-orch-preserve-unknown-fields": True, "properties": {"n": obj({})}},
+                "m": {"type": "object", "additionalProperties": obj({"c": {"type": "string"}})},
+            }
+        )
+    )
+    value = {
+        "spec": {"a": 1, "z": 1, "l": [{"b": "x", "y": 1}]},
+        "free": {"any": {"thing": 1}, "n": {"gone": 1}},
+        "m": {"k": {"c": "x", "d": 1}},
+        "other": 1,
+    }
+    assert settle(kind, value) == {
+        "spec": {"a": 1, "l": [{"b": "x"}]}, "free": {"any": {"thing": 1}, "n": {}}, "m": {"k": {"c": "x"}},
+    }  # fmt: skip
+
+
+def test_embedded_objects_keep_what_objects_have() -> None:
+    """apiVersion, kind and metadata of an embedded object stay without being in the schema; unknown metadata goes."""
+    inner = {"type": "object", "x-orch-embedded-resource": True, "properties": {"spec": obj({})}}
+    value = {"e": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "zzz": 1}, "spec": {"x": 1}, "y": 1}}
+    kept = settle(made(obj({"e": inner})), value)["e"]
+    assert (kept["apiVersion"], kept["kind"], kept["spec"]) == ("v1", "Pod", {})
+    assert kept["metadata"]["name"] == "a" and "zzz" not in kept["metadata"] and "y" not in kept
+
+
+def test_defaults_fill_what_is_missing() -> None:
+    """Defaults go into members that are missing, nested ones into defaults too; null counts as missing unless allowed."""
+    kind = made(
+        obj(
+            {
+                "spec": obj(
+                    {
+                        "n": {"type": "integer", "default": 3},
+                        "s": {"type": "string", "nullable": True, "default": "x"},
+                        "o": obj({"p": {"type": "string", "default": "q"}}, default={}),
+                        "d": {"type": "string"},
+                    }
+                )
+            }
+        )
+    )
+    assert settle(kind, {"spec": {"n": None, "s": None, "d": None}}) == {"spec": {"n": 3, "s": None, "o": {"p": "q"}}}
+    assert settle(kind, {}) == {}
+
+
+def test_deprecated_versions_warn() -> None:
+    """The author's words are used where there are any."""
+    plain = made({"type": "object"}, deprecated=True).resources[0].deprecation
+    own = made({"type": "object"}, deprecated=True, deprecationWarning="use another").resources[0].deprecation
+    assert plain is not None and plain.warning("Thing", "example.com/v1") == "example.com/v1 Thing is deprecated"
+    assert own is not None and own.warning("Thing", "example.com/v1") == "use another"
+
+
+def test_scale_mapping() -> None:
+    """Paths become member names; a kind without the subresource has no mapping."""
+    scale = {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n"}
+    mapping = scale_mapping(made({"type": "object"}, subresources={"scale": scale}).resources[0])
+    assert mapping is not None
+    assert (mapping.spec_replicas, mapping.status_replicas, mapping.selector) == (("spec", "n"), ("status", "n"), ())
+    assert scale_mapping(made({"type": "object"}).resources[0]) is None
+
+
+def test_names_are_granted_once() -> None:
+    """Who asks first gets a name; the other is told which one is taken and is not served."""
+    whole = definition({"type": "object"})
+    free = named(whole, taken_by([]), ORCH, now="T")
+    assert free["acceptedNames"]["kind"] == "Thing" and condition({"status": free}, "Established") == "True"
+    other = {"plural": "others", "singular": "other", "kind": "Other", "listKind": "ThingList", "shortNames": ["th"]}
+    refused = named(whole, taken_by([other]), ORCH, now="T")
+    (accepted, established) = refused["conditions"]
+    assert (accepted["status"], accepted["reason"]) == ("False", "ListKindConflict")
+    assert accepted["message"] == '"ThingList" is already in use'
+    assert (established["status"], established["reason"]) == ("False", "NotAccepted")
+    assert "listKind" not in refused["acceptedNames"] and "shortNames" not in refused["acceptedNames"]
+
+
+def test_an_established_kind_keeps_its_names() -> None:
+    """A conflict that comes later takes nothing away, and settling names twice changes nothing."""
+    whole = definition({"type": "object"})
+    whole["status"] = named(whole, taken_by([]), ORCH, now="T")
+    assert named(whole, taken_by([]), ORCH, now="U") == whole["status"]
+    whole["spec"]["names"] = {**whole["spec"]["names"], "shortNames": ["th", "tg"]}
+    later = named(whole, taken_by([{"plural": "tg", "kind": "Tg"}]), ORCH, now="U")
+    assert condition({"status": later}, "Established") == "True"
+    assert condition({"status": later}, "NamesAccepted") == "False"
+    assert later["acceptedNames"]["shortNames"] == ["th"]
+
+
+def test_protected_groups_say_whether_they_were_approved() -> None:
+    """A definition in a group of the API's own carries a condition about its approval."""
+    whole = definition({"type": "object"})
+    whole["spec"]["group"] = ORCH("things.{abbr}.io")
+    type_ = ORCH("{Long}APIApprovalPolicyConformant")
+    assert condition({"status": named(whole, taken_by([]), ORCH, now="T")}, type_) == "False"
+    whole["metadata"]["annotations"] = {ORCH("api-approved.{long}.io"): "https://example.com/1"}
+    assert condition({"status": named(whole, taken_by([]), ORCH, now="T")}, type_) == "True"
+
+
+def test_conditions_keep_the_time_of_their_transition() -> None:
+    """Only a change of status is a transition."""
+    status = with_condition({}, "A", "True", "R", "m", now="1")
+    assert with_condition(status, "A", "True", "S", "n", now="2")["conditions"][0]["lastTransitionTime"] == "1"
+    assert with_condition(status, "A", "False", "S", "n", now="2")["conditions"][0]["lastTransitionTime"] == "2"

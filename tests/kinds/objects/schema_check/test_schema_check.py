@@ -1,0 +1,223 @@
+"""Custom objects against their schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchd.dialect import ORCH
+from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.crd.resources import custom_kind
+from orchd.kinds.objects import default, shape
+from orchd.kinds.objects.schema_check import objects
+from orchd.kinds.objects.schema_check.compiled import compile_schema
+from orchd.kinds.objects.schema_check.formats import FORMATS
+from orchd.kinds.objects.schema_check.patterns import pattern
+from orchd.kinds.objects.settings import ObjectSettings
+
+SETTINGS = ObjectSettings(dialect=ORCH)
+
+
+def found(schema: dict[str, Any], value: Any) -> list[str]:
+    """What is wrong with a value that is called ``v``."""
+    return [f"{c.field}: {c.message}" for c in objects.causes(compile_schema(schema, ORCH)(value), "v")]
+
+
+TABLE: list[tuple[dict[str, Any], Any, list[str]]] = [
+    ({"type": "string"}, 1, ['v: Invalid value: "integer": v in body must be of type string: "integer"']),
+    ({"type": "integer"}, 1.0, []),
+    ({"type": "number"}, 1, []),
+    ({"type": "boolean"}, 0, ['v: Invalid value: "integer": v in body must be of type boolean: "integer"']),
+    ({"type": "object"}, [], ['v: Invalid value: "array": v in body must be of type object: "array"']),
+    ({"type": "string"}, None, ['v: Invalid value: "null": v in body must be of type string: "null"']),
+    ({"type": "string", "nullable": True}, None, []),
+    ({"x-orch-int-or-string": True}, 1.5, ['v: Invalid value: "number": v in body must be of type integer,string: "number"']),
+    ({"x-orch-preserve-unknown-fields": True}, [1, {"a": None}], []),
+    ({"enum": ["a", 1]}, "b", ['v: Unsupported value: "b": supported values: "a", "1"']),
+    ({"enum": [1]}, True, ['v: Unsupported value: true: supported values: "1"']),
+    ({"enum": [1]}, 1.0, []),
+    ({"maxLength": 1}, "ab", ['v: Invalid value: "ab": v in body should be at most 1 chars long']),
+    ({"minLength": 2, "pattern": "x"}, "é", ['v: Invalid value: "é": v in body should be at least 2 chars long']),
+    ({"type": "string", "format": "date-time"}, 1, ['v: Invalid value: "int64": v in body must be of type date-time: "int64"']),
+    ({"type": "string", "format": "no-format"}, "x", []),
+    ({"maximum": 1.5, "exclusiveMaximum": True}, 1.5, ["v: Invalid value: 1.5: v in body should be less than 1.5"]),
+    ({"minimum": 1000000}, 1.5, ["v: Invalid value: 1.5: v in body should be greater than or equal to 1e+06"]),
+    ({"minimum": 1000000}, 1, ["v: Invalid value: 1: v in body should be greater than or equal to 1000000"]),
+    ({"multipleOf": 0.1}, 0.3, []),
+    ({"multipleOf": 0.1}, 0.35, ["v: Invalid value: 0.35: v in body should be a multiple of 0.1"]),
+    (
+        {"items": {"type": "string"}, "maxItems": 1}, [1, 2],
+        [
+            'v: Invalid value: "integer": v in body must be of type string: "integer"',
+            "v: Invalid value: 2: v in body should have at most 1 items",
+        ],
+    ),
+    ({"uniqueItems": True}, [1, 1.0], ['v: Invalid value: "": v in body shouldn\'t contain duplicates']),
+    ({"minProperties": 1}, {}, ["v: Invalid value: 1: v in body should have at least 1 properties"]),
+    ({"properties": {"a": {}}, "additionalProperties": False}, {"b": 1}, ['v: Invalid value: "b": v.b in body is a forbidden property']),
+    ({"additionalProperties": {"type": "string"}}, {"k": 1}, ['v.k: Invalid value: "integer": v.k in body must be of type string: "integer"']),
+    ({"required": ["a"]}, {}, ["v.a: Required value"]),
+    ({"required": ["a"], "properties": {"a": {"default": 1}}}, {}, []),
+    (
+        {"anyOf": [{"required": ["a"]}, {"required": ["b"], "minProperties": 5}]}, {},
+        ['<nil>: Invalid value: "": "v" must validate at least one schema (anyOf)', "v.a: Required value"],
+    ),
+    ({"anyOf": [{"minimum": 5}, {"maximum": 1}]}, 0, []),
+    (
+        {"oneOf": [{"minimum": 5}, {"minimum": 6}]}, 7,
+        ['<nil>: Invalid value: "": "v" must validate one and only one schema (oneOf). Found 2 valid alternatives'],
+    ),
+    (
+        {"allOf": [{"minimum": 5}, {"maximum": 9}]}, 3,
+        [
+            "v: Invalid value: 3: v in body should be greater than or equal to 5",
+            '<nil>: Invalid value: "": "v" must validate all the schemas (allOf)',
+        ],
+    ),
+    ({"not": {"enum": [3]}}, 3, ['<nil>: Invalid value: "": "v" must not validate the schema (not)']),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "value", "wrong"), TABLE, ids=lambda each: repr(each)[:40])
+def test_values(schema: dict[str, Any], value: Any, wrong: list[str]) -> None:
+    """Each keyword refuses what it should in the reference's words."""
+    assert found(schema, value) == wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("date-time", "2020-01-01T00:00:00.123456789Z", "2020-13-01T00:00:00Z"),
+        ("date", "2020-02-29", "2021-02-29"),
+        ("ipv4", "10.0.0.1", "10.0.0.256"),
+        ("ipv6", "::1", "10.0.0.1"),
+        ("cidr", "10.0.0.0/8", "10.0.0.0/33"),
+        ("mac", "01:23:45:67:89:ab", "01:23:45:67:89"),
+        ("uuid", "B5D4045C-C3DA-4F1C-8F6B-9E8A1A1F5D1C", "b5d4045c"),
+        ("uuid4", "b5d4045c-c3da-4f1c-8f6b-9e8a1a1f5d1c", "b5d4045c-c3da-3f1c-8f6b-9e8a1a1f5d1c"),
+        ("uri", "https://example.com/a", "a b"),
+        ("hostname", "a.example.com", "a_b"),
+        ("email", "a@example.com", "example.com"),
+        ("byte", "aGVsbG8=", "hell!"),
+        ("duration", "1h30m", "soon"),
+        ("hexcolor", "#fff", "#ffff"),
+        ("rgbcolor", "rgb(1, 2, 255)", "rgb(1, 2, 256)"),
+        ("isbn10", "0-306-40615-2", "0-306-40615-3"),
+        ("isbn13", "978-0-306-40615-7", "978-0-306-40615-8"),
+        ("creditcard", "4111 1111 1111 1111", "4111 1111 1111 1112"),
+        ("ssn", "123-45-6789", "12-345-6789"),
+        ("bsonobjectid", "507f1f77bcf86cd799439011", "507f1f77"),
+    ],
+)
+def test_formats(name: str, good: str, bad: str) -> None:
+    """Formats that are checked accept one and refuse the other."""
+    assert FORMATS[name](good) and not FORMATS[name](bad)
+
+
+def test_patterns_are_of_the_other_dialect() -> None:
+    """Classes by name, the very end of a text and quoted runs mean what they mean in RE2."""
+    assert pattern("^[[:alpha:]]+$").search("ab")
+    assert not pattern("^[[:alpha:]_]+$").search("ab\n")
+    assert pattern(r"^\Qa.b\E\z").search("a.b") and not pattern(r"^\Qa.b\E").search("axb")
+    assert pattern("[]a]").search("]") and pattern("^[$]$").search("$")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.floats(-5, 5) | st.text("ab", max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+schemas = st.recursive(
+    st.sampled_from(
+        [
+            {"type": "string", "maxLength": 2}, {"type": "integer", "minimum": 0}, {"type": "number", "multipleOf": 2},
+            {"type": "boolean"}, {"enum": ["a", 1, None]}, {"type": "string", "nullable": True}, {},
+        ]
+    ),
+    lambda inner: st.one_of(
+        inner.map(lambda s: {"type": "array", "items": s, "maxItems": 2}),
+        inner.map(lambda s: {"type": "object", "properties": {"a": s}, "required": ["a"]}),
+        inner.map(lambda s: {"type": "object", "additionalProperties": s}),
+        inner.map(lambda s: {"not": s}),
+        st.lists(inner, min_size=1, max_size=2).map(lambda s: {"anyOf": s}),
+        st.lists(inner, min_size=1, max_size=2).map(lambda s: {"oneOf": s, "allOf": s}),
+    ),
+    max_leaves=5,
+)  # fmt: skip
+
+
+@given(schemas, json_values)
+def test_any_value_gets_an_answer(schema: dict[str, Any], value: Any) -> None:
+    """No value and no schema make a check fail in any other way, and ``not`` is its opposite."""
+    wrong = found(schema, value)
+    if value is not None:
+        assert bool(found({"not": schema}, value)) != bool(wrong)
+
+
+def test_recorded_refusals(reference: Callable[[str], Any]) -> None:
+    """Every recorded object of a custom kind is refused for the recorded reasons, in the recorded words."""
+    facts = reference("validation")
+    fixture = facts["fixtures"]["crd ws.wx.com"]
+    names = {**fixture["spec"]["names"], "listKind": "WList", "singular": "w"}
+    whole = {**fixture, "status": {"acceptedNames": names}}
+    kind = custom_kind(whole, lambda: whole, builtin_catalog(ORCH).types, ORCH)
+    (resource, _) = kind.resources
+    checked = 0
+    for case in facts["cases"]:
+        body = case["req"].get("body")
+        if not case["id"].startswith("CustomResource/") or case["req"]["m"] != "POST" or "ct" in case["req"]:
+            continue
+        if case["ans"]["code"] == 400 or "status" in body:
+            continue
+        shaped = default.apply(shape.canonical(body, resource.type), resource, SETTINGS)
+        shaped = {**shaped, "metadata": {**shaped["metadata"], "namespace": "facts"}}
+        causes = objects.identity_causes(shaped, resource) or objects.create_causes(shaped, resource, SETTINGS)
+        assert sorted([c.reason, c.field] for c in causes) == sorted(case["ans"].get("causes") or []), case["id"]
+        assert all(f"{c.field}: {c.message}" in case["ans"]["message"] for c in causes), case["id"]
+        checked += 1
+    assert checked > 30
+
+
+def _thing(schema: dict[str, Any], **entry: Any) -> Any:
+    whole = {
+        "spec": {
+            "group": "example.com", "scope": "Cluster", "names": {"plural": "things", "kind": "Thing"},
+            "versions": [
+                {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}, **entry}
+            ],
+        }
+    }  # fmt: skip
+    return custom_kind(whole, lambda: whole, builtin_catalog(ORCH).types, ORCH).resources[0]
+
+
+def _object(**members: Any) -> dict[str, Any]:
+    return {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, **members}
+
+
+def test_lists_may_stay_wrong() -> None:
+    """An object whose set has an item twice since before may be changed; a new one is refused."""
+    resource = _thing(
+        {"type": "object", "properties": {"s": {"type": "array", "x-orch-list-type": "set", "items": {"type": "string"}}}}
+    )
+    wrong, fine = _object(s=["a", "a"]), _object(s=["a"])
+    assert [c.field for c in objects.create_causes(wrong, resource, SETTINGS)] == ["s[1]"]
+    assert [c.field for c in objects.update_causes(wrong, fine, resource, SETTINGS)] == ["s[1]"]
+    assert objects.update_causes(wrong, _object(s=["b", "b"]), resource, SETTINGS) == []
+
+
+def test_scale_needs_numbers() -> None:
+    """Replicas that the scale subresource shows must be numbers that it can show."""
+    scale = {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n", "labelSelectorPath": ".status.s"}
+    schema = {"type": "object", "x-orch-preserve-unknown-fields": True}
+    resource = _thing(schema, subresources={"scale": scale, "status": {}})
+    causes = objects.create_causes(_object(spec={"n": -1}, status={"n": "x", "s": 1}), resource, SETTINGS)
+    assert [(c.field, re.sub(".*?: ", "", c.message, count=1)) for c in causes] == [
+        (".spec.n", "-1: should be a non-negative integer"),
+        (".status.n", "0: .status.n accessor error: x is of the type string, expected int64"),
+        (".status.s", '"": .status.s accessor error: 1 is of the type int64, expected string'),
+    ]

@@ -1,0 +1,224 @@
+"""Custom kinds on a whole server, from definition to the end of their objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.client.interfaces import ResourceRef
+from orchd.dialect import ORCH
+from orchd.errors import ApiError
+from orchd.testing.server import InProcessServer, make_server, run
+
+DEFINITIONS = ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
+THINGS = ResourceRef("example.com", "v1", "things")
+PATH = "/apis/example.com/v1/namespaces/default/things"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[InProcessServer]:
+    made = make_server(tmp_path)
+    yield made
+    made.stop()
+
+
+def definition(spec: dict[str, Any] | None = None, *, name: str = "things", kind: str = "Thing", **more: Any) -> dict[str, Any]:
+    """A definition whose objects have `spec`."""
+    properties = {"spec": {"type": "object", "properties": spec or {"a": {"type": "string"}}}}
+    schema = {"type": "object", "properties": properties}
+    return {
+        "apiVersion": f"{DEFINITIONS.group}/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{name}.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": name, "kind": kind},
+            "versions": [
+                {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}, **more}
+            ],
+        },
+    }
+
+
+def thing(name: str = "one", **members: Any) -> dict[str, Any]:
+    return {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": name}, **members}
+
+
+def conditions(obj: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    return {c["type"]: (c["status"], c["reason"]) for c in obj["status"]["conditions"] or ()}
+
+
+def test_a_kind_is_served_at_once(server: InProcessServer) -> None:
+    """Between the answer to a definition and the first object no time goes by."""
+    admin = server.client()
+    made = run(admin.create(DEFINITIONS, "", definition()))
+    assert made["status"]["storedVersions"] == ["v1"] and made["status"]["conditions"] is None
+    assert conditions(run(admin.get(DEFINITIONS, "", "things.example.com"))) == {
+        "NamesAccepted": ("True", "NoConflicts"),
+        "Established": ("True", "InitialNamesAccepted"),
+    }
+    stored = run(admin.create(THINGS, "default", thing(spec={"a": "x", "unknown": 1})))
+    assert stored["spec"] == {"a": "x"} and stored["metadata"]["generation"] == 1
+    listed = run(server.request("GET", "/apis/example.com/v1")).json
+    assert [r["name"] for r in listed["resources"]] == ["things"]
+    service = run(admin.get(ResourceRef(ORCH("apiregistration.{abbr}.io"), "v1", "apiservices"), "", "v1.example.com"))
+    assert service["metadata"]["labels"] == {ORCH("{short}-aggregator.{long}.io/automanaged"): "true"}
+
+
+def test_schemas_hold_and_generation_counts(server: InProcessServer) -> None:
+    """Objects that do not fit are refused; every change but of metadata raises the generation; PUT needs a version."""
+    admin = server.client()
+    run(admin.create(DEFINITIONS, "", definition()))
+    with pytest.raises(ApiError, match="must be of type string"):
+        run(admin.create(THINGS, "default", thing(spec={"a": 1})))
+    with pytest.raises(ApiError, match="kind: Invalid value: \"Other\": must be Thing"):
+        run(admin.create(THINGS, "default", {**thing(), "kind": "Other"}))
+    stored = run(admin.create(THINGS, "default", thing(spec={"a": "x"})))
+    labelled = {**stored, "metadata": {**stored["metadata"], "labels": {"l": "m"}}}
+    stored = run(admin.update(THINGS, "default", "one", labelled))
+    assert stored["metadata"]["generation"] == 1
+    stored = run(admin.update(THINGS, "default", "one", {**stored, "spec": {"a": "y"}}))
+    assert stored["metadata"]["generation"] == 2
+    with pytest.raises(ApiError, match="must be specified for an update"):
+        run(admin.update(THINGS, "default", "one", thing(spec={"a": "z"})))
+
+
+def test_status_has_a_door_of_its_own(server: InProcessServer) -> None:
+    """With the subresource the status changes there and only there; without it there is no such door."""
+    admin = server.client()
+    whole = definition(subresources={"status": {}})
+    schema = whole["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["properties"]["status"] = {"type": "object", "x-orch-preserve-unknown-fields": True}
+    run(admin.create(DEFINITIONS, "", whole))
+    stored = run(admin.create(THINGS, "default", thing(spec={"a": "x"}, status={"s": 1})))
+    assert "status" not in stored
+    changed = {**stored, "spec": {"a": "y"}, "status": {"s": 2}}
+    changed["metadata"] = {**stored["metadata"], "labels": {"l": "m"}}
+    stored = run(admin.update(THINGS, "default", "one", changed, subresource="status"))
+    assert (stored["spec"], stored["status"]) == ({"a": "x"}, {"s": 2})
+    assert "labels" not in stored["metadata"] and stored["metadata"]["generation"] == 1
+    current = run(admin.get(DEFINITIONS, "", "things.example.com"))
+    current["spec"]["versions"][0].pop("subresources")
+    run(admin.update(DEFINITIONS, "", "things.example.com", current))
+    answer = run(server.request("GET", f"{PATH}/one/status"))
+    assert (answer.code, answer.json["message"]) == (404, 'things.example.com "one" not found')
+
+
+def test_old_objects_follow_a_new_schema(server: InProcessServer) -> None:
+    """An object of before a change is read as the new schema has it: pruned and with its defaults, in a list, in a get
+    and to watchers from before the change; what is stored stays until the object is written."""
+    admin = server.client()
+    run(admin.create(DEFINITIONS, "", definition({"a": {"type": "string"}, "b": {"type": "string"}})))
+    first = run(admin.create(THINGS, "default", thing(spec={"a": "x", "b": "y"})))
+    current = run(admin.get(DEFINITIONS, "", "things.example.com"))
+    properties = {"a": {"type": "string"}, "c": {"type": "integer", "default": 3}}
+    current["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] = properties
+    run(admin.update(DEFINITIONS, "", "things.example.com", current))
+    read = run(admin.get(THINGS, "default", "one"))
+    assert read["spec"] == {"a": "x", "c": 3}
+    assert read["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
+    assert [o["spec"] for o in run(admin.list(THINGS, "default"))["items"]] == [{"a": "x", "c": 3}]
+    stream = run(admin.watch(THINGS, "default", resource_version="0"))
+    event = run(stream.next())
+    assert event is not None and event.object["spec"] == {"a": "x", "c": 3}
+    stream.close()
+
+
+def test_versions_are_one_kind(server: InProcessServer) -> None:
+    """Without a webhook versions differ in nothing but their name and in what their schemas know."""
+    admin = server.client()
+    whole = definition({"a": {"type": "string"}})
+    (version,) = whole["spec"]["versions"]
+    other = {**version, "name": "v2", "storage": False}
+    other["schema"] = definition({"a": {"type": "string"}, "b": {"type": "string"}})["spec"]["versions"][0]["schema"]
+    whole["spec"]["versions"].append(other)
+    run(admin.create(DEFINITIONS, "", whole))
+    second = ResourceRef("example.com", "v2", "things")
+    body = {**thing(spec={"a": "x", "b": "y"}), "apiVersion": "example.com/v2"}
+    stored = run(admin.create(second, "default", body))
+    assert stored["apiVersion"] == "example.com/v2"
+    assert run(admin.get(THINGS, "default", "one"))["spec"] == {"a": "x"}
+
+
+def test_the_storage_version_may_change(server: InProcessServer) -> None:
+    """Objects of the old storage version are read in every version, and stay listed as stored in it."""
+    admin = server.client()
+    run(admin.create(DEFINITIONS, "", definition()))
+    run(admin.create(THINGS, "default", thing(spec={"a": "x"})))
+    current = run(admin.get(DEFINITIONS, "", "things.example.com"))
+    (version,) = current["spec"]["versions"]
+    current["spec"]["versions"] = [{**version, "storage": False}, {**version, "name": "v2"}]
+    changed = run(admin.update(DEFINITIONS, "", "things.example.com", current))
+    assert changed["status"]["storedVersions"] == ["v1", "v2"]
+    for name in ("v1", "v2"):
+        read = run(admin.get(ResourceRef("example.com", name, "things"), "default", "one"))
+        assert (read["apiVersion"], read["spec"]) == (f"example.com/{name}", {"a": "x"})
+
+
+def test_two_definitions_do_not_share_a_kind(server: InProcessServer) -> None:
+    """The second one waits until the first has gone, then gets the name."""
+    admin = server.client()
+    run(admin.create(DEFINITIONS, "", definition()))
+    run(admin.create(DEFINITIONS, "", definition(name="stuff")))
+    waiting = run(admin.get(DEFINITIONS, "", "stuff.example.com"))
+    assert conditions(waiting) == {
+        "NamesAccepted": ("False", "ListKindConflict"),
+        "Established": ("False", "NotAccepted"),
+    }
+    assert run(server.request("GET", "/apis/example.com/v1/stuff")).code == 404
+    run(admin.delete(DEFINITIONS, "", "things.example.com"))
+    assert conditions(run(admin.get(DEFINITIONS, "", "stuff.example.com")))["Established"][0] == "True"
+
+
+def test_a_definition_takes_its_objects_along(server: InProcessServer) -> None:
+    """Deleting a definition deletes its objects first; one that a finalizer holds keeps both, and nothing new is made."""
+    admin = server.client()
+    run(admin.create(DEFINITIONS, "", definition()))
+    run(admin.create(THINGS, "default", thing("free")))
+    held = thing("held")
+    held["metadata"]["finalizers"] = ["example.com/hold"]
+    held = run(admin.create(THINGS, "default", held))
+    marked = run(admin.delete(DEFINITIONS, "", "things.example.com"))
+    assert marked["metadata"]["finalizers"] == [ORCH("customresourcecleanup.apiextensions.{abbr}.io")]
+    assert conditions(marked)["Terminating"] == ("True", "InstanceDeletionPending")
+    left = run(admin.list(THINGS, "default"))["items"]
+    assert [o["metadata"]["name"] for o in left] == ["held"]
+    current = run(admin.get(DEFINITIONS, "", "things.example.com"))
+    assert conditions(current)["Terminating"] == ("True", "InstanceDeletionInProgress")
+    with pytest.raises(ApiError, match="create not allowed while custom resource definition is terminating"):
+        run(admin.create(THINGS, "default", thing("late")))
+    released = {**left[0], "metadata": {k: v for k, v in left[0]["metadata"].items() if k != "finalizers"}}
+    run(admin.update(THINGS, "default", "held", released))
+    server.clock.advance(2)
+    with pytest.raises(ApiError, match="not found"):
+        run(admin.get(DEFINITIONS, "", "things.example.com"))
+    assert run(server.request("GET", "/apis/example.com")).code == 404
+    assert run(server.request("GET", PATH)).code == 404
+
+
+def test_watches_end_with_the_definition(server: InProcessServer) -> None:
+    """Watchers see the last objects go; then their watch is over."""
+    admin = server.client()
+    run(admin.create(DEFINITIONS, "", definition()))
+    run(admin.create(THINGS, "default", thing()))
+    stream = run(admin.watch(THINGS, "default", resource_version="0"))
+    run(admin.delete(DEFINITIONS, "", "things.example.com"))
+    seen = []
+    try:
+        while (event := run(stream.next())) is not None:
+            seen.append(event.type)
+    except ApiError as error:
+        seen.append(str(error.code))
+    assert seen[:2] == ["ADDED", "DELETED"] and seen[2:] in ([], ["410"])
+
+
+def test_unserved_paths(server: InProcessServer) -> None:
+    """In a group that only definitions make, what they do not say is nothing at all."""
+    run(server.client().create(DEFINITIONS, "", definition()))
+    for path in ("/apis/example.com/v9/things", "/apis/example.com/v1/things/one"):
+        answer = run(server.request("GET", path))
+        assert (answer.code, answer.body) == (404, b"404 page not found\n")
