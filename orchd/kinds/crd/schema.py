@@ -63,7 +63,10 @@ class SchemaReader:
             more["resolve"] = lambda: self._members(schema)
         elif kind in ("list", "map"):
             inner = schema.get("items" if kind == "list" else "additionalProperties")
-            more["element"] = self.node(inner) if isinstance(inner, dict) else Type("any", constraints={})
+            keep = kind == "list" and bool(schema.get(self._preserve))
+            more["element"] = (
+                self.node(inner) if isinstance(inner, dict) else Type("any", constraints={}, preserve_unknown=keep)
+            )
         if schema.get("enum"):
             more["enum"] = tuple(schema["enum"])
         return Type(

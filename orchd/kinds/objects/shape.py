@@ -489,7 +489,32 @@ def _custom(type: Type) -> Convert | None:
         return converter(type)
     if type.kind == "list":
         return _custom_list(type)
+    if type.kind == "any" and not type.preserve_unknown and type.constraints is not None:
+        return _unknown_members
     return _custom_map(type) if type.kind == "map" else None
+
+
+def _unknown_members(value: Any) -> Any:
+    """A value whose schema says nothing: whatever has a name is unknown."""
+    if value.__class__ is dict:
+        return {} if value else value
+    if value.__class__ is list:
+        out = [_unknown_members(item) for item in value]
+        return value if all(a is b for a, b in zip(value, out, strict=True)) else out
+    return value
+
+
+def _embedded_metadata(convert: Convert) -> Convert:
+    """Metadata of an object inside an object: nobody has created it, so it has no time of creation."""
+
+    def metadata(value: Any) -> Any:
+        out = convert(value)
+        if out.get("creationTimestamp", "") is None:
+            out = {name: item for name, item in out.items() if name != "creationTimestamp"}
+            return value if out == value else out
+        return out
+
+    return metadata
 
 
 def _custom_struct(type: Type) -> Convert:
@@ -502,7 +527,9 @@ def _custom_struct(type: Type) -> Convert:
         if type.embedded_resource:
             plans.update(dict.fromkeys(_OBJECT_NAMES))
         for name, field in type.fields.items():
-            plans[name] = _custom(field.type)
+            plans[name] = convert = _custom(field.type)
+            if name == "metadata" and type.embedded_resource and convert is not None:
+                plans[name] = _embedded_metadata(convert)
         ready = True
 
     def struct(value: Any) -> Any:

@@ -112,8 +112,22 @@ def test_embedded_objects_keep_what_objects_have() -> None:
     inner = {"type": "object", "x-orch-embedded-resource": True, "properties": {"spec": obj({})}}
     value = {"e": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "zzz": 1}, "spec": {"x": 1}, "y": 1}}
     kept = settle(made(obj({"e": inner})), value)["e"]
-    assert (kept["apiVersion"], kept["kind"], kept["spec"]) == ("v1", "Pod", {})
-    assert kept["metadata"]["name"] == "a" and "zzz" not in kept["metadata"] and "y" not in kept
+    assert kept == {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {}}
+
+
+def test_anything_goes_but_names() -> None:
+    """Under ``additionalProperties: true`` plain values stay and objects lose what no schema knows; a list that
+    preserves keeps all."""
+    kind = made(
+        obj(
+            {
+                "m": {"type": "object", "additionalProperties": True},
+                "l": {"type": "array", "x-orch-preserve-unknown-fields": True},
+            }
+        )
+    )
+    value = {"m": {"a": 1, "b": {"c": 1}, "d": [{"e": 1}, 2]}, "l": [{"a": 1}]}
+    assert settle(kind, value) == {"m": {"a": 1, "b": {}, "d": [{}, 2]}, "l": [{"a": 1}]}
 
 
 def test_defaults_fill_what_is_missing() -> None:
