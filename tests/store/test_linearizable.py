@@ -1,0 +1,240 @@
+"""Concurrent clients on few keys: whatever they were told is possible in one order of events."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import signal
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import pytest_twisted
+from twisted.internet import reactor as installed
+from twisted.internet.defer import Deferred, ensureDeferred
+from twisted.internet.task import deferLater
+
+from orchd.store.etcd.servers import make_servers
+from orchd.store.etcd.store import EtcdStore
+from orchd.store.interfaces import IStore, KeyExistsError, KeyValue, RevisionConflictError, StoreError
+from orchd.store.memory import MemoryStore
+from orchd.store.sqlite import SqliteStore
+from orchd.testing.etcd import Etcd, find_etcd
+from orchd.testing.linear import History, Kind, Outcome, State
+
+reactor: Any = installed
+KEYS = ("/l/a", "/l/b", "/l/c")
+SEED = int(os.environ.get("ORCHD_LINEAR_SEED", "1"))
+STEPS = int(os.environ.get("ORCHD_LINEAR_STEPS", "60"))
+
+
+class Clients:
+    """Clients of some stores on the same data, and what they were told."""
+
+    def __init__(self, stores: list[IStore]) -> None:
+        ticks = itertools.count(1)
+        self.history = History(clock=lambda: next(ticks))
+        self.stores = stores
+        self._runs = 0
+
+    async def get(self, client: str, store: IStore, key: str) -> KeyValue | None:
+        operation = self.history.begin(client, Kind.GET, key)
+        # A consistent read, as the server does it: at a revision that covers what was acknowledged anywhere.
+        found: KeyValue | None = await store.get(key, revision=await store.current_revision())
+        seen: State = (found.value.decode(), found.revision) if found is not None else None
+        self.history.saw(operation, seen)
+        return found
+
+    async def put(self, client: str, store: IStore, key: str, value: str, expected: int) -> None:
+        operation = self.history.begin(client, Kind.PUT, key, value=value, expected=expected)
+        try:
+            if expected:
+                revision = await store.update(key, value.encode(), expected=expected)
+            else:
+                revision = await store.create(key, value.encode())
+        except (KeyExistsError, RevisionConflictError):
+            self.history.refused(operation)
+        else:
+            self.history.wrote(operation, revision)
+
+    async def delete(self, client: str, store: IStore, key: str, expected: int) -> None:
+        operation = self.history.begin(client, Kind.DELETE, key, expected=expected)
+        try:
+            revision = await store.delete(key, expected=expected)
+        except RevisionConflictError:
+            self.history.refused(operation)
+        else:
+            self.history.wrote(operation, revision)
+
+    async def register(self, client: str, choose: Random) -> None:
+        """Reads, guarded writes and deletions, now and then with a guard from long ago."""
+        known: dict[str, int] = {}
+        for step in range(STEPS):
+            key, store = choose.choice(KEYS), choose.choice(self.stores)
+            try:
+                if choose.random() < 0.4 or key not in known:
+                    found = await self.get(client, store, key)
+                    known[key] = found.revision if found is not None else 0
+                elif choose.random() < 0.2 and known[key]:
+                    await self.delete(client, store, key, known[key])
+                else:
+                    await self.put(client, store, key, f"{client}-{step}", known[key])
+            except StoreError:
+                await deferLater(reactor, 0.02)
+            if choose.random() < 0.3:
+                await deferLater(reactor, choose.uniform(0, 0.01))
+
+    async def count(self, client: str, choose: Random) -> None:
+        """What was read, plus one, over and over; the value also says who wrote it."""
+        for step in range(STEPS // 3):
+            key, store = choose.choice(KEYS), choose.choice(self.stores)
+            try:
+                found = await self.get(client, store, key)
+                number = int(found.value.partition(b" ")[0]) if found is not None else 0
+                await self.put(client, store, key, f"{number + 1} {client}-{step}", found.revision if found else 0)
+            except StoreError:
+                await deferLater(reactor, 0.02)
+
+    async def run(self, workload: Callable[[str, Random], Coroutine[Any, Any, None]], *, clients: int = 6) -> None:
+        self._runs += 1
+        running: list[Deferred[None]] = [
+            ensureDeferred(workload(f"{self._runs}c{number}", Random(SEED * 100 + number)))
+            for number in range(clients)
+        ]
+        for each in running:
+            await each
+
+    async def check_counters(self) -> None:
+        """Every acknowledged step is in the counter, and no more than those whose end is not known besides."""
+        for key in KEYS:
+            found = await self.get("last", self.stores[0], key)
+            number = int(found.value.partition(b" ")[0]) if found is not None else 0
+            sure = self.history.count(Outcome.OK, key)
+            assert sure <= number <= sure + self.history.count(Outcome.UNKNOWN, key)
+        self.history.check()
+
+
+@pytest.fixture(scope="module")
+def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
+    program = find_etcd()
+    if program is None:
+        pytest.skip("no etcd on the path (Debian: etcd-server)")
+    server = Etcd(program, tmp_path_factory.mktemp("etcd"))
+    server.start()
+    yield server
+    server.kill()
+
+
+Make = Any  # of () -> stores; has `kind`
+
+
+@pytest.fixture(params=["memory", "sqlite", "sqlite-history-on-disk", "etcd", "two-on-etcd"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
+    """Makes stores, not started, that have the same data each time (but for memory)."""
+    kind: str = request.param
+
+    def etcd_store(server: Etcd) -> EtcdStore:
+        return EtcdStore(
+            reactor, make_servers(reactor, [server.url]), dialect_name="any", prefix=f"/{tmp_path.name}", random=Random(1)
+        )
+
+    def stores() -> list[IStore]:
+        if kind == "memory":
+            return [MemoryStore(reactor)]
+        if kind.startswith("sqlite"):
+            recent = 1000 if kind == "sqlite" else 2
+            return [SqliteStore(reactor, tmp_path / "store", dialect_name="any", recent_events=recent)]
+        return [etcd_store(request.getfixturevalue("etcd")) for _ in range(1 if kind == "etcd" else 2)]
+
+    made: Make = stores
+    made.kind = kind
+    if "etcd" in kind:
+        request.getfixturevalue("etcd")
+    return made
+
+
+@asynccontextmanager
+async def started(make: Make) -> AsyncIterator[list[IStore]]:
+    stores = make()
+    for store in stores:
+        await store.start()
+    try:
+        yield stores
+    finally:
+        for store in stores:
+            await store.stop()
+
+
+@pytest.mark.parametrize("workload", ["register", "count"])
+@pytest_twisted.ensureDeferred
+async def test_concurrent_clients(make: Make, workload: str) -> None:
+    """Guarded writes, deletions and consistent reads of concurrent clients are linearizable, through one store or two."""
+    async with started(make) as stores:
+        clients = Clients(stores)
+        await clients.run(getattr(clients, workload))
+        if workload == "count":
+            await clients.check_counters()
+        else:
+            clients.history.check()
+        assert clients.history.count(Outcome.UNKNOWN, KEYS[0]) == 0
+
+
+@pytest_twisted.ensureDeferred
+async def test_concurrent_clients_and_restarts(make: Make) -> None:
+    """A store that is stopped under its clients and started again goes on where it was: nothing is lost or repeated."""
+    if make.kind == "memory":
+        pytest.skip("a memory store has nothing to go on from")
+    clients = Clients([])
+    for _ in range(3):
+        async with started(make) as stores:
+            clients.stores = stores
+            working = ensureDeferred(clients.run(clients.count))
+            await deferLater(reactor, 0.02)
+        await working
+    async with started(make) as stores:
+        clients.stores = stores
+        await clients.check_counters()
+
+
+@pytest.mark.parametrize("trouble", ["pause", "restart"])
+@pytest_twisted.ensureDeferred
+async def test_trouble_with_etcd(etcd: Etcd, trouble: str, tmp_path: Path) -> None:
+    """What clients are told stays linearizable when etcd stands still (SIGSTOP) or is killed and comes back."""
+    choose = random.Random(SEED)
+
+    def make() -> list[IStore]:
+        return [
+            EtcdStore(
+                reactor,
+                make_servers(reactor, [etcd.url]),
+                dialect_name="any",
+                prefix=f"/{tmp_path.name}",
+                random=Random(number),
+            )
+            for number in (1, 2)
+        ]
+
+    async with started(make) as stores:
+        clients = Clients(stores)
+        working = ensureDeferred(clients.run(clients.register))
+        for _ in range(2):
+            await deferLater(reactor, choose.uniform(0.05, 0.15))
+            if trouble == "pause":
+                etcd.signal(signal.SIGSTOP)
+                await deferLater(reactor, 0.5)
+                etcd.signal(signal.SIGCONT)
+            else:
+                etcd.kill()
+                etcd.start()
+        await working
+        clients.history.check()
+        # Back to work, without anybody's help.
+        end = reactor.seconds() + 30
+        while any(store.healthy() for store in stores) and reactor.seconds() < end:
+            await deferLater(reactor, 0.05)
+        await clients.run(clients.register)
+        clients.history.check()

@@ -1,0 +1,115 @@
+"""The same over HTTPS, with a server that is killed while clients are busy."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import threading
+import time
+from pathlib import Path
+from random import Random
+
+from orchd.testing.linear import History, Kind, Operation, Outcome
+from orchd.testing.process import DaemonProcess, exchange
+
+KEYS = ("a", "b")
+PATH = "/api/v1/namespaces/default/configmaps"
+SEED = os.environ.get("ORCHD_LINEAR_SEED", "1")
+ROUNDS = int(os.environ.get("ORCHD_LINEAR_ROUNDS", "2"))
+
+
+class Client(threading.Thread):
+    """Raises counters by guarded writes, and now and then deletes one, until told to stop."""
+
+    def __init__(self, name: str, server: DaemonProcess, history: History, stop: threading.Event) -> None:
+        super().__init__(name=name, daemon=True)
+        self.wrong: BaseException | None = None
+        self._server = server
+        self._history = history
+        self._stop_asked = stop
+        self._choose = Random(f"{SEED}-{name}")
+        self._context = server.context()
+        self._connection: http.client.HTTPSConnection | None = None
+
+    def run(self) -> None:
+        step = 0
+        try:
+            while not self._stop_asked.is_set():
+                step += 1
+                try:
+                    self._step(step)
+                except (OSError, http.client.HTTPException, ValueError):
+                    # The operation stays without an outcome: nobody knows whether it was done.
+                    self._connection = None
+                    time.sleep(0.05)
+        except BaseException as error:
+            self.wrong = error  # raised where the thread is joined
+        finally:
+            if self._connection is not None:
+                self._connection.close()
+
+    def _step(self, step: int) -> None:
+        key = self._choose.choice(KEYS)
+        reading = self._history.begin(self.name, Kind.GET, key)
+        code, found = self._ask("GET", f"{PATH}/{key}")
+        if code == 404:
+            self._history.saw(reading, None)
+            number = expected = 0
+        elif code == 200:
+            expected = int(found["metadata"]["resourceVersion"])
+            self._history.saw(reading, (found["data"]["v"], expected))
+            number = int(found["data"]["v"].partition(" ")[0])
+        else:
+            return
+        if expected and self._choose.random() < 0.05:
+            deleting = self._history.begin(self.name, Kind.DELETE, key, expected=expected)
+            guard = {"preconditions": {"resourceVersion": str(expected)}}
+            self._note(deleting, *self._ask("DELETE", f"{PATH}/{key}", guard))
+            return
+        value = f"{number + 1} {self.name}-{step}"
+        version = {"resourceVersion": str(expected)} if expected else {}
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": key, **version}, "data": {"v": value}}
+        writing = self._history.begin(self.name, Kind.PUT, key, value=value, expected=expected)
+        answer = self._ask("PUT", f"{PATH}/{key}", body) if expected else self._ask("POST", PATH, body)
+        self._note(writing, *answer)
+
+    def _note(self, operation: Operation, code: int, body: object) -> None:
+        if code in (200, 201):
+            assert isinstance(body, dict)
+            # A deletion's answer does not say its revision.
+            revision = 0 if operation.kind is Kind.DELETE else int(body["metadata"]["resourceVersion"])
+            self._history.wrote(operation, revision)
+        elif code in (404, 409):
+            self._history.refused(operation)
+        else:
+            assert code >= 500, (code, body)
+
+    def _ask(self, method: str, path: str, body: object = None) -> tuple[int, dict[str, dict[str, str]]]:
+        if self._connection is None:
+            port = self._server.port
+            self._connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=self._context)
+        return exchange(self._connection, method, path, body)
+
+
+def test_clients_of_a_server_that_is_killed(tmp_path: Path) -> None:
+    """Whatever clients were told before and after kill -9 is possible in one order, and revisions follow time."""
+    history, stop, choose = History(), threading.Event(), Random(SEED)
+    server = DaemonProcess(tmp_path, "--controllers=-*")
+    with server:
+        clients = [Client(f"c{number}", server, history, stop) for number in range(5)]
+        try:
+            for client in clients:
+                client.start()
+            for _ in range(ROUNDS):
+                time.sleep(choose.uniform(0.2, 0.5))
+                server.kill()
+                server.start()
+            time.sleep(0.3)
+        finally:
+            stop.set()
+            for client in clients:
+                client.join(60)
+        assert [client.wrong for client in clients if client.wrong] == []
+    history.check()
+    for key in KEYS:
+        assert history.count(Outcome.OK, key) > 10
