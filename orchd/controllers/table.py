@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchd.controllers.aggregation import ClusterRoleAggregation
+from orchd.controllers.cronjob.controller import CronJobController
 from orchd.controllers.deployment.controller import DeploymentController
 from orchd.controllers.endpoints.slices import EndpointSliceController
 from orchd.controllers.endpoints.whole import EndpointsController
@@ -34,6 +35,7 @@ CONTROLLERS: Final[tuple[tuple[str, Factory], ...]] = (
     ("deployment", DeploymentController),
     ("replicaset", ReplicaSetController),
     ("statefulset", StatefulSetController),
+    ("cronjob", CronJobController),
     ("ttl-after-finished", TtlAfterFinished),
     ("clusterrole-aggregation", ClusterRoleAggregation),
     ("root-ca-cert-publisher", RootCaPublisher),

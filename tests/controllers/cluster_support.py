@@ -10,7 +10,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.config.names import CONTROLLERS_BUILT
 from orchd.controllers.facts import PODS
 from orchd.errors import ApiError
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.server import NOW, InProcessServer, make_server, run
 
 NAMESPACES = ResourceRef("", "v1", "namespaces")
 
@@ -19,10 +19,12 @@ class Cluster:
     """`server` runs with the controllers of `names`."""
 
     def __init__(self, folder: Path, names: Iterable[str] = CONTROLLERS_BUILT) -> None:
+        self.passed = 0.0
         self.server: InProcessServer = make_server(
             folder,
             f"--controllers={','.join(names)}",
             "--disable-admission-plugins=ServiceAccount",
+            wall=lambda: NOW + self.passed,
         )
         self.client = self.server.client()
         self.settle()
@@ -30,6 +32,7 @@ class Cluster:
     def settle(self, seconds: float = 0.5) -> None:
         """Let controllers do what they will within some seconds."""
         for _ in range(10):
+            self.passed += seconds / 10
             self.server.clock.advance(seconds / 10)
 
     def namespace(self, name: str = "a") -> None:

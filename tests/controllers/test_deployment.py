@@ -158,6 +158,9 @@ def test_deadline(cluster: Cluster) -> None:
     cluster.settle()
     said = {c["type"]: c for c in status(cluster)["conditions"]}
     assert said["Progressing"]["reason"] == "ReplicaSetUpdated"
+    cluster.settle(620)
+    said = {c["type"]: c for c in status(cluster)["conditions"]}
+    assert said["Progressing"]["reason"] == "ProgressDeadlineExceeded"
 
 
 def test_all_goes(cluster: Cluster) -> None:

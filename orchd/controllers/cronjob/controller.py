@@ -1,0 +1,179 @@
+"""The cron job controller: a job for each time of the schedule, and an end to old ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchd.client.interfaces import Object
+from orchd.controllers.base import Controller, Key, terminating_namespace
+from orchd.controllers.cronjob.schedule import Schedule, ScheduleError, parse
+from orchd.controllers.facts import (
+    BY_CONTROLLER,
+    CRON_JOBS,
+    JOBS,
+    condition,
+    deleting,
+    index_by_controller,
+    name,
+    namespace,
+    owner,
+    owner_reference,
+    seconds_of,
+    spec,
+    status,
+    timestamp,
+    uid,
+)
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.ttl import finish_time
+from orchd.errors import ApiError
+
+#: Added to the time at which to look again: just after the minute has begun.
+_SLACK = 0.1
+#: Seconds back from now in which missed times are looked for, one after the other.
+_WINDOWS = (3600.0, 86400.0, 32 * 86400.0, 367 * 86400.0)
+
+
+class CronJobController(Controller):
+    name = "cronjob"
+    account = "cronjob-controller"
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env)
+        self._crons = self.follow(CRON_JOBS, primary=True)
+        self._jobs = self.follow(JOBS, self._job_changed)
+        index_by_controller(self._jobs)
+
+    def _job_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        job = new or old
+        reference = None if job is None else owner(job)
+        if job is not None and reference is not None and reference.get("kind") == "CronJob":
+            self.queue.add((namespace(job), str(reference["name"])))
+
+    async def reconcile(self, key: Key) -> float | None:
+        cron = self._crons.get(*key)
+        if cron is None:
+            return None
+        jobs = list(self._jobs.by_index(BY_CONTROLLER, uid(cron)))
+        fresh = self._status(cron, jobs)
+        again: float | None = None
+        try:
+            if not deleting(cron) and not spec(cron).get("suspend"):
+                again = await self._start_due(cron, jobs, fresh)
+        except ApiError as error:
+            if not terminating_namespace(error):
+                raise
+        if fresh != status(cron):
+            try:
+                await self.client.update(CRON_JOBS, *key, {**cron, "status": fresh}, subresource="status")
+            except ApiError as error:
+                if error.code != 404:
+                    raise
+        await self._clean_up(cron, jobs)
+        return again
+
+    def _status(self, cron: Object, jobs: list[Object]) -> dict[str, Any]:
+        """Status as of the jobs that there are."""
+        fresh = {k: v for k, v in status(cron).items() if k != "active"}
+        active = [self._reference(job) for job in sorted(jobs, key=name) if finish_time(job) is None]
+        if active:
+            fresh["active"] = active
+        ends = [str(status(j)["completionTime"]) for j in jobs if _well(j) and status(j).get("completionTime")]
+        if ends and max(ends) > str(fresh.get("lastSuccessfulTime", "")):
+            fresh["lastSuccessfulTime"] = max(ends)
+        return fresh
+
+    def _reference(self, job: Object) -> dict[str, Any]:
+        return {
+            "kind": "Job",
+            "apiVersion": "batch/v1",
+            "namespace": namespace(job),
+            "name": name(job),
+            "uid": uid(job),
+            "resourceVersion": job["metadata"].get("resourceVersion", ""),
+        }
+
+    async def _start_due(self, cron: Object, jobs: list[Object], fresh: dict[str, Any]) -> float | None:
+        """Start the job that is due, if any; seconds until the next time."""
+        try:
+            schedule = parse(str(spec(cron).get("schedule", "")))
+        except ScheduleError:
+            # Nothing to do until somebody changes it.
+            return None
+        now = self.env.now()
+        due = self._due(cron, schedule, now)
+        following = schedule.after(due if due is not None and schedule.every else now)
+        again = None if following is None else max(_SLACK, following - now + _SLACK)
+        deadline = spec(cron).get("startingDeadlineSeconds")
+        if due is None or (deadline is not None and due + int(deadline) < now):
+            return again
+        called = f"{name(cron)}-{int(due) // 60}"
+        if any(name(job) == called for job in jobs) or seconds_of(status(cron).get("lastScheduleTime")) == due:
+            return again
+        active = [job for job in jobs if finish_time(job) is None]
+        policy = spec(cron).get("concurrencyPolicy", "Allow")
+        if active and policy == "Forbid":
+            return again
+        if policy == "Replace":
+            for job in active:
+                await self.remove(JOBS, namespace(job), name(job), uid=uid(job), propagation="Background")
+            fresh.pop("active", None)
+        made = await self._create(cron, called)
+        if made is not None:
+            fresh["active"] = [*fresh.get("active", ()), self._reference(made)]
+        fresh["lastScheduleTime"] = timestamp(due)
+        return again
+
+    def _due(self, cron: Object, schedule: Schedule, now: float) -> float | None:
+        """The last time of the schedule that has passed since it was served, within the deadline."""
+        begun = status(cron).get("lastScheduleTime") or cron["metadata"].get("creationTimestamp")
+        earliest = seconds_of(begun) or now
+        deadline = spec(cron).get("startingDeadlineSeconds")
+        if deadline is not None:
+            earliest = max(earliest, now - int(deadline))
+        if schedule.every:
+            times = int((now - earliest) // schedule.every)
+            return earliest + times * schedule.every if times > 0 else None
+        # Recent times first: after a long pause there may be very many, of which only the last counts.
+        for window in _WINDOWS:
+            times_found = list(schedule.between(max(earliest, now - window), now))
+            if times_found:
+                return times_found[-1]
+        return None
+
+    async def _create(self, cron: Object, called: str) -> Object | None:
+        template = spec(cron).get("jobTemplate") or {}
+        wanted = template.get("metadata") or {}
+        metadata = {k: wanted[k] for k in ("labels", "annotations") if wanted.get(k)}
+        job = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {
+                **metadata,
+                "name": called,
+                "namespace": namespace(cron),
+                "ownerReferences": [owner_reference(cron, "batch/v1", "CronJob")],
+            },
+            "spec": template.get("spec") or {},
+        }
+        try:
+            made: Object = await self.client.create(JOBS, namespace(cron), job)
+        except ApiError as error:
+            if error.reason == "AlreadyExists":
+                return None
+            raise
+        return made
+
+    async def _clean_up(self, cron: Object, jobs: list[Object]) -> None:
+        """Finished jobs beyond the history limits go, the oldest first."""
+        for key, default, well in (("successfulJobsHistoryLimit", 3, True), ("failedJobsHistoryLimit", 1, False)):
+            limit = spec(cron).get(key, default)
+            ended = [j for j in jobs if finish_time(j) is not None and _well(j) is well and not deleting(j)]
+            ended.sort(key=lambda j: (status(j).get("startTime") or "", name(j)))
+            for job in ended[: max(0, len(ended) - int(limit))]:
+                await self.remove(JOBS, namespace(job), name(job), uid=uid(job), propagation="Background")
+
+
+def _well(job: Object) -> bool:
+    found = condition(status(job), "Complete")
+    return found is not None and found.get("status") == "True"

@@ -1,0 +1,117 @@
+"""Schedules in the cron form: five fields, or a word such as @hourly, or @every with a duration. Times are UTC. Pure."""
+
+from __future__ import annotations
+
+import re
+from calendar import timegm
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+_WORDS = {
+    "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
+}
+_MONTHS = {name: number for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
+_DAYS = {name: number for number, name in enumerate("sun mon tue wed thu fri sat".split())}
+_RANGES: tuple[tuple[int, int, dict[str, int]], ...] = (
+    (0, 59, {}), (0, 23, {}), (1, 31, {}), (1, 12, _MONTHS), (0, 6, _DAYS)
+)
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+#: Days in which the next time is looked for: February 29 may be eight years away.
+_HORIZON = 366 * 9
+
+
+class ScheduleError(ValueError):
+    """Not a schedule."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """`every` is a period in seconds, or 0: then the sets say which minutes. `any_day`, `any_weekday`: a star stood there."""
+
+    minutes: frozenset[int] = frozenset()
+    hours: frozenset[int] = frozenset()
+    days: frozenset[int] = frozenset()
+    months: frozenset[int] = frozenset()
+    weekdays: frozenset[int] = frozenset()
+    any_day: bool = True
+    any_weekday: bool = True
+    every: float = 0.0
+
+    def after(self, moment: float) -> float | None:
+        """The first time after `moment` (seconds since the epoch); None when there is none for years."""
+        if self.every:
+            return float(int(moment) + self.every)
+        start = datetime.fromtimestamp(int(moment) // 60 * 60 + 60, UTC)
+        day = start.replace(hour=0, minute=0)
+        for _ in range(_HORIZON):
+            if self._on(day):
+                for hour in sorted(self.hours):
+                    for minute in sorted(self.minutes):
+                        found = day.replace(hour=hour, minute=minute)
+                        if found >= start:
+                            return float(timegm(found.timetuple()))
+            day += timedelta(days=1)
+        return None
+
+    def _on(self, day: datetime) -> bool:
+        if day.month not in self.months:
+            return False
+        of_month, of_week = day.day in self.days, (day.weekday() + 1) % 7 in self.weekdays
+        # With both given either will do; a star is no choice.
+        return (of_month and of_week) if self.any_day or self.any_weekday else (of_month or of_week)
+
+    def between(self, earliest: float, latest: float) -> Iterator[float]:
+        """Times after `earliest`, up to and with `latest`."""
+        moment = self.after(earliest)
+        while moment is not None and moment <= latest:
+            yield moment
+            moment = self.after(moment)
+
+
+def parse(text: str) -> Schedule:
+    """A schedule; raises ScheduleError."""
+    text = text.strip()
+    if text.startswith("@every "):
+        seconds = _duration(text[7:].strip())
+        return Schedule(every=max(1.0, float(int(seconds))))
+    fields = _WORDS.get(text, text).split()
+    if len(fields) != 5:
+        raise ScheduleError(f"expected exactly 5 fields, found {len(fields)}: {text!r}")
+    sets = [_field(field, *limits) for field, limits in zip(fields, _RANGES, strict=True)]
+    stars = [any(part.split("/")[0] in ("*", "?") for part in field.split(",")) for field in fields]
+    return Schedule(sets[0], sets[1], sets[2], sets[3], sets[4], stars[2], stars[4])
+
+
+def _duration(text: str) -> float:
+    parts = re.findall(r"(\d+(?:\.\d+)?)(ms|h|m|s)", text)
+    if not parts or "".join(n + u for n, u in parts) != text:
+        raise ScheduleError(f"not a duration: {text!r}")
+    return sum(float(n) * _UNITS[u] for n, u in parts)
+
+
+def _field(text: str, low: int, high: int, names: dict[str, int]) -> frozenset[int]:
+    out: set[int] = set()
+    for part in text.split(","):
+        span, slash, step_text = part.partition("/")
+        first, dash, last = span.partition("-")
+        if first in ("*", "?"):
+            start, end = low, high
+        else:
+            start = _value(first, names)
+            end = _value(last, names) if dash else high if slash else start
+        step = _value(step_text, {}) if slash else 1
+        if not low <= start <= end <= high or step < 1:
+            raise ScheduleError(f"out of range: {part!r}")
+        out.update(range(start, end + 1, step))
+    return frozenset(out)
+
+
+def _value(text: str, names: dict[str, int]) -> int:
+    if text.isdigit():
+        return int(text)
+    try:
+        return names[text.lower()]
+    except KeyError:
+        raise ScheduleError(f"not a number: {text!r}") from None

@@ -1,0 +1,86 @@
+"""Schedules, and the jobs that are made by them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from cluster_support import Cluster, template
+
+from orchd.controllers.cronjob.schedule import ScheduleError, parse
+from orchd.controllers.facts import CRON_JOBS, JOBS
+
+
+def at(text: str) -> float:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("schedule", "moment", "following"),
+    [
+        ("* * * * *", "2024-01-01T00:00:30", "2024-01-01T00:01:00"),
+        ("*/15 3 * * *", "2024-01-01T03:45:00", "2024-01-02T03:00:00"),
+        ("0 0 29 2 *", "2023-03-01T00:00:00", "2024-02-29T00:00:00"),
+        ("0 12 * * mon-fri", "2024-01-05T12:00:00", "2024-01-08T12:00:00"),
+        ("0 0 13 * fri", "2024-01-01T00:00:00", "2024-01-05T00:00:00"),
+        ("@monthly", "2024-01-31T00:00:00", "2024-02-01T00:00:00"),
+        ("5,10-12/2 * * * *", "2024-01-01T00:05:00", "2024-01-01T00:10:00"),
+        ("@every 1h30m", "2024-01-01T00:00:00", "2024-01-01T01:30:00"),
+    ],
+)
+def test_next_time(schedule: str, moment: str, following: str) -> None:
+    """The next time of a schedule after a moment."""
+    assert parse(schedule).after(at(moment)) == at(following)
+
+
+@pytest.mark.parametrize("text", ["", "* * * *", "60 * * * *", "* * * foo *", "*/0 * * * *", "@every soon", "5-1 * * * *"])
+def test_not_a_schedule(text: str) -> None:
+    """What is no schedule is said to be none."""
+    with pytest.raises(ScheduleError):
+        parse(text)
+
+
+def test_never() -> None:
+    """A day that never comes has no next time."""
+    assert parse("0 0 30 2 *").after(at("2024-01-01T00:00:00")) is None
+
+
+def cron(**spec: Any) -> dict[str, Any]:
+    job = {"spec": {"template": template({}, restartPolicy="Never")}}
+    return {"metadata": {"name": "c"}, "spec": {"schedule": "* * * * *", "jobTemplate": job, **spec}}
+
+
+def test_jobs_in_time(cluster: Cluster) -> None:
+    """Each time of the schedule makes one job; finished ones are kept up to the limit."""
+    cluster.create(CRON_JOBS, cron(successfulJobsHistoryLimit=1))
+    cluster.settle(61)
+    assert len(cluster.names(JOBS)) == 1
+    found = cluster.get(CRON_JOBS, "c")
+    assert found is not None and len(found["status"]["active"]) == 1 and found["status"]["lastScheduleTime"]
+    for _ in range(2):
+        cluster.make_ready(phase="Succeeded")
+        cluster.settle(60)
+    found = cluster.get(CRON_JOBS, "c")
+    assert found is not None and found["status"]["lastSuccessfulTime"]
+    ended = [j for j in cluster.items(JOBS) if j["status"].get("completionTime")]
+    assert (len(ended), len(cluster.names(JOBS))) == (1, 2)
+
+
+@pytest.mark.parametrize(("policy", "jobs"), [("Allow", 3), ("Forbid", 1), ("Replace", 1)])
+def test_policies(cluster: Cluster, policy: str, jobs: int) -> None:
+    """What happens while an earlier job still runs is for the policy to say."""
+    cluster.create(CRON_JOBS, cron(concurrencyPolicy=policy))
+    for _ in range(3):
+        cluster.settle(60)
+    first = cluster.names(JOBS)
+    assert len(first) == jobs
+    cluster.settle(60)
+    assert (cluster.names(JOBS) == first) is (policy == "Forbid")
+
+
+def test_suspended(cluster: Cluster) -> None:
+    """A suspended cron job makes nothing."""
+    cluster.create(CRON_JOBS, cron(suspend=True))
+    cluster.settle(130)
+    assert cluster.names(JOBS) == []
