@@ -11,8 +11,6 @@ from orchd.config.settings import Settings
 from orchd.kinds.catalog import builtin_catalog
 from orchd.server.pipeline.endpoints import metrics
 from orchd.store.encryption_config import mark_of, parse_encryption
-from orchd.store.etcd.servers import TlsFiles, make_servers
-from orchd.store.etcd.store import EtcdStore
 from orchd.store.interfaces import IStore, StoreError
 from orchd.store.sealed import SealedStore, refuse_sealed
 from orchd.store.sqlite import SqliteStore
@@ -62,7 +60,11 @@ def _sqlite(settings: Settings, reactor: Any) -> SqliteStore:
     )
 
 
-def _etcd(settings: Settings, reactor: Any, random: Random) -> EtcdStore:
+def _etcd(settings: Settings, reactor: Any, random: Random) -> IStore:
+    # An extra, and nothing that the start of a server without etcd should wait for.
+    from orchd.store.etcd.servers import TlsFiles, make_servers
+    from orchd.store.etcd.store import EtcdStore
+
     etcd = settings.storage.etcd
     assert etcd is not None
     files = TlsFiles(authorities=etcd.ca_file, certificate=etcd.cert_file, key=etcd.key_file)
@@ -95,7 +97,10 @@ def store_metrics(store: IStore) -> Iterable[metrics.Source]:
             metrics.counter("orchd_store_commit_seconds", "Time spent in commits.", lambda: disk.commit_seconds),
             metrics.gauge("orchd_store_largest_batch", "Most writes in one commit.", lambda: disk.largest_batch),
         ]
-    elif isinstance(store, EtcdStore):
+    elif not store.exclusive:
+        from orchd.store.etcd.store import EtcdStore
+
+        assert isinstance(store, EtcdStore), "the only store that others write as well"
         etcd = store
         found += [
             metrics.counter("orchd_store_writes", "Writes to etcd by this server.", lambda: etcd.writes),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from sys import intern
 from typing import Any
 
@@ -11,15 +11,15 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from zope.interface import implementer
 
-from orchd.cache.fanout import Fanout, Subscription
+from orchd.cache.fanout import Fanout, Subscription, under
 from orchd.cache.indexes import Indexes
 from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, Index, Match, Page
 from orchd.cache.listing import NAME, NAMESPACE, listed
 from orchd.cache.progress import Progress
 from orchd.cache.stored import at_revision, with_revision
 from orchd.cache.window import Window
-from orchd.errors import ApiError, expired, resource_version_too_large
-from orchd.store.interfaces import Event, EventType, IStore, KeyValue
+from orchd.errors import ApiError, expired, resource_version_too_large, unavailable
+from orchd.store.interfaces import Event, EventType, IStore, KeyValue, StoreError
 
 _EMPTY: Mapping[str, str] = {}
 #: Different sets of labels or fields that are remembered in order to be shared.
@@ -214,7 +214,12 @@ class ResourceCache:
         if not self._ready:
             await self.ready()
         if not self._store.exclusive:
-            await self.at_least(await self._store.current_revision())
+            try:
+                newest = await self._store.current_revision()
+            except StoreError as error:
+                # Rather no answer than one that may be old.
+                raise unavailable(f"the store does not answer: {error}") from error
+            await self.at_least(newest)
 
     async def at_least(self, revision: int) -> None:
         if not self._ready:
@@ -281,19 +286,25 @@ class ResourceCache:
     def subscribe(
         self, *, after: int, prefix: str, on_change: Callable[[Change], None], on_end: Callable[[Exception], None]
     ) -> Subscription:
-        if self._closed is not None:
-            raise self._closed
-        if after < self._window.oldest or not self._ready:
-            raise expired(f"too old resource version: {after} ({self._window.oldest})")
+        self._must_cover(after)
         subscription = Subscription(self._fanout, prefix, after, on_change, on_end)
         self._fanout.add(subscription)
         for change in self._window.since(after):
-            path = change.entry.path
-            if not prefix or path == prefix or (prefix[-1] == "/" and path.startswith(prefix)):
+            if under(change.entry.path, prefix):
                 if not subscription.active:
                     break
                 subscription.tell(change)
         return subscription
+
+    def past(self, *, after: int, most: int) -> Sequence[Change]:
+        self._must_cover(after)
+        return self._window.since(after, most)
+
+    def _must_cover(self, after: int) -> None:
+        if self._closed is not None:
+            raise self._closed
+        if after < self._window.oldest or not self._ready:
+            raise expired(f"too old resource version: {after} ({self._window.oldest})")
 
 
 class _Shared:

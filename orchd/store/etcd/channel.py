@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 from random import Random
 from typing import Any, Final
 
@@ -27,12 +28,14 @@ class Channel:
     """A connection to one of `servers` at a time. A lost one is replaced by one to the next server, after a short and
     random, then growing, wait. Calls made meanwhile wait for it as long as their time allows.
 
-    `connected()` is called with each new connection in place; `failure` says why there is none, "" when there is one.
+    `failure` says why there is none, "" when there is one. `patience` bounds the wait of one call, in seconds: who
+    asks while etcd is away is better told soon.
     """
 
     def __init__(self, reactor: Any, servers: Sequence[Server], random: Random) -> None:
         self.failure = "not connected yet"
         self.connects = 0
+        self.patience = inf
         self._reactor = reactor
         self._servers = servers
         self._random = random
@@ -48,6 +51,7 @@ class Channel:
     # Life.
 
     def on_connected(self, connected: Callable[[], object]) -> None:
+        """Have `connected` called with each new connection in place."""
         self._listeners.append(connected)
 
     def start(self) -> None:
@@ -157,7 +161,7 @@ class Channel:
             left = deadline - self._reactor.seconds()
             connection = self._connection
             if connection is None:
-                connection = await self._within(left)
+                connection = await self._within(min(left, self.patience))
                 continue
             try:
                 return await _unary(self._reactor, connection, path, request, left)

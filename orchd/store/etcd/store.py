@@ -42,6 +42,8 @@ from orchd.txkit.coroutines import start
 _log = Logger()
 #: Keys of one answer: with objects of 2 KB some megabytes, between which etcd and the reactor serve others.
 _PAGE: Final = 2000
+#: Seconds that a call waits for a connection, once the store has been started.
+_PATIENCE: Final = 3.0
 #: Seconds between checks of health.
 _CHECK: Final = 5.0
 
@@ -142,6 +144,7 @@ class EtcdStore:
             self._channel.stop()
             raise
         self._refusal = ""
+        self._channel.patience = _PATIENCE
         self._checking.start(_CHECK, now=False).addErrback(self._broken)
         self._compaction.start()
 

@@ -106,12 +106,16 @@ async def test_out_of_reach(etcd: Etcd, opened: Open) -> None:
         made = [await other.create("/0", b"")]
         await until(lambda: store.revision >= made[0])
         seen.watch(store, "/", made[0] - 1)
+
+        def caught_up() -> bool:
+            return seen.revisions() == made
+
         for turn in range(3):
             await relay.close()
             assert store.healthy()
             made += [await other.create(f"/{turn}/{i}", b"") for i in range(20)]
             await relay.open()
-            await until(lambda: seen.revisions() == made)
+            await until(caught_up)
         assert not seen.ends
         assert store.connects == 4
         await until(lambda: not store.healthy())

@@ -1,0 +1,90 @@
+"""Two API servers in one process, on one etcd: one cluster."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_twisted
+from etcd_support import until
+from twisted.internet import reactor
+
+from orchd.assembly.plugins import capabilities
+from orchd.assembly.server import ApiServer
+from orchd.client.interfaces import ResourceRef
+from orchd.config import settings
+from orchd.config.options import Options
+from orchd.errors import ApiError
+from orchd.store.etcd.store import EtcdStore
+from orchd.testing.etcd import Etcd
+
+MAPS = ResourceRef("", "v1", "configmaps")
+
+
+def config_map(name: str, **data: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+@asynccontextmanager
+async def serving(folder: Path, *flags: str) -> AsyncIterator[ApiServer]:
+    options = Options(capabilities=capabilities())
+    options.parseOptions(
+        [f"--data-dir={folder}", "--bind-address=127.0.0.1", "--secure-port=0", "--controllers=-*", *flags]
+    )
+    server = ApiServer(settings.from_options(options), reactor)
+    server.service.startService()
+    await server.service.wait_ready()
+    try:
+        yield server
+    finally:
+        await server.service.stopService()
+
+
+@pytest_twisted.ensureDeferred
+async def test_one_cluster(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
+    """A write on one server is in the other's watches, and in its consistent reads as soon as it is acknowledged."""
+    flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", "--storage-backend=etcd3")
+    async with serving(tmp_path / "one", *flags) as one, serving(tmp_path / "two", *flags) as two:
+        assert isinstance(one.store, EtcdStore)
+        made = await one.client.create(MAPS, "default", config_map("a", x="1"))
+        version = made["metadata"]["resourceVersion"]
+        found = await two.client.get(MAPS, "default", "a")
+        assert found == made
+        stream = await two.client.watch(MAPS, "default", resource_version=version, bookmarks=False)
+        for i in range(20):
+            changed = await one.client.update(MAPS, "default", "a", config_map("a", x=f"new {i}"))
+            # Acknowledged there, so it is here in any consistent read.
+            assert (await two.client.get(MAPS, "default", "a")) == changed
+            items = (await two.client.list(MAPS, "default"))["items"]
+            assert [item["data"] for item in items if item["metadata"]["name"] == "a"] == [changed["data"]]
+            event = await stream.next()
+            assert (event.type, event.object["metadata"]["resourceVersion"]) == (
+                "MODIFIED", changed["metadata"]["resourceVersion"],
+            )  # fmt: skip
+        stream.close()
+        old = {**changed, "metadata": {**changed["metadata"], "resourceVersion": version}}
+        with pytest.raises(ApiError) as refused:
+            await two.client.update(MAPS, "default", "a", old)
+        assert refused.value.code == 409
+        await two.client.delete(MAPS, "default", "a")
+        with pytest.raises(ApiError) as gone:
+            await one.client.get(MAPS, "default", "a")
+        assert gone.value.code == 404
+
+
+@pytest_twisted.ensureDeferred
+async def test_ready_only_with_etcd(own_etcd: Etcd, tmp_path: Path) -> None:
+    """Without etcd the server says that it is not ready, and answers consistent reads and writes with an error."""
+    async with serving(tmp_path, f"--etcd-servers={own_etcd.url}", "--etcd-healthcheck-timeout=1s") as server:
+        assert server.store.healthy() == ""
+        own_etcd.kill()
+        await until(lambda: bool(server.store.healthy()))
+        with pytest.raises(ApiError) as refused:
+            await server.client.get(MAPS, "default", "a")
+        assert refused.value.code == 503
+        own_etcd.start()
+        await until(lambda: not server.store.healthy())
+        await server.client.create(MAPS, "default", config_map("a"))
