@@ -340,6 +340,18 @@ class ApiServer:
             self.admission_numbers.families,
             metrics.gauge("orchd_cache_lag", "Revisions that the caches are behind the store.", lambda: caches.lag),
             metrics.by_label(
+                "orchd_controller_keys",
+                "Keys that controllers have worked on.",
+                "controller",
+                lambda: {name: float(counts.worked) for name, counts in self.controllers.counts()},
+            ),
+            metrics.by_label(
+                "orchd_controller_retries",
+                "Keys that controllers will work on again because it failed.",
+                "controller",
+                lambda: {name: float(counts.failed) for name, counts in self.controllers.counts()},
+            ),
+            metrics.by_label(
                 "apiserver_storage_objects",
                 "Stored objects by resource.",
                 "resource",
