@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from zope.interface.verify import verifyObject
 
+from orchd.cache.interfaces import ICache
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
+from orchd.server.customkinds.settling import SettledCache
 from orchd.testing.server import InProcessServer, make_server, run
 
 DEFINITIONS = ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
@@ -128,6 +131,16 @@ def test_old_objects_follow_a_new_schema(server: InProcessServer) -> None:
     stream.close()
 
 
+def test_caches_keep_their_contract(server: InProcessServer) -> None:
+    """What stands before the cache of a custom kind is a cache in every respect."""
+    run(server.client().create(DEFINITIONS, "", definition()))
+    resource = server.server.catalog.resource("example.com", "v1", "things")
+    assert resource is not None
+    cache = server.server.registry.cache(resource)
+    assert isinstance(cache, SettledCache)
+    verifyObject(ICache, cache)
+
+
 def test_versions_are_one_kind(server: InProcessServer) -> None:
     """Without a webhook versions differ in nothing but their name and in what their schemas know."""
     admin = server.client()
@@ -222,3 +235,34 @@ def test_unserved_paths(server: InProcessServer) -> None:
     for path in ("/apis/example.com/v9/things", "/apis/example.com/v1/things/one"):
         answer = run(server.request("GET", path))
         assert (answer.code, answer.body) == (404, b"404 page not found\n")
+
+
+def test_other_finalizers_hold_a_definition(server: InProcessServer) -> None:
+    """When the objects are gone only the finalizers of others are left, and deleting again changes nothing."""
+    admin = server.client()
+    whole = definition()
+    whole["metadata"]["finalizers"] = ["example.com/hold"]
+    run(admin.create(DEFINITIONS, "", whole))
+    run(admin.delete(DEFINITIONS, "", "things.example.com"))
+    for _ in range(2):
+        current = run(admin.get(DEFINITIONS, "", "things.example.com"))
+        assert current["metadata"]["finalizers"] == ["example.com/hold"]
+        assert conditions(current)["Terminating"] == ("False", "InstanceDeletionCompleted")
+        run(admin.delete(DEFINITIONS, "", "things.example.com"))
+
+
+def test_webhooks_are_never_left_out(server: InProcessServer) -> None:
+    """Objects that only a webhook could convert are not shown in another version as if they were the same."""
+    admin = server.client()
+    whole = definition()
+    (version,) = whole["spec"]["versions"]
+    whole["spec"]["versions"].append({**version, "name": "v2", "storage": False})
+    hook = {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://example.com/convert"}}
+    whole["spec"]["conversion"] = {"strategy": "Webhook", "webhook": hook}
+    run(admin.create(DEFINITIONS, "", whole))
+    run(admin.create(THINGS, "default", thing(spec={"a": "x"})))
+    assert run(admin.get(THINGS, "default", "one"))["spec"] == {"a": "x"}
+    second = PATH.replace("v1", "v2")
+    for path in (f"{second}/one", second, f"{second}?watch=true"):
+        answer = run(server.request("GET", path))
+        assert answer.code == 500 and "conversion webhook for example.com/v1, Kind=Thing" in answer.json["message"]

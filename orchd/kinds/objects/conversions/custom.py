@@ -16,8 +16,13 @@ def convert(obj: Object, to: str, resource: Resource) -> Object:
     """`obj` in the version with apiVersion `to`. `resource` is that version, or any of the kind where `to` is not
     served. Raises ApiError 500 where another program converts: that takes more than a function."""
     if resource.converter is not None:
-        raise ApiError(500, "", f"conversion webhook for {obj['apiVersion']}, Kind={obj['kind']} has not been called")
+        raise not_called(obj["apiVersion"], obj["kind"])
     return canonical({**obj, "apiVersion": to}, _type(to, resource))
+
+
+def not_called(api_version: str, kind: str) -> ApiError:
+    """What is answered instead of an object that only a webhook could convert."""
+    return ApiError(500, "", f"conversion webhook for {api_version}, Kind={kind} has not been called")
 
 
 def _type(to: str, resource: Resource) -> Type:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchd.kinds.catalog import Catalog, Resource
-from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, with_condition
+from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, find, with_condition
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch.fieldset import of_paths
@@ -48,12 +48,14 @@ class DefinitionStrategy(Strategy):
         finalizers = [f for f in obj["metadata"].get("finalizers") or () if f not in _PROPAGATION]
         finalizer = self.settings.dialect(FINALIZER)
         status = obj.get("status") or {}
-        if finalizer not in finalizers:
+        if finalizer not in finalizers and find(status, TERMINATING) is None:
+            # The first deletion; once the instances are gone nothing needs to be held any more.
             finalizers.append(finalizer)
             text = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
             now = timestamp(context.now)
             status = with_condition(status, TERMINATING, "True", "InstanceDeletionPending", text, now=now)
-        metadata["finalizers"] = finalizers
+        if finalizers:
+            metadata["finalizers"] = finalizers
         return {**obj, "metadata": metadata, "status": status}
 
     def gone_after_update(self, context: Context, obj: Object, old: Object) -> bool:
