@@ -88,4 +88,6 @@ ORCH = Dialect(name="orch", long="orch", abbr="orch", short="orch")
 KUBERNETES = Dialect(name="kubernetes", long="kubernetes", abbr="k8s", short="kube")
 #: Media type under which stock clients send protobuf, whatever server they talk to.
 STOCK_PROTOBUF = KUBERNETES.protobuf
+#: Group under which stock clients ask for tables and metadata alone, whatever server they talk to.
+STOCK_META_GROUP = KUBERNETES.meta_group
 DIALECTS: dict[str, Dialect] = {d.name: d for d in (ORCH, KUBERNETES)}

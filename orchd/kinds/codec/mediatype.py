@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from orchd import errors
-from orchd.dialect import STOCK_PROTOBUF, Dialect
+from orchd.dialect import STOCK_META_GROUP, STOCK_PROTOBUF, Dialect
 
 JSON_TYPE: Final = "application/json"
 YAML_TYPE: Final = "application/yaml"
@@ -193,7 +193,8 @@ def _offered(clause: Clause, name: str, form: Form, dialect: Dialect, *, table: 
         return None
     as_, group, version = asked.get("as", ""), asked.get("g", ""), asked.get("v", "")
     if as_ or group or version:
-        if group != dialect.meta_group or version not in ("v1", "v1beta1"):
+        # Stock clients ask for tables under the name that they know; the answer carries the name that was asked for.
+        if group not in (dialect.meta_group, STOCK_META_GROUP) or version not in ("v1", "v1beta1"):
             return None
         if as_ == "Table":
             if not table or form is Form.PROTOBUF:

@@ -126,7 +126,7 @@ class Presenter:
             and not pretty
             and resource.api_version == resource.storage_version
         )
-        key = (chosen.form, chosen.as_, chosen.version, resource.api_version, include, pretty)
+        key = (chosen.form, chosen.as_, chosen.api_version, resource.api_version, include, pretty)
         return View(chosen, resource, include, pretty, plain, key)
 
     # -- objects
@@ -168,8 +168,7 @@ class Presenter:
             include_object=view.include_object or table.METADATA,
             with_columns=with_columns,
         )
-        if view.chosen.version != "v1":
-            shown["apiVersion"] = view.chosen.api_version
+        shown["apiVersion"] = view.chosen.api_version
         return shown
 
     def _table_json(self, view: View, entries: Sequence[Entry], meta: Mapping[str, Any]) -> bytes | list[bytes]:
