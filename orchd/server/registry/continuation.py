@@ -7,13 +7,14 @@ inconsistent continuation at the current version (specification, "Retrieving lar
 from __future__ import annotations
 
 import base64
-import binascii
 import json
+import string
 
 import orjson
 
 from orchd import errors
 
+_ALPHABET = frozenset(string.ascii_letters + string.digits + "-_")
 _BAD = "invalid continue token: continue key is not valid: "
 
 
@@ -30,10 +31,10 @@ def after(name: str) -> str:
 
 def decode(meta_group: str, token: str) -> tuple[int, str]:
     """Revision and start of a token. Raises ApiError 400 for one that is not ours."""
-    try:
-        data = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
-    except (binascii.Error, ValueError):
-        raise errors.bad_request(_BAD + "illegal base64 data at input byte 0") from None
+    wrong = next((i for i, c in enumerate(token) if c not in _ALPHABET), len(token))
+    if wrong < len(token) or len(token) % 4 == 1:
+        raise errors.bad_request(_BAD + f"illegal base64 data at input byte {wrong}")
+    data = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
     try:
         decoded = orjson.loads(data)
     except orjson.JSONDecodeError:

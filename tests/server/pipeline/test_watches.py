@@ -1,0 +1,264 @@
+"""WATCH: where it begins, what moves in and out of sight, bookmarks, and clients that do not read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from twisted.internet.defer import Deferred, succeed
+
+from orchd.server.pipeline.verbs import watch
+from orchd.testing.server import run
+
+MERGE = "application/merge-patch+json"
+
+
+class Reader:
+    """A sink. While `slow`, what is written piles up; `read` takes it all."""
+
+    def __init__(self, *, slow: bool = False) -> None:
+        self.slow = slow
+        self.buffered = 0
+        self.data = b""
+        self.ended = ""
+        self.waiting: Deferred[None] | None = None
+
+    def write(self, data: bytes) -> None:
+        assert not self.ended
+        self.data += data
+        if self.slow:
+            self.buffered += len(data)
+
+    def writable(self) -> Deferred[None]:
+        if not self.slow:
+            return succeed(None)
+        self.waiting = Deferred()
+        return self.waiting
+
+    def read(self) -> None:
+        self.buffered = 0
+        waiting, self.waiting = self.waiting, None
+        if waiting is not None:
+            waiting.callback(None)
+
+    def finish(self) -> None:
+        self.ended = "finished"
+
+    def abort(self) -> None:
+        self.ended = "aborted"
+
+    def events(self) -> list[Any]:
+        taken, self.data = self.data, b""
+        return [orjson.loads(line) for line in taken.splitlines()]
+
+    def seen(self) -> list[str]:
+        return [f"{e['type']} {e['object']['metadata']['name']}" for e in self.events()]
+
+
+class Watch:
+    def __init__(self, space: Any, rest: str, *, slow: bool = False, **headers: str) -> None:
+        answer = space("GET", rest, **headers)
+        assert answer.code == 200 and answer.response.stream is not None, answer.body
+        self.stream = answer.response.stream
+        self.reader = Reader(slow=slow)
+        self.stream.start(self.reader)
+
+    def __enter__(self) -> Reader:
+        return self.reader
+
+    def __exit__(self, *error: object) -> None:
+        self.stream.stop()
+
+
+def test_from_nowhere_and_from_zero(space: Any) -> None:
+    """Without a version, or with 0, everything there is comes first, as ADDED; then changes."""
+    space.config("a")
+    for query in ("", "&resourceVersion=0"):
+        with Watch(space, f"configmaps?watch=1{query}") as reader:
+            assert "ADDED a" in reader.seen()
+            space.config("n" + str(len(query)))
+            assert reader.seen() == [f"ADDED n{len(query)}"]
+
+
+def test_from_a_version(space: Any) -> None:
+    """From a version come the changes after it, those before the watch was opened too, none twice."""
+    made = space.config("a")
+    space("PATCH", "configmaps/a", {"data": {"x": "1"}}, content_type=MERGE)
+    with Watch(space, f"configmaps?watch=1&resourceVersion={made['metadata']['resourceVersion']}") as reader:
+        space("DELETE", "configmaps/a")
+        events = reader.events()
+    assert [e["type"] for e in events] == ["MODIFIED", "DELETED"]
+    versions = [int(e["object"]["metadata"]["resourceVersion"]) for e in events]
+    assert versions == sorted(versions) and versions[0] > int(made["metadata"]["resourceVersion"])
+
+
+def test_from_a_list(space: Any) -> None:
+    """A list and a watch from its version leave no gap."""
+    space.config("a")
+    version = space("GET", "configmaps").json["metadata"]["resourceVersion"]
+    space.config("b")
+    with Watch(space, f"configmaps?watch=1&resourceVersion={version}") as reader:
+        space.config("c")
+        assert reader.seen() == ["ADDED b", "ADDED c"]
+
+
+def test_in_and_out_of_sight(space: Any) -> None:
+    """For a selector, what begins to match is ADDED and what ceases to is DELETED, as it last was, at the new version."""
+    space.config("a")
+    with Watch(space, "configmaps?watch=1&labelSelector=in%3Dyes") as reader:
+        for value in ("yes", "yes", "no"):
+            change = {"metadata": {"labels": {"in": value}}, "data": {"n": str(len(reader.data))}}
+            last = space("PATCH", "configmaps/a", change, content_type=MERGE).json
+        space("DELETE", "configmaps/a")
+        events = reader.events()
+    assert [e["type"] for e in events] == ["ADDED", "MODIFIED", "DELETED"]
+    gone = events[-1]["object"]["metadata"]
+    assert gone["labels"] == {"in": "yes"} and gone["resourceVersion"] == last["metadata"]["resourceVersion"]
+
+
+@pytest.mark.parametrize("query", ["configmaps?watch=1&fieldSelector=metadata.name%3Da", "watch"])
+def test_one_object(space: Any, query: str) -> None:
+    """One object is watched by a field selector, or under the deprecated prefix; its neighbours are not seen."""
+    rest = query
+    if query == "watch":
+        space.url = lambda rest, group="": f"/api/v1/watch/namespaces/{space.name}/configmaps/a"
+    for name in ("a", "ab"):
+        run(space.server.request("POST", f"/api/v1/namespaces/{space.name}/configmaps", body={"metadata": {"name": name}}))
+    with Watch(space, rest) as reader:
+        assert reader.seen() == ["ADDED a"]
+        run(space.server.request("DELETE", f"/api/v1/namespaces/{space.name}/configmaps/ab"))
+        run(space.server.request("DELETE", f"/api/v1/namespaces/{space.name}/configmaps/a"))
+        assert reader.seen() == ["DELETED a"]
+
+
+def test_other_namespaces_are_not_seen(space: Any) -> None:
+    """A watch of one namespace hears of no other."""
+    with Watch(space, "configmaps?watch=1") as reader:
+        elsewhere = {"metadata": {"name": f"w-{space.name}"}}
+        assert run(space.server.request("POST", "/api/v1/namespaces/default/configmaps", body=elsewhere)).code == 201
+        assert space.name not in str(reader.events())
+
+
+def test_too_old(space: Any) -> None:
+    """A version that is no longer known is answered by an ERROR event with 410, and the end."""
+    space.config("a")
+    space.config("b")
+    server = space.server.server
+    server.registry.cache(server.catalog.resource("", "v1", "configmaps")).expire(space.server.clock.seconds() + 1)
+    with Watch(space, "configmaps?watch=1&resourceVersion=1") as reader:
+        (event,) = reader.events()
+        assert event["type"] == "ERROR" and event["object"]["code"] == 410 and reader.ended == "finished"
+
+
+def test_not_to_be_watched(space: Any) -> None:
+    """What cannot be asked of a watch is refused before it begins."""
+    assert space("GET", "configmaps?watch=1&resourceVersionMatch=Exact&resourceVersion=1").code == 422
+    assert space("GET", "configmaps?watch=1&labelSelector=((").code == 400
+    post = run(space.server.request("POST", f"/api/v1/watch/namespaces/{space.name}/configmaps", body={}))
+    assert post.code == 405
+
+
+class TestEnds:
+    def test_after_its_time(self, space: Any) -> None:
+        """A watch ends when its time is up and leaves no timer and no subscription behind."""
+        server = space.server.server
+        cache = server.registry.cache(server.catalog.resource("", "v1", "configmaps"))
+        before, calls = cache.subscribers, len(space.server.clock.getDelayedCalls())
+        watched = Watch(space, "configmaps?watch=1&timeoutSeconds=5&allowWatchBookmarks=true")
+        assert cache.subscribers == before + 1 and watched.stream in server.watching.running
+        space.server.clock.advance(5)
+        assert watched.reader.ended == "finished" and cache.subscribers == before
+        assert len(space.server.clock.getDelayedCalls()) <= calls and watched.stream not in server.watching.running
+
+    @pytest.mark.parametrize("seconds", ["-1", "0"])
+    def test_odd_times(self, space: Any, seconds: str) -> None:
+        """0 is no limit of the client's; less than that ends at once."""
+        with Watch(space, f"configmaps?watch=1&timeoutSeconds={seconds}") as reader:
+            space.server.clock.advance(0)
+            assert reader.ended == ("finished" if seconds == "-1" else "")
+
+    def test_bookmarks(self, space: Any) -> None:
+        """Who allows bookmarks gets one now and then, at the version up to which nothing was missed."""
+        with Watch(space, "configmaps?watch=1&allowWatchBookmarks=true&timeoutSeconds=600") as reader:
+            made = space.config("a")
+            reader.events()
+            space.server.clock.advance(61)
+            (event,) = reader.events()
+            assert event["type"] == "BOOKMARK" and event["object"]["kind"] == "ConfigMap"
+            assert int(event["object"]["metadata"]["resourceVersion"]) >= int(made["metadata"]["resourceVersion"])
+
+
+class TestSlowReaders:
+    def test_are_dropped(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A client with too much unread is cut, counted, and costs nothing more."""
+        monkeypatch.setattr(watch, "MOST_BUFFERED", 2000)
+        server = space.server.server
+        dropped = server.watching.dropped
+        with Watch(space, "configmaps?watch=1", slow=True) as reader:
+            for number in range(20):
+                space.config(f"c{number}")
+            assert reader.ended == "aborted" and server.watching.dropped == dropped + 1
+            assert len(reader.data) < 4000
+
+    def test_get_the_first_state_as_they_read(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        """However large the first state, no more of it waits than a little; what changes meanwhile follows it."""
+        monkeypatch.setattr(watch, "MOST_BUFFERED", 4000)
+        monkeypatch.setattr(watch, "PACE", 1000)
+        for number in range(40):
+            space.config(f"c{number:02}")
+        with Watch(space, "configmaps?watch=1&resourceVersion=0&allowWatchBookmarks=true", slow=True) as reader:
+            assert len(reader.data) < 2000
+            space("DELETE", "configmaps/c00")
+            space.server.clock.advance(61)
+            rounds = 0
+            while reader.waiting is not None:
+                reader.read()
+                rounds += 1
+            seen = reader.seen()
+            assert rounds > 5 and not reader.ended
+            assert seen == [*(f"ADDED c{n:02}" for n in range(40)), "DELETED c00"]
+            reader.read()
+            space.config("later")
+            assert reader.seen() == ["ADDED later"]
+
+    def test_may_leave_in_the_middle(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A client that goes during the first state leaves nothing behind."""
+        monkeypatch.setattr(watch, "PACE", 1000)
+        server = space.server.server
+        cache = server.registry.cache(server.catalog.resource("", "v1", "configmaps"))
+        before = cache.subscribers
+        for number in range(10):
+            space.config(f"c{number}")
+        watched = Watch(space, "configmaps?watch=1", slow=True)
+        watched.stream.stop()
+        waiting = watched.reader.waiting
+        assert waiting is not None and waiting.called
+        assert cache.subscribers == before and watched.stream not in server.watching.running
+
+    def test_get_the_past_as_they_read(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Changes that a reconnecting client has missed come as it reads them: it is not dropped for them."""
+        made = space.config("a")
+        for number in range(20):
+            space.config(f"c{number}")
+        monkeypatch.setattr(watch, "MOST_BUFFERED", 2000)
+        monkeypatch.setattr(watch, "PACE", 1000)
+        version = made["metadata"]["resourceVersion"]
+        with Watch(space, f"configmaps?watch=1&resourceVersion={version}", slow=True) as reader:
+            while reader.waiting is not None:
+                reader.read()
+            assert len(reader.events()) == 20 and not reader.ended
+
+
+def test_forms(space: Any) -> None:
+    """A watch of tables has column definitions in its first event only; metadata-only events have no data."""
+    meta = space.server.dialect.meta_group
+    space.config("a")
+    with Watch(space, "configmaps?watch=1", accept=f"application/json;as=Table;g={meta};v=v1") as reader:
+        space.config("b")
+        first, *_, last = reader.events()
+        assert first["object"]["columnDefinitions"] and not last["object"].get("columnDefinitions")
+        assert last["object"]["rows"][0]["cells"][0] == "b"
+    accept = f"application/json;as=PartialObjectMetadata;g={meta};v=v1"
+    with Watch(space, "configmaps?watch=1", accept=accept) as reader:
+        assert all(e["object"]["kind"] == "PartialObjectMetadata" and "data" not in e["object"] for e in reader.events())

@@ -1,0 +1,187 @@
+"""DELETE: preconditions, finalizers, grace, propagation, collections, namespaces."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from orchd.testing.server import NOW, run
+
+MERGE = "application/merge-patch+json"
+POD = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+
+
+def at(seconds: float) -> str:
+    return datetime.fromtimestamp(NOW + seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class TestPlain:
+    def test_gone(self, space: Any) -> None:
+        """An object without finalizers goes at once; the answer is a Status that names it, or the object."""
+        uid = space.config("a")["metadata"]["uid"]
+        answer = space("DELETE", "configmaps/a").json
+        assert answer["status"] == "Success" and answer["details"] == {"name": "a", "kind": "configmaps", "uid": uid}
+        assert space("GET", "configmaps/a").code == 404 and space("DELETE", "configmaps/a").code == 404
+        space.make("podtemplates", {"metadata": {"name": "t"}, "template": {"spec": POD["spec"]}})
+        assert space("DELETE", "podtemplates/t").json["kind"] == "PodTemplate"
+
+    @pytest.mark.parametrize("wanted", [{"uid": "other"}, {"resourceVersion": "1"}])
+    def test_preconditions(self, space: Any, wanted: Any) -> None:
+        """uid and resourceVersion of DeleteOptions must be the object's."""
+        metadata = space.config("a")["metadata"]
+        refused = space("DELETE", "configmaps/a", {"preconditions": wanted})
+        assert (refused.code, refused.json["reason"]) == (409, "Conflict")
+        met = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+        assert space("DELETE", "configmaps/a", {"preconditions": met}).code == 200
+
+    def test_options_in_the_query(self, space: Any) -> None:
+        """Without a body the query counts: uid too."""
+        uid = space.config("a")["metadata"]["uid"]
+        assert space("DELETE", "configmaps/a?uid=other").code == 409
+        assert space("DELETE", "configmaps/a?propagationPolicy=Never").code == 422
+        assert space("DELETE", "configmaps/a?propagationPolicy=Orphan&orphanDependents=true").code == 422
+        assert space("DELETE", f"configmaps/a?uid={uid}").code == 200
+
+    def test_a_lost_race(self, space: Any) -> None:
+        """A delete without preconditions deletes what it finds then."""
+        space.config("a")
+        store, raced = space.server.server.registry.access.store, []
+        delete = store.delete
+
+        async def slow(key: str, *, expected: int) -> int:
+            if not raced:
+                raced.append(key)
+                space("PATCH", "configmaps/a", {"data": {"x": "y"}}, content_type=MERGE)
+            found: int = await delete(key, expected=expected)
+            return found
+
+        store.delete = slow
+        try:
+            assert space("DELETE", "configmaps/a").code == 200
+        finally:
+            del store.delete
+        assert raced and space("GET", "configmaps/a").code == 404
+
+
+class TestFinalizers:
+    def test_marked_until_the_last_one_goes(self, space: Any) -> None:
+        """A delete only marks; removing the last finalizer ends it, and new ones are refused."""
+        space.config("a", finalizers=["x.example/a", "x.example/b"])
+        marked = space("DELETE", "configmaps/a")
+        assert marked.code == 200 and marked.json["metadata"]["deletionTimestamp"] == at(0)
+        assert marked.json["metadata"]["deletionGracePeriodSeconds"] == 0
+        again = space("DELETE", "configmaps/a").json
+        assert again["metadata"] == marked.json["metadata"]
+        assert space("DELETE", "configmaps/a", {"orphanDependents": False}).code == 202
+        more = {"metadata": {"finalizers": ["x.example/a", "x.example/c"]}}
+        assert space("PATCH", "configmaps/a", more, content_type=MERGE).code == 422
+        less = {"metadata": {"finalizers": ["x.example/b"]}}
+        assert space("PATCH", "configmaps/a", less, content_type=MERGE).code == 200
+        last = space("PATCH", "configmaps/a", {"metadata": {"finalizers": None}}, content_type=MERGE)
+        assert last.code == 200 and space("GET", "configmaps/a").code == 404
+
+    @pytest.mark.parametrize(
+        ("before", "options", "after"),
+        [
+            ([], {"propagationPolicy": "Foreground"}, ["foregroundDeletion"]),
+            ([], {"propagationPolicy": "Orphan"}, ["orphan"]),
+            ([], {"orphanDependents": True}, ["orphan"]),
+            (["x.example/a", "orphan"], {"propagationPolicy": "Foreground"}, ["x.example/a", "foregroundDeletion"]),
+            (["x.example/a", "foregroundDeletion"], {"propagationPolicy": "Background"}, ["x.example/a"]),
+            (["orphan", "x.example/a"], {}, ["x.example/a", "orphan"]),
+            (["foregroundDeletion"], {"propagationPolicy": "Background"}, None),
+        ],
+    )
+    def test_propagation(self, space: Any, before: list[str], options: Any, after: list[str] | None) -> None:
+        """The policy becomes a finalizer, at most one of orphan and foregroundDeletion; others stay."""
+        space.config("a", finalizers=before)
+        space("DELETE", "configmaps/a", options)
+        found = space("GET", "configmaps/a")
+        assert found.code == 404 if after is None else found.json["metadata"]["finalizers"] == after
+
+    def test_generation_rises_once(self, space: Any) -> None:
+        """Marking counts as a change; marking again does not."""
+        body = {"metadata": {"name": "b", "finalizers": ["x.example/a"]}, "spec": {"podSelector": {}}}
+        space.make("networkpolicies", body, group="networking.orch.io/v1")
+        for _ in range(2):
+            marked = space("DELETE", "networkpolicies/b", group="networking.orch.io/v1").json
+            assert marked["metadata"]["generation"] == 2
+
+
+class TestGrace:
+    def bound(self, space: Any, **spec: Any) -> None:
+        space.make("pods", {**POD, "spec": {**POD["spec"], "nodeName": "n", **spec}})
+
+    def test_pods_that_run_wait(self, space: Any) -> None:
+        """A bound pod is marked with its grace period; only shorter ones change that, counted from the beginning."""
+        self.bound(space)
+        first = space("DELETE", "pods/p").json["metadata"]
+        assert (first["deletionTimestamp"], first["deletionGracePeriodSeconds"]) == (at(30), 30)
+        longer = space("DELETE", "pods/p", {"gracePeriodSeconds": 60}).json["metadata"]
+        assert longer["resourceVersion"] == first["resourceVersion"]
+        shorter = space("DELETE", "pods/p?gracePeriodSeconds=10").json["metadata"]
+        assert (shorter["deletionTimestamp"], shorter["deletionGracePeriodSeconds"]) == (at(10), 10)
+
+    def test_at_once(self, space: Any) -> None:
+        """Grace 0 deletes; watchers first see the pod marked with it, then gone."""
+        self.bound(space)
+        seen: list[Any] = []
+        server = space.server.server
+        cache = server.registry.cache(server.catalog.resource("", "v1", "pods"))
+        subscription = cache.subscribe(
+            after=cache.revision, prefix=f"{space.name}/p", on_change=seen.append, on_end=seen.append
+        )
+        answer = space("DELETE", "pods/p?gracePeriodSeconds=0").json
+        subscription.cancel()
+        assert [c.type.value for c in seen] == ["MODIFIED", "DELETED"]
+        assert answer["metadata"]["deletionGracePeriodSeconds"] == 0
+        assert answer["metadata"]["resourceVersion"] == str(seen[0].revision)
+
+    def test_pods_that_nobody_runs_go(self, space: Any) -> None:
+        """A pod without a node has nobody to wait for."""
+        space.make("pods", POD)
+        assert space("DELETE", "pods/p").code == 200 and space("GET", "pods/p").code == 404
+
+    def test_finalizers_outlast_grace(self, space: Any) -> None:
+        """With finalizers the pod stays though its time is up."""
+        pod = {**POD, "metadata": {"name": "p", "finalizers": ["x.example/a"]}}
+        space.make("pods", {**pod, "spec": {**POD["spec"], "nodeName": "n"}})
+        space("DELETE", "pods/p?gracePeriodSeconds=0")
+        assert space("GET", "pods/p").json["metadata"]["deletionGracePeriodSeconds"] == 0
+
+
+class TestCollections:
+    def test_what_a_list_would_show(self, space: Any) -> None:
+        """Selectors choose; the answer is the list of what was there."""
+        space.config("a", labels={"go": "1"})
+        space.config("b")
+        shown = space("DELETE", "configmaps?labelSelector=go").json
+        assert shown["kind"] == "ConfigMapList" and [o["metadata"]["name"] for o in shown["items"]] == ["a"]
+        assert space.names("configmaps") == ["b"]
+
+    def test_one_namespace_only(self, space: Any) -> None:
+        """Other namespaces keep theirs, and there is no collection over all of them."""
+        space.config("a")
+        elsewhere = "/api/v1/namespaces/default/configmaps"
+        made = run(space.server.request("POST", elsewhere, body={"metadata": {"name": "kept-" + space.name}}))
+        assert made.code == 201
+        assert space("DELETE", "configmaps").code == 200
+        kept = run(space.server.request("GET", f"{elsewhere}/kept-{space.name}"))
+        assert kept.code == 200 and space.names("configmaps") == []
+        assert run(space.server.request("DELETE", "/api/v1/configmaps")).code == 405
+
+
+class TestNamespaces:
+    def test_their_own_finalizers(self, space: Any) -> None:
+        """A namespace is marked, Terminating, until its own finalizers are taken through /finalize."""
+        url = f"/api/v1/namespaces/{space.name}"
+        marked = run(space.server.request("DELETE", url)).json
+        assert marked["status"]["phase"] == "Terminating" and marked["spec"]["finalizers"]
+        refused = space("POST", "configmaps", {"metadata": {"name": "late"}})
+        assert refused.code == 403
+        put = run(space.server.request("PUT", url, body={**marked, "spec": {}})).json
+        assert put["spec"]["finalizers"] == marked["spec"]["finalizers"]
+        ended = run(space.server.request("PUT", f"{url}/finalize", body={**put, "spec": {"finalizers": []}}))
+        assert ended.code == 200 and run(space.server.request("GET", url)).code == 404

@@ -1,0 +1,216 @@
+"""Where kinds differ, by table; ranges; and what the stored services hold."""
+
+from __future__ import annotations
+
+import dataclasses
+from ipaddress import ip_network
+from random import Random
+from typing import Any
+
+import pytest
+
+from orchd.dialect import ORCH
+from orchd.server.registry.ranges import AddressRange, Exhausted, NumberRange, OutOfRange, Taken
+from orchd.server.registry.strategies import seccomp
+from orchd.server.registry.strategies.pods import qos_class
+
+
+class TestRanges:
+    def test_a_value_is_handed_out_once(self) -> None:
+        """Reserved or stored values are taken; settled ones are what the store says."""
+        used: set[int] = {3}
+        numbers = NumberRange(1, 4, lambda: used, Random(1))
+        numbers.take(1)
+        for value in (1, 3):
+            with pytest.raises(Taken):
+                numbers.take(value)
+        for value in (0, 5):
+            with pytest.raises(OutOfRange):
+                numbers.take(value)
+        assert {numbers.take_any(), numbers.take_any()} == {2, 4}
+        with pytest.raises(Exhausted):
+            numbers.take_any()
+        numbers.settle(2)
+        assert numbers.take_any() == 2
+
+    @pytest.mark.parametrize(("network", "first", "size"), [("10.0.0.0/29", "10.0.0.1", 6), ("fd00::/125", "fd00::1", 7)])
+    def test_usable_addresses(self, network: str, first: str, size: int) -> None:
+        """The network's own address and the broadcast address of IPv4 are not handed out."""
+        space = AddressRange(ip_network(network), set, Random(1))
+        assert space.first == first
+        assert len({space.take_any() for _ in range(size)}) == size
+        with pytest.raises(Exhausted):
+            space.take_any()
+
+
+class TestServices:
+    def service(self, name: str, **spec: Any) -> Any:
+        return {"metadata": {"name": name}, "spec": {"ports": [{"port": 80}], **spec}}
+
+    def test_addresses_come_back(self, space: Any) -> None:
+        """An address is free again when its service is gone, and only then."""
+        made = space.make("services", self.service("a"))
+        address = made["spec"]["clusterIP"]
+        wanted = self.service("b", clusterIP=address)
+        taken = space("POST", "services", wanted)
+        assert taken.code == 422 and "provided IP is already allocated" in taken.json["message"]
+        assert space("POST", "services?dryRun=All", wanted).code == 201
+        space("DELETE", "services/a")
+        assert space("POST", "services", wanted).json["spec"]["clusterIP"] == address
+
+    def test_a_refused_write_keeps_nothing(self, space: Any) -> None:
+        """What was reserved for a write that validation refused is free."""
+        bad = self.service("NOT GOOD", type="NodePort", ports=[{"port": 80, "nodePort": 30999}])
+        assert space("POST", "services", bad).code == 422
+        good = self.service("good", type="NodePort", ports=[{"port": 80, "nodePort": 30999}])
+        assert space("POST", "services", good).code == 201
+        strategy = space.server.server.registry.strategy(space.server.server.catalog.resource("", "v1", "services"))
+        assert not strategy.ports._reserved
+
+    def test_what_was_allocated_stays(self, space: Any) -> None:
+        """An update that leaves out address and node port keeps them; another type gives the node port back."""
+        made = space.make("services", self.service("a", type="NodePort"))
+        port = made["spec"]["ports"][0]["nodePort"]
+        body = {**self.service("a", type="NodePort"), "metadata": {"name": "a"}}
+        kept = space("PUT", "services/a", body).json
+        assert kept["spec"]["clusterIP"] == made["spec"]["clusterIP"] and kept["spec"]["ports"][0]["nodePort"] == port
+        plain = space("PUT", "services/a", {**kept, "spec": {**kept["spec"], "type": "ClusterIP"}}).json
+        assert "nodePort" not in plain["spec"]["ports"][0]
+        other = self.service("b", type="NodePort", ports=[{"port": 1, "nodePort": port}])
+        assert space("POST", "services", other).code == 201
+
+    def test_headless_and_names_hold_nothing(self, space: Any) -> None:
+        """Headless services and external names have no address of the range."""
+        assert space.make("services", self.service("a", clusterIP="None"))["spec"]["clusterIPs"] == ["None"]
+        named = space.make("services", self.service("b", type="ExternalName", externalName="x.example"))
+        assert "clusterIP" not in named["spec"]
+
+    def test_reading_once(self, space: Any) -> None:
+        """Services that exist are read once; after that a create costs the same however many there are."""
+        space.make("services", self.service("a"))
+        resource = space.server.server.catalog.resource("", "v1", "services")
+        cache = space.server.server.registry.cache(resource)
+        pages: list[Any] = []
+        page = cache.page
+        cache.page = lambda **how: pages.append(how) or page(**how)
+        try:
+            for number in range(3):
+                space.make("services", self.service(f"b{number}"))
+        finally:
+            del cache.page
+        assert pages == []
+
+
+def _container(requests: Any = None, limits: Any = None) -> Any:
+    return {"resources": {"requests": requests or {}, "limits": limits or {}}}
+
+
+FULL = {"cpu": "1", "memory": "1Gi"}
+
+
+@pytest.mark.parametrize(
+    ("containers", "wanted"),
+    [
+        ([_container()], "BestEffort"),
+        ([_container({"cpu": "0"})], "BestEffort"),
+        ([_container({"ephemeral-storage": "1Gi"})], "BestEffort"),
+        ([_container({"cpu": "1"})], "Burstable"),
+        ([_container(FULL, FULL)], "Guaranteed"),
+        ([_container({"cpu": "1000m", "memory": "1024Mi"}, FULL)], "Guaranteed"),
+        ([_container({"cpu": "500m"}, FULL)], "Burstable"),
+        ([_container(FULL, FULL), _container()], "Burstable"),
+    ],
+)
+def test_quality_of_service(containers: Any, wanted: str) -> None:
+    """Guaranteed where every container's requests are its limits, BestEffort where there are none of either."""
+    assert qos_class({"containers": containers}) == wanted
+
+
+POD_KEY, CONTAINER_KEY = "seccomp.security.alpha.orch.io/pod", "container.seccomp.security.alpha.orch.io/c"
+
+
+@pytest.mark.parametrize(
+    ("text", "profile"),
+    [
+        ("unconfined", {"type": "Unconfined"}),
+        ("runtime/default", {"type": "RuntimeDefault"}),
+        ("localhost/a/b", {"type": "Localhost", "localhostProfile": "a/b"}),
+    ],
+)
+@pytest.mark.parametrize("key", [POD_KEY, CONTAINER_KEY])
+def test_seccomp_said_twice(text: str, profile: Any, key: str) -> None:
+    """An annotation becomes the field and the field the annotation, for a pod and for its containers."""
+    bare: Any = {"metadata": {}, "spec": {"containers": [{"name": "c"}]}}
+    annotated = {**bare, "metadata": {"annotations": {key: text}}}
+    context = {"securityContext": {"seccompProfile": profile}}
+    spec = {**bare["spec"], **context} if key == POD_KEY else {"containers": [{"name": "c", **context}]}
+    both = {"metadata": {"annotations": {key: text}}, "spec": spec}
+    assert seccomp.synced(annotated, ORCH) == both
+    assert seccomp.synced({**bare, "spec": spec}, ORCH) == both
+    assert seccomp.synced(both, ORCH) == both
+
+
+@pytest.mark.parametrize("text", ["localhost/", "else"])
+def test_seccomp_nonsense_stays(text: str) -> None:
+    """An annotation that names no profile changes nothing; neither does a field beside another annotation."""
+    pod: Any = {"metadata": {"annotations": {POD_KEY: text}}, "spec": {"containers": []}}
+    assert seccomp.synced(pod, ORCH) is pod
+
+
+class TestKinds:
+    def test_gated_members_of_pods(self, space: Any) -> None:
+        """What release 1.23 keeps behind gates is dropped from pods as from everything."""
+        context = {"securityContext": {"procMount": "Odd"}}
+        pod = {"metadata": {"name": "p"}, "spec": {"os": {"name": "linux"}, "containers": [{"name": "c", "image": "i", **context}]}}
+        made = space.make("pods", pod)["spec"]
+        assert "os" not in made and made["containers"][0]["securityContext"] == {"procMount": "Default"}
+
+    def test_foreign_data_sources(self, space: Any) -> None:
+        """A claim keeps another claim as its source and drops anything else."""
+        spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        for name, kind, kept in (("a", "PersistentVolumeClaim", True), ("b", "Other", False)):
+            source = {"dataSource": {"kind": kind, "name": "x"}}
+            made = space.make("persistentvolumeclaims", {"metadata": {"name": name}, "spec": {**spec, **source}})
+            assert ("dataSource" in made["spec"]) is kept and made["status"]["phase"] == "Pending"
+
+    def test_jobs_select_by_uid(self, space: Any) -> None:
+        """A job's selector and its pods' labels name the job."""
+        template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+        made = space.make("jobs", {"metadata": {"name": "j"}, "spec": {"template": template}}, group="batch/v1")
+        uid = made["metadata"]["uid"]
+        assert made["spec"]["selector"] == {"matchLabels": {"controller-uid": uid}}
+        assert made["spec"]["template"]["metadata"]["labels"] == {"controller-uid": uid, "job-name": "j"}
+
+    def test_events_go_by_themselves(self, space: Any) -> None:
+        """Events are stored with the time to live of --event-ttl, again with every update."""
+        store, times = space.server.server.registry.access.store, []
+        create, update = store.create, store.update
+
+        async def creating(key: str, value: bytes, *, ttl: int | None = None) -> int:
+            times.append(ttl)
+            found: int = await create(key, value, ttl=ttl)
+            return found
+
+        async def updating(key: str, value: bytes, *, expected: int, ttl: int | None = None) -> int:
+            times.append(ttl)
+            found: int = await update(key, value, expected=expected, ttl=ttl)
+            return found
+
+        store.create, store.update = creating, updating
+        try:
+            event = {"metadata": {"name": "e"}, "involvedObject": {"namespace": space.name}}
+            made = space.make("events", event)
+            assert space("PUT", "events/e", {**made, "message": "again"}).code == 200
+            space.config("a")
+        finally:
+            del store.create, store.update
+        assert times == [3600, 3600, None]
+
+    def test_one_strategy_per_resource(self, space: Any) -> None:
+        """A strategy is made once; a resource that takes another's place has its own, and the old one is let go."""
+        strategies = space.server.server.registry.strategies
+        resource = space.server.server.catalog.resource("", "v1", "configmaps")
+        first = strategies(resource)
+        assert strategies(resource) is first
+        count = len(strategies._made)
+        assert strategies(dataclasses.replace(resource)) is not first and len(strategies._made) == count

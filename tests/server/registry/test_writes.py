@@ -1,0 +1,247 @@
+"""The write sequence: create, update, patch and what of it a client may count on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.testing.server import run
+
+MERGE = "application/merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+
+def revision(space: Any) -> int:
+    """Of the store: unchanged means that nothing was written."""
+    found: int = space.server.server.store.revision
+    return found
+
+
+class TestCreate:
+    def test_the_servers_own_fields(self, space: Any) -> None:
+        """uid, creation time and version are the server's; deletion fields are not taken from a client."""
+        made = space.config("a", uid="mine", creationTimestamp="2000-01-01T00:00:00Z", deletionGracePeriodSeconds=3)
+        metadata = made["metadata"]
+        assert metadata["uid"] != "mine" and not metadata["creationTimestamp"].startswith("2000")
+        assert "deletionGracePeriodSeconds" not in metadata and metadata["namespace"] == space.name
+
+    def test_generated_names(self, space: Any) -> None:
+        """A name is the prefix, cut to 58 characters, and five random ones."""
+        made = space.make("configmaps", {"metadata": {"generateName": "x" * 60}})
+        assert made["metadata"]["name"].startswith("x" * 58) and len(made["metadata"]["name"]) == 63
+        answer = space("POST", "configmaps?dryRun=All", {"metadata": {"generateName": "p-"}})
+        assert answer.code == 201 and len(answer.json["metadata"]["name"]) == 7
+
+    def test_taken_names(self, space: Any) -> None:
+        """A taken name is 409; one that was generated says that trying again helps. A dry run says the same."""
+        space.config("a")
+        for query in ("", "?dryRun=All"):
+            taken = space("POST", f"configmaps{query}", {"metadata": {"name": "a"}})
+            assert (taken.code, taken.json["reason"]) == (409, "AlreadyExists")
+            assert "retryAfterSeconds" not in taken.json["details"]
+            both = space("POST", f"configmaps{query}", {"metadata": {"name": "a", "generateName": "a"}})
+            assert both.json["details"]["retryAfterSeconds"] == 1 and both.headers["Retry-After"] == "1"
+
+    @pytest.mark.parametrize(
+        ("metadata", "code"),
+        [
+            ({"name": "a", "namespace": "other"}, 400),
+            ({"name": "a", "resourceVersion": "5"}, 500),
+            ({"name": "Not Good"}, 422),
+            ({}, 422),
+        ],
+    )
+    def test_refusals(self, space: Any, metadata: Any, code: int) -> None:
+        """What cannot be created leaves no trace."""
+        before = revision(space)
+        assert space("POST", "configmaps", {"metadata": metadata}).code == code
+        assert revision(space) == before
+
+    def test_a_missing_namespace(self, space: Any) -> None:
+        """Objects are made in namespaces that exist."""
+        answer = run(space.server.request("POST", "/api/v1/namespaces/nowhere/configmaps", body={"metadata": {"name": "a"}}))
+        assert (answer.code, answer.json["details"]["kind"]) == (404, "namespaces")
+
+    def test_owners_are_named_once(self, space: Any) -> None:
+        """Equal owner references come down to one, with a warning that names the uid."""
+        owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u-1"}
+        body = {"metadata": {"name": "a", "ownerReferences": [owner, owner, {**owner, "uid": "u-2"}]}}
+        answer = space("POST", "configmaps", body)
+        assert [o["uid"] for o in answer.json["metadata"]["ownerReferences"]] == ["u-1", "u-2"]
+        assert "duplicate UID(s) observed: u-1" in answer.headers["Warning"]
+
+
+class TestUpdate:
+    def test_only_one_writer_wins(self, space: Any) -> None:
+        """Of two writers with the same resourceVersion the second is told to look again."""
+        made = space.config("a")
+        assert space("PUT", "configmaps/a", {**made, "data": {"k": "1"}}).code == 200
+        lost = space("PUT", "configmaps/a", {**made, "data": {"k": "2"}})
+        assert (lost.code, lost.json["reason"]) == (409, "Conflict")
+        assert space("GET", "configmaps/a").json["data"] == {"k": "1"}
+
+    def test_without_a_version_the_last_wins(self, space: Any) -> None:
+        """A PUT without resourceVersion replaces whatever is there, where the kind allows that."""
+        space.config("a")
+        assert space("PUT", "configmaps/a", {"metadata": {"name": "a"}, "data": {"n": "1"}}).json["data"] == {"n": "1"}
+
+    def test_guarded_kinds_want_a_version(self, space: Any) -> None:
+        """Leases and their like may not be replaced blindly."""
+        group = "coordination.orch.io/v1"
+        space.make("leases", {"metadata": {"name": "a"}, "spec": {}}, group=group)
+        body = {"metadata": {"name": "a"}, "spec": {"holderIdentity": "x"}}
+        refused = space("PUT", "leases/a", body, group=group)
+        assert refused.code == 422 and refused.json["details"]["causes"][0]["field"] == "metadata.resourceVersion"
+
+    def test_nothing_changed_nothing_written(self, space: Any) -> None:
+        """A PUT or PATCH that changes nothing leaves version and store alone."""
+        made, before = space.config("a"), revision(space)
+        assert space("PUT", "configmaps/a", made).json["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+        assert space("PATCH", "configmaps/a", {"data": {"k": "v"}}, content_type=MERGE).code == 200
+        assert revision(space) == before
+
+    @pytest.mark.parametrize(
+        ("metadata", "code"),
+        [
+            ({"name": "b"}, 400),
+            ({"name": "a", "namespace": "other"}, 400),
+            ({"name": "a", "uid": "other"}, 409),
+            ({"name": "a", "resourceVersion": "1"}, 409),
+            ({"name": "a", "deletionTimestamp": "2030-01-01T00:00:00Z"}, 422),
+        ],
+    )
+    def test_refusals(self, space: Any, metadata: Any, code: int) -> None:
+        """Name, namespace, uid and version in the body must be the object's; nobody marks deletions by hand."""
+        space.config("a")
+        before = revision(space)
+        assert space("PUT", "configmaps/a", {"metadata": metadata}).code == code
+        assert revision(space) == before
+
+    def test_missing(self, space: Any) -> None:
+        """PUT makes no ConfigMap, but a Role: kinds differ. A uid is then a precondition that fails."""
+        assert space("PUT", "configmaps/a", {"metadata": {"name": "a"}}).code == 404
+        group = "rbac.authorization.orch.io/v1"
+        assert space("PUT", "roles/b", {"metadata": {"name": "b", "uid": "u"}}, group=group).code == 409
+        assert space("PUT", "roles/b", {"metadata": {"name": "b"}}, group=group).code == 201
+
+    @pytest.mark.parametrize("name", ["%2E%2E", "a%25b", "."])
+    def test_impossible_names(self, space: Any, name: str) -> None:
+        """A path segment that no key may hold is 400 on every verb."""
+        for method in ("GET", "DELETE"):
+            answer = space(method, f"configmaps/{name}")
+            assert answer.code == 400 and "Name parameter invalid" in answer.json["message"]
+
+
+class TestPatch:
+    def test_names_and_uids_stay(self, space: Any) -> None:
+        """A patch cannot rename (400), nor change the uid (422), nor guard with another version (409)."""
+        space.config("a")
+        for change, code in (({"name": "b"}, 400), ({"uid": "x"}, 422), ({"resourceVersion": "1"}, 409)):
+            assert space("PATCH", "configmaps/a", {"metadata": change}, content_type=MERGE).code == code
+
+    def test_patches_meet(self, space: Any) -> None:
+        """A patch without a version is made again on what somebody else wrote meanwhile."""
+        space.config("a")
+        registry = space.server.server.registry
+        store, raced = registry.access.store, []
+        update = store.update
+
+        async def slow(key: str, value: bytes, *, expected: int, ttl: int | None = None) -> int:
+            if not raced:
+                raced.append(key)
+                space("PATCH", "configmaps/a", {"data": {"first": "1"}}, content_type=MERGE)
+            found: int = await update(key, value, expected=expected, ttl=ttl)
+            return found
+
+        store.update = slow
+        try:
+            answer = space("PATCH", "configmaps/a", {"data": {"second": "2"}}, content_type=MERGE)
+        finally:
+            del store.update
+        assert raced and answer.json["data"] == {"k": "v", "first": "1", "second": "2"}
+
+    def test_a_race_to_create(self, space: Any) -> None:
+        """An apply that finds its object made by somebody else meanwhile applies to that."""
+        store, raced = space.server.server.registry.access.store, []
+        create = store.create
+
+        async def slow(key: str, value: bytes, *, ttl: int | None = None) -> int:
+            if not raced:
+                raced.append(key)
+                space.config("a")
+            found: int = await create(key, value, ttl=ttl)
+            return found
+
+        config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"mine": "1"}}
+        store.create = slow
+        try:
+            answer = space("PATCH", "configmaps/a?fieldManager=me", config, content_type=APPLY)
+        finally:
+            del store.create
+        assert raced and answer.code == 200 and answer.json["data"] == {"k": "v", "mine": "1"}
+
+    def test_apply_makes(self, space: Any) -> None:
+        """Apply creates what is missing, 201; other patches are 404."""
+        config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "1"}}
+        assert space("PATCH", "configmaps/a?fieldManager=me", config, content_type=APPLY).code == 201
+        assert space("PATCH", "configmaps/a?fieldManager=me", config, content_type=APPLY).code == 200
+        assert space("PATCH", "configmaps/b", {}, content_type=MERGE).code == 404
+
+
+class TestDryRun:
+    def test_no_trace(self, space: Any) -> None:
+        """A dry run answers as the write would and leaves store, ranges and watchers alone."""
+        space.config("a")
+        before = revision(space)
+        made = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "b"}})
+        assert made.code == 201 and made.json["metadata"]["uid"] and "resourceVersion" not in made.json["metadata"]
+        assert space("PUT", "configmaps/a?dryRun=All", {"metadata": {"name": "a"}, "data": {"z": "1"}}).json["data"] == {"z": "1"}
+        assert space("PATCH", "configmaps/a?dryRun=All", {"data": {"q": "1"}}, content_type=MERGE).json["data"]["q"] == "1"
+        assert space("DELETE", "configmaps/a?dryRun=All").code == 200
+        assert space("DELETE", "configmaps?dryRun=All").code == 200
+        service = {"metadata": {"name": "s"}, "spec": {"type": "NodePort", "ports": [{"port": 1, "nodePort": 30123}]}}
+        assert space("POST", "services?dryRun=All", service).code == 201
+        assert revision(space) == before and space("GET", "configmaps/a").json["data"] == {"k": "v"}
+        assert space("POST", "services", service).code == 201
+
+    def test_other_values(self, space: Any) -> None:
+        """All is the only dry run there is."""
+        assert space("POST", "configmaps?dryRun=Some", {"metadata": {"name": "b"}}).code == 422
+
+
+class TestStatusAndGeneration:
+    GROUP = "apps/v1"
+
+    def deployment(self, space: Any) -> Any:
+        template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+        body = {"metadata": {"name": "d"}, "spec": spec, "status": {"replicas": 7}}
+        return space.make("deployments", body, group=self.GROUP)
+
+    def test_each_endpoint_writes_its_half(self, space: Any) -> None:
+        """Status is cleared on create, kept on PUT, and all that /status changes."""
+        made = self.deployment(space)
+        assert made["status"] == {} and made["metadata"]["generation"] == 1
+        both = {**made, "spec": {**made["spec"], "replicas": 3}, "status": {"replicas": 9}}
+        on_status = space("PUT", "deployments/d/status", both, group=self.GROUP).json
+        assert on_status["spec"]["replicas"] == 1 and on_status["status"]["replicas"] == 9
+        assert on_status["metadata"]["generation"] == 1
+        both["metadata"] = on_status["metadata"]
+        on_main = space("PUT", "deployments/d", {**both, "status": {}}, group=self.GROUP).json
+        assert on_main["spec"]["replicas"] == 3 and on_main["status"]["replicas"] == 9
+        assert on_main["metadata"]["generation"] == 2
+        assert space("GET", "deployments/d/status", group=self.GROUP).json == on_main
+
+    def test_who_writes_where(self, space: Any) -> None:
+        """An owner of status fields is one of that endpoint, apart from the same manager's other fields."""
+        made = self.deployment(space)
+        changed = {**made, "status": {"replicas": 2}}
+        after = space("PUT", "deployments/d/status", changed, group=self.GROUP, user_agent="me/1").json
+        entries = {(e["manager"], e.get("subresource", "")) for e in after["metadata"]["managedFields"]}
+        assert entries == {("test", ""), ("me", "status")}
+
+    def test_without_a_status_endpoint(self, space: Any) -> None:
+        """Kinds without status have no such path."""
+        space.config("a")
+        assert space("GET", "configmaps/a/status").code == 404
