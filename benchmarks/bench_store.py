@@ -12,6 +12,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import orjson
@@ -20,8 +22,11 @@ from twisted.internet.defer import Deferred
 
 from orchd.cache.caches import Caches
 from orchd.cache.stored import encode, with_revision
+from orchd.store.etcd.servers import make_servers
+from orchd.store.etcd.store import EtcdStore
 from orchd.store.memory import MemoryStore
 from orchd.store.sqlite import SqliteStore
+from orchd.testing.etcd import Etcd, find_etcd
 
 reactor: Any = installed
 
@@ -207,6 +212,32 @@ async def start_up(directory: str, count: int) -> None:
         await store.stop()
 
 
+async def etcd_figures(directory: str, value: bytes) -> None:
+    """With an etcd of its own, when the program is there. Its data lies in `directory` as well."""
+    program = find_etcd()
+    if program is None:
+        show("etcd", "not found (Debian: etcd-server)")
+        return
+    server = Etcd(program, Path(directory) / "etcd")
+    server.start()
+    try:
+        store = EtcdStore(reactor, make_servers(reactor, [server.url]), dialect_name="any", random=Random(1))
+        await store.start()
+        for concurrency, total in ((1, 2000), (50, 10_000)):
+            await puts(store, "etcd", concurrency, total, value)
+        await guarded(store, "etcd", 1000, value)
+        began = time.perf_counter()
+        for _ in range(1000):
+            await store.current_revision()
+        show("etcd: newest revision (a consistent read)", f"{1000 / (time.perf_counter() - began):10.0f} /s")
+        began = time.perf_counter()
+        found = await store.range("/bench/")
+        show(f"etcd: range of {len(found.items):,}", f"{(time.perf_counter() - began) * 1e3:10.1f} ms")
+        await store.stop()
+    finally:
+        server.kill()
+
+
 async def main() -> None:
     directory = tempfile.mkdtemp(dir=sys.argv[1] if len(sys.argv) > 1 else None)
     try:
@@ -221,6 +252,7 @@ async def main() -> None:
             await puts(sqlite, "sqlite", concurrency, total, value)
         await guarded(sqlite, "sqlite", 2000, value)
         await sqlite.stop()
+        await etcd_figures(directory, value)
         await cache_figures(memory)
         await memory.stop()
         await start_up(directory, 5_000)

@@ -170,11 +170,13 @@ class Connection(Protocol):
                 (b":authority", self._authority),
                 (b"te", b"trailers"),
                 (b"content-type", b"application/grpc"),
-                # Rather an error than an answer from a member that has lost the others.
-                (b"hasleader", b"true"),
             ]
             if call.timeout:
-                headers.append((b"grpc-timeout", b"%dm" % (call.timeout * 1000)))
+                # In whole seconds, so that header compression knows it again; who called is more exact.
+                headers.append((b"grpc-timeout", b"%dS" % (call.timeout + 1)))
+            else:
+                # A watch is rather to end than to go on at a member that has lost the others.
+                headers.append((b"hasleader", b"true"))
             self._http.send_headers(call.id, headers)
             self.pump(call)
 
