@@ -21,7 +21,7 @@ from orchd.assembly.gates import Authentication as AuthenticationParts
 from orchd.assembly.gates import authentication, authorization
 from orchd.assembly.guards import guarded
 from orchd.assembly.plugins import admission_chain
-from orchd.assembly.storage import make_store, start_store, store_metrics
+from orchd.assembly.storage import cache_metrics, make_store, start_store, store_metrics
 from orchd.assembly.verbs import Parts, subresource_verbs, virtual_verbs
 from orchd.cache.caches import Caches
 from orchd.client.informers import Informers
@@ -332,13 +332,12 @@ class ApiServer:
         return await deferToThreadPool(self.reactor, self.reactor.getThreadPool(), function, *arguments)
 
     def _metric_sources(self) -> Iterable[metrics.Source]:
-        caches = self.caches
         return [
             *store_metrics(self.store),
             metrics.request_metrics(self.measuring, self.in_flight, self.watching),
             self.authentication_numbers.families,
             self.admission_numbers.families,
-            metrics.gauge("orchd_cache_lag", "Revisions that the caches are behind the store.", lambda: caches.lag),
+            *cache_metrics(self.caches),
             metrics.by_label(
                 "orchd_controller_keys",
                 "Keys that controllers have worked on.",
@@ -350,12 +349,6 @@ class ApiServer:
                 "Keys that controllers will work on again because it failed.",
                 "controller",
                 lambda: {name: float(counts.failed) for name, counts in self.controllers.counts()},
-            ),
-            metrics.by_label(
-                "apiserver_storage_objects",
-                "Stored objects by resource.",
-                "resource",
-                lambda: {key: float(len(cache)) for key, cache in caches.caches.items()},
             ),
         ]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from orchd.cache.caches import Caches
+from orchd.cache.resource import ResourceCache
 from orchd.config.settings import Settings
 from orchd.kinds.catalog import builtin_catalog
 from orchd.server.pipeline.endpoints import metrics
@@ -96,6 +98,8 @@ def store_metrics(store: IStore) -> Iterable[metrics.Source]:
             metrics.counter("orchd_store_writes", "Writes in those commits.", lambda: disk.writes),
             metrics.counter("orchd_store_commit_seconds", "Time spent in commits.", lambda: disk.commit_seconds),
             metrics.gauge("orchd_store_largest_batch", "Most writes in one commit.", lambda: disk.largest_batch),
+            metrics.counter("orchd_store_failed_commits", "Commits that failed.", lambda: disk.failed_commits),
+            metrics.gauge("orchd_store_watchers", "Watches of the store.", lambda: disk.watchers),
         ]
     elif not store.exclusive:
         from orchd.store.etcd.store import EtcdStore
@@ -109,3 +113,25 @@ def store_metrics(store: IStore) -> Iterable[metrics.Source]:
             metrics.gauge("orchd_store_watchers", "Watches of the store.", lambda: etcd.watchers),
         ]
     return found
+
+
+def cache_metrics(caches: Caches) -> Iterable[metrics.Source]:
+    """The figures of the watch cache; those of resources are labelled as apiserver_storage_objects is."""
+
+    def each(figure: Callable[[ResourceCache], float]) -> Callable[[], dict[str, float]]:
+        return lambda: {key: float(figure(cache)) for key, cache in caches.caches.items()}
+
+    by_resource: tuple[tuple[str, str, Callable[[ResourceCache], float]], ...] = (
+        ("apiserver_storage_objects", "Stored objects by resource.", len),
+        ("orchd_cache_window_events", "Changes that watches can go on from.", lambda cache: cache.window_length),
+        ("orchd_cache_window_bytes", "Bytes of the objects in those changes.", lambda cache: cache.window_bytes),
+        ("orchd_cache_watchers", "Subscribers to changes.", lambda cache: cache.subscribers),
+        ("orchd_cache_applied_events", "Changes since the start.", lambda cache: cache.applied_events),
+        ("orchd_cache_indexed", "Labels and fields with an index.", lambda cache: cache.indexed),
+    )
+    return [
+        metrics.gauge("orchd_cache_lag", "Revisions that the caches are behind the store.", lambda: caches.lag),
+        metrics.gauge("orchd_cache_waiting_reads", "Reads that wait for a revision.", lambda: caches.waiting),
+        metrics.counter("orchd_cache_restarts", "Times the caches had to load anew.", lambda: caches.restarts),
+        *(metrics.by_label(name, help, "resource", each(figure)) for name, help, figure in by_resource),
+    ]

@@ -94,6 +94,11 @@ Match = Callable[[Entry], bool]
 Index = Callable[[bytes], tuple[Mapping[str, str], Mapping[str, str]]]
 
 
+def under(path: str, prefix: str) -> bool:
+    """Is a path in what a prefix stands for: everything (""), a namespace (``ns/``), or one path?"""
+    return not prefix or path == prefix or (prefix[-1] == "/" and path.startswith(prefix))
+
+
 class WatcherDroppedError(Exception):
     """A watcher that fell behind its bound: the reader was too slow."""
 
@@ -143,6 +148,12 @@ class ICache(Interface):
         later ones in the reactor turn in which their write is acknowledged. `on_end` is called once if the cache must
         start over (the watcher has to list again). Raises ApiError 410 when `after` is older than `oldest`.
         The consumer bounds what it buffers and cancels itself when it falls behind."""
+
+    def past(*, after: int, most: int) -> Sequence[Change]:
+        """The first `most` changes of the window above `after`, whatever their paths; none when there are no more.
+
+        For consumers that take the past at their own pace and subscribe after its last change, in the turn in which
+        nothing more is there. Raises ApiError 410 as `subscribe` does."""
 
     async def applied(path: str, revision: int) -> Entry | None:
         """The entry that a write of this process made at `revision`, once the cache has it (None: it was a deletion)."""

@@ -11,9 +11,9 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from zope.interface import implementer
 
-from orchd.cache.fanout import Fanout, Subscription, under
+from orchd.cache.fanout import Fanout, Subscription
 from orchd.cache.indexes import Indexes
-from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, Index, Match, Page
+from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, Index, Match, Page, under
 from orchd.cache.listing import NAME, NAMESPACE, listed
 from orchd.cache.progress import Progress
 from orchd.cache.stored import at_revision, with_revision

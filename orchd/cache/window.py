@@ -73,9 +73,10 @@ class Window:
         for revision in [r for r in self._pasts if r < self.oldest]:
             del self._pasts[revision]
 
-    def since(self, after: int) -> list[Change]:
-        """The changes above a revision that is not older than `oldest`."""
-        return self._changes[bisect_right(self._changes, after, key=_revision) :]
+    def since(self, after: int, most: int | None = None) -> list[Change]:
+        """The (first `most`) changes above a revision that is not older than `oldest`."""
+        first = bisect_right(self._changes, after, key=_revision)
+        return self._changes[first : None if most is None else first + most]
 
     def at(self, revision: int) -> Change | None:
         """The change with exactly this revision."""

@@ -119,6 +119,10 @@ class SettledCache:
         )
         return subscription
 
+    def past(self, *, after: int, most: int) -> Sequence[Change]:
+        changes: Sequence[Change] = self._cache.past(after=after, most=most)
+        return [self._reader.change(each) for each in changes]
+
     async def applied(self, path: str, revision: int) -> Entry | None:
         found: Entry | None = await self._cache.applied(path, revision)
         return None if found is None else self._reader.entry(found)

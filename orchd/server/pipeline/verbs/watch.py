@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from random import Random
 from typing import Any
 
@@ -13,8 +12,9 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchd import errors
-from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ISubscription
+from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ISubscription, under
 from orchd.errors import ApiError
+from orchd.kinds.objects.conversions import custom
 from orchd.kinds.objects.listing import Selection, parse_version, selection, validate_options
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
 from orchd.server.pipeline.present import NO_STORE, View
@@ -22,10 +22,12 @@ from orchd.server.pipeline.verbs.options import boolean, list_options, number
 from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.txkit.coroutines import start
 
-#: Bytes that wait for a client before it is dropped.
+#: Bytes that wait for a client before it is dropped: its connection is cut.
 MOST_BUFFERED = 4 * 1024 * 1024
-#: Bytes that wait for a client before more of the initial state is sent.
+#: Bytes that wait for a client before more of the initial state, or of the past, is sent.
 PACE = 256 * 1024
+#: Changes of the past that are held for a client at a time.
+_PIECE = 100
 #: Seconds between bookmarks, and before the end of a watch for the last one.
 BOOKMARK_EVERY = 60.0
 BOOKMARK_BEFORE_END = 2.0
@@ -57,7 +59,11 @@ class Watching:
             stream.finish()
 
     async def __call__(self, tools: Tools, request: Request, target: Target) -> Response:
-        view = tools.present.view(request, target.resource, watch=True)
+        resource = target.resource
+        view = tools.present.view(request, resource, watch=True)
+        if resource.converter is not None and resource.api_version != resource.storage_version:
+            # Events are made where nothing can wait for another program.
+            raise custom.not_called(resource.storage_version, resource.kind)
         options = list_options(request)
         validate_options(tools.dialect, options, watch=True)
         chosen = selection(target.resource, options.label_selector, options.field_selector)
@@ -128,8 +134,6 @@ class WatchStream:
         self._subscription: ISubscription | None = None
         self._initial: Deferred[None] | None = None
         self._waits = False
-        #: Bytes that may wait for the client: what the past brings at once comes on top.
-        self._most = MOST_BUFFERED
         self._timers: list[IDelayedCall] = []
         self._first = True
         self._select = self._selected if not chosen.everything else None
@@ -143,13 +147,10 @@ class WatchStream:
         if self._bookmarks:
             wait = min(BOOKMARK_EVERY, max(self._seconds - BOOKMARK_BEFORE_END, self._seconds / 2))
             self._timers.append(self._clock.callLater(wait, self._bookmark))
-        if self._after:
-            self._follow()
-        else:
-            beginning = self._initial = start(self._begin(sink))
-            if beginning.called:
-                self._initial = None
-            beginning.addErrback(self._broken)
+        beginning = self._initial = start(self._follow(sink) if self._after else self._begin(sink))
+        if beginning.called:
+            self._initial = None
+        beginning.addErrback(self._broken)
 
     def _broken(self, failure: Failure) -> None:
         self._initial = None
@@ -161,28 +162,9 @@ class WatchStream:
             error = errors.internal("the watch has failed")
         self._fail(error)
 
-    def _follow(self) -> None:
-        """Changes after `after`: those of the past at once."""
-        sink, self._most = self._sink, sys.maxsize
-        if sink is None:
-            return
-        try:
-            self._subscription = self._cache.subscribe(
-                after=self._after, prefix=self._prefix, on_change=self._changed, on_end=self._ended
-            )
-        except ApiError as error:
-            self._fail(error)
-            return
-        self._most = MOST_BUFFERED + sink.buffered
-        if self._sink is None:
-            # It ended while the past was being delivered, when there was nothing to cancel yet.
-            self._subscription.cancel()
-
     async def _begin(self, sink: ISink) -> None:
         """Everything there is, as ADDED, then changes from exactly that version on. Waits for a client that reads
         slowly: until then only references to what it is still to get are kept."""
-        # Bounded by the pace, not by what waits.
-        self._most = sys.maxsize
         page = self._cache.page(
             prefix=self._prefix,
             match=self._chosen.match,
@@ -192,14 +174,33 @@ class WatchStream:
         self._after = page.revision
         for entry in page.entries:
             self._send(self._frame("ADDED", entry))
-            if sink.buffered > PACE:
-                self._waits = True
-                await sink.writable()
-                self._waits = False
+            await self._taken(sink)
             if self._sink is None:
                 return
+        await self._follow(sink)
+
+    async def _follow(self, sink: ISink) -> None:
+        """Changes after `after`: those of the past as fast as they are read, then each as it comes. A client that is
+        slower than the window moves on has to list again (ApiError 410)."""
+        while past := self._cache.past(after=self._after, most=_PIECE):
+            for change in past:
+                self._after = change.revision
+                if under(change.entry.path, self._prefix):
+                    self._changed(change)
+                    await self._taken(sink)
+                if self._sink is None:
+                    return
         self._initial = None
-        self._follow()
+        self._subscription = self._cache.subscribe(
+            after=self._after, prefix=self._prefix, on_change=self._changed, on_end=self._ended
+        )
+
+    async def _taken(self, sink: ISink) -> None:
+        """Wait while too much waits for the client."""
+        if sink.buffered > PACE:
+            self._waits = True
+            await sink.writable()
+            self._waits = False
 
     def _changed(self, change: Change) -> None:
         if self._sink is None or (self._exact and change.entry.path != self._prefix):
@@ -240,7 +241,7 @@ class WatchStream:
             return
         sink.write(frame)
         self.sent += 1
-        if sink.buffered > self._most:
+        if sink.buffered > MOST_BUFFERED:
             self._owner.dropped += 1
             self.stop()
             sink.abort()
