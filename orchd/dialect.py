@@ -90,4 +90,6 @@ KUBERNETES = Dialect(name="kubernetes", long="kubernetes", abbr="k8s", short="ku
 STOCK_PROTOBUF = KUBERNETES.protobuf
 #: Group under which stock clients ask for tables and metadata alone, whatever server they talk to.
 STOCK_META_GROUP = KUBERNETES.meta_group
+#: Extension by which stock clients find an object's schema, whatever server they talk to.
+STOCK_GVK = KUBERNETES("x-{long}-group-version-kind")
 DIALECTS: dict[str, Dialect] = {d.name: d for d in (ORCH, KUBERNETES)}

@@ -36,15 +36,6 @@ def test_create(cli: Cli, arguments: str, made: str) -> None:
     cli("delete", name)
 
 
-def test_explain(cli: Cli) -> None:
-    """explain shows fields and their types from the schema."""
-    assert "-required-" in cli("explain", "pod.spec.containers") and "imagePullPolicy" in cli("explain", "pod.spec.containers")
-    text = cli("explain", "deployment", "--recursive")
-    assert "progressDeadlineSeconds" in text and "topologySpreadConstraints" in text
-    assert "VERSION:" in cli("explain", "cronjobs", "--api-version=batch/v1")
-    assert 'field "nothing" does not exist' in cli("explain", "pod.nothing", status=1)
-
-
 def test_schema_check(cli: Cli) -> None:
     """A field that the schema does not know is refused before it is sent, unless checking is off."""
     bad = pod("one")

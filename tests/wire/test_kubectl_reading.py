@@ -114,6 +114,15 @@ def test_describe(cli: Cli) -> None:
         cli("describe", what)
 
 
+def test_explain(cli: Cli) -> None:
+    """explain shows fields and their types from the schema."""
+    assert "-required-" in cli("explain", "pod.spec.containers")
+    text = cli("explain", "deployment", "--recursive")
+    assert "progressDeadlineSeconds" in text and "topologySpreadConstraints" in text
+    assert "VERSION:" in cli("explain", "cronjobs", "--api-version=batch/v1")
+    assert 'field "nothing" does not exist' in cli("explain", "pod.nothing", status=1)
+
+
 def test_watch(cli: Cli) -> None:
     """get -w prints what is there and then every change, as it comes."""
     cli("create", "-f", "-", send=config_map("first"))

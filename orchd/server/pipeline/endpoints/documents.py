@@ -13,6 +13,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd import errors
+from orchd.dialect import STOCK_GVK
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.codec import mediatype
 from orchd.kinds.codec.mediatype import Form
@@ -161,11 +162,28 @@ class Documents:
                 raise errors.internal("the OpenAPI document cannot be built")
 
 
+def _findable(document: dict[str, Any], gvk: str) -> dict[str, Any]:
+    """The document in which stock clients find kinds: only they ask for the binary form, and they know one name for it.
+
+    `gvk` is the extension that names kinds, on definitions and on operations.
+    """
+    if gvk == STOCK_GVK:
+        return document
+
+    def twice(part: Any) -> Any:
+        return {**part, STOCK_GVK: part[gvk]} if isinstance(part, dict) and gvk in part else part
+
+    paths = {path: {verb: twice(part) for verb, part in item.items()} for path, item in document["paths"].items()}
+    definitions = {name: twice(schema) for name, schema in document["definitions"].items()}
+    return {**document, "paths": paths, "definitions": definitions}
+
+
 def _specification(catalog: Catalog) -> dict[str, tuple[bytes, bytes, str]]:
     """Both forms of the document: plain, compressed, and their tag."""
     document = v2.document(catalog)
     out = {}
-    for form, data in (("json", orjson.dumps(document)), ("protobuf", v2_protobuf.encode(document))):
+    binary = v2_protobuf.encode(_findable(document, catalog.dialect("x-{long}-group-version-kind")))
+    for form, data in (("json", orjson.dumps(document)), ("protobuf", binary)):
         tag = f'"{hashlib.sha256(data).hexdigest()[:40].upper()}"'
         out[form] = (data, gzip.compress(data, 5), tag)
     return out
