@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,6 +21,7 @@ from zope.interface import implementer
 from orchd.client import requests
 from orchd.client.errors import NoAnswerError, UnreachableError
 from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef
+from orchd.client.methods import Methods
 from orchd.client.requests import Call
 from orchd.client.statuses import error_of
 from orchd.client.streams import LineStream, read_body
@@ -116,7 +117,7 @@ class _Token:
 
 
 @implementer(IClient)
-class RemoteClient:
+class RemoteClient(Methods):
     """Speaks to one server as one user. `timeout` seconds bound every wait for an answer; watches end by themselves.
 
     `connections` are kept open between requests. Call `close` when done with it.
@@ -210,29 +211,6 @@ class RemoteClient:
         return answer
 
     # -- IClient
-
-    async def get(self, ref: ResourceRef, namespace: str, name: str, **options: Any) -> Object:
-        return await self._call(requests.get(ref, namespace, name, **options))
-
-    async def list(self, ref: ResourceRef, namespace: str = "", **options: Any) -> Object:
-        return await self._call(requests.list_(ref, namespace, **options))
-
-    async def create(self, ref: ResourceRef, namespace: str, obj: Object, **options: Any) -> Object:
-        return await self._call(requests.create(ref, namespace, obj, **options))
-
-    async def update(self, ref: ResourceRef, namespace: str, name: str, obj: Object, **options: Any) -> Object:
-        return await self._call(requests.update(ref, namespace, name, obj, **options))
-
-    async def patch(self, ref: ResourceRef, namespace: str, name: str, patch: Any, **options: Any) -> Object:
-        return await self._call(requests.patch(ref, namespace, name, patch, **options))
-
-    async def delete(
-        self, ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None
-    ) -> Object:
-        return await self._call(requests.delete(ref, namespace, name, options=options))
-
-    async def delete_collection(self, ref: ResourceRef, namespace: str = "", **options: Any) -> Object:
-        return await self._call(requests.delete_collection(ref, namespace, **options))
 
     async def watch(self, ref: ResourceRef, namespace: str = "", **options: Any) -> IWatchStream:
         call = requests.watch(ref, namespace, **options)

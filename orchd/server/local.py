@@ -7,7 +7,7 @@ values.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import unquote
 
@@ -17,6 +17,7 @@ from zope.interface import implementer
 
 from orchd.client import requests
 from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef, WatchEvent
+from orchd.client.methods import Methods
 from orchd.client.requests import Call
 from orchd.client.statuses import error_of
 from orchd.errors import ApiError
@@ -42,7 +43,7 @@ class ValueBody:
 
 
 @implementer(IClient)
-class LocalClient:
+class LocalClient(Methods):
     """Speaks for one user. `agent` is the user agent: field managers are named after it."""
 
     def __init__(self, pipeline: IPipeline, user: User, *, agent: str, clock: Callable[[], float]) -> None:
@@ -79,29 +80,6 @@ class LocalClient:
         if response.code >= 400:
             raise error_of(answer, response.code)
         return answer
-
-    async def get(self, ref: ResourceRef, namespace: str, name: str, **options: Any) -> Object:
-        return await self._call(requests.get(ref, namespace, name, **options))
-
-    async def list(self, ref: ResourceRef, namespace: str = "", **options: Any) -> Object:
-        return await self._call(requests.list_(ref, namespace, **options))
-
-    async def create(self, ref: ResourceRef, namespace: str, obj: Object, **options: Any) -> Object:
-        return await self._call(requests.create(ref, namespace, obj, **options))
-
-    async def update(self, ref: ResourceRef, namespace: str, name: str, obj: Object, **options: Any) -> Object:
-        return await self._call(requests.update(ref, namespace, name, obj, **options))
-
-    async def patch(self, ref: ResourceRef, namespace: str, name: str, patch: Any, **options: Any) -> Object:
-        return await self._call(requests.patch(ref, namespace, name, patch, **options))
-
-    async def delete(
-        self, ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None
-    ) -> Object:
-        return await self._call(requests.delete(ref, namespace, name, options=options))
-
-    async def delete_collection(self, ref: ResourceRef, namespace: str = "", **options: Any) -> Object:
-        return await self._call(requests.delete_collection(ref, namespace, **options))
 
     async def watch(self, ref: ResourceRef, namespace: str = "", **options: Any) -> IWatchStream:
         response: Response = await self._pipeline.handle(self._request(requests.watch(ref, namespace, **options)))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from orchd import errors
 from orchd.kinds.catalog import Resource
-from orchd.kinds.codec import decode, yaml_
-from orchd.kinds.codec.mediatype import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, patch_type
-from orchd.kinds.patch import json_patch, merge_patch, ownership, refusals, restore, strategic
+from orchd.kinds.codec import decode, json_, yaml_
+from orchd.kinds.codec.mediatype import APPLY_PATCH, MERGE_PATCH, STRATEGIC_PATCH, patch_type
+from orchd.kinds.patch import gotext, json_patch, merge_patch, ownership, refusals, restore, strategic
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.options import WriteOptions, write_options
 from orchd.server.pipeline.verbs.tools import Target, Tools, check_name
@@ -32,33 +33,46 @@ async def patch(tools: Tools, request: Request, target: Target) -> Response:
         )
     else:
         change = changing(sent, data, target.resource)
-        entry, created = await tools.registry.update(context, target.name, partial(_patched, tools, target, context, change, data))
+        entry, created = await tools.registry.update(context, target.name, partial(_patched, tools, target, context, change))
     return tools.present.response(view, tools.present.entry(view, entry), code=201 if created else 200)
 
 
-def changing(sent: str, data: bytes, resource: Resource) -> Callable[[Object], Object]:
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a patch does to an object, and how a result that fits no type is shown: the object, or the patch itself."""
+
+    make: Callable[[Object], Object]
+    shown: Callable[[Object], str]
+
+
+def changing(sent: str, data: bytes, resource: Resource) -> Change:
     """The change that a patch describes. Raises ApiError 400 for a patch that cannot be read."""
-    if sent == JSON_PATCH:
-        operations = json_patch.parse(data)
-        return lambda live: json_patch.apply(live, operations)
+    if sent == STRATEGIC_PATCH:
+        return Change(partial(_strategic, data, resource), lambda result: gotext.plain(strategic.parse(data)))
     if sent == MERGE_PATCH:
-        return lambda live: merge_patch.apply(live, data)
-    return partial(_strategic, data, resource)
+        return Change(lambda live: merge_patch.apply(live, data), _as_json)
+    operations = json_patch.parse(data)
+    return Change(lambda live: json_patch.apply(live, operations), _as_json)
+
+
+def _as_json(result: Object) -> str:
+    return json_.encode(result).decode()
 
 
 def _strategic(data: bytes, resource: Resource, live: Object) -> Object:
     merged = strategic.apply(live, data, resource.type)
     why = restore.problem(merged, resource.type)
     if why:
-        raise refusals.unusable_result(data.decode("utf-8", "replace"), why)
+        raise refusals.unusable_result(gotext.plain(strategic.parse(data)), why)
     return merged
 
 
 async def _patched(
-    tools: Tools, target: Target, context: Context, change: Callable[[Object], Object], data: bytes, live: Object | None
+    tools: Tools, target: Target, context: Context, change: Change, live: Object | None
 ) -> Object:
     assert live is not None
-    changed = tools.settled(change(live), target.resource, patch=data)
+    raw = change.make(live)
+    changed = tools.settled(raw, target.resource, patched=lambda: change.shown(raw))
     check_name(target, changed)
     return tools.owned(context, live, changed)
 

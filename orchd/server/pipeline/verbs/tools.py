@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchd import errors
-from orchd.errors import ApiError, Cause
+from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, json_, mediatype
 from orchd.kinds.codec.mediatype import Form
@@ -15,7 +15,7 @@ from orchd.kinds.ir import Type
 from orchd.kinds.objects import convert, default, shape
 from orchd.kinds.objects.owners import single_owners
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.kinds.patch import managers, ownership
+from orchd.kinds.patch import managers, ownership, refusals
 from orchd.server.pipeline.interfaces import Request
 from orchd.server.pipeline.present import Presenter, type_of
 from orchd.server.pipeline.verbs.options import WriteOptions
@@ -100,17 +100,15 @@ class Tools:
         )
         return obj, data, form
 
-    def settled(self, obj: Object, resource: Resource, *, patch: bytes | None = None) -> Object:
+    def settled(self, obj: Object, resource: Resource, *, patched: Callable[[], str] | None = None) -> Object:
         """Canonical shape and defaults of an object in the requested version. Raises ApiError: 400 for one that was
-        sent, 422 for one that `patch` made."""
+        sent, 422 for one that a patch made; `patched` gives the text by which that is shown."""
         try:
             shaped = shape.canonical(obj, resource.type)
         except shape.ShapeError as error:
-            if patch is None:
+            if patched is None:
                 raise shape.cannot_handle(resource.kind, resource.version, resource.kind, str(error)) from None
-            shown = patch.decode("utf-8", "replace").replace("\\", "\\\\").replace('"', '\\"')
-            cause = Cause("FieldValueInvalid", f'Invalid value: "{shown}": {error}', "patch")
-            raise errors.invalid("", "", "", [cause]) from None
+            raise refusals.unusable_result(patched(), str(error)) from None
         return default.apply(shaped, resource, self.settings)
 
     def owned(self, context: Context, live: Object | None, obj: Object) -> Object:

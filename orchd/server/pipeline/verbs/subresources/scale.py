@@ -224,7 +224,8 @@ class Scales:
 
             async def patched(live: Object | None) -> Object:
                 assert live is not None
-                changed = tools.settled(change(live), self._kind, patch=data)
+                raw = change.make(live)
+                changed = tools.settled(raw, self._kind, patched=lambda: change.shown(raw))
                 check_name(aimed, changed)
                 return self._owned(tools, inner, live, changed, mapping)
 

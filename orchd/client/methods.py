@@ -1,0 +1,41 @@
+"""The methods of IClient that are one request and one answer, for clients that differ in how they carry them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from orchd.client import requests
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.requests import Call
+
+
+class Methods:
+    """Base of the clients. A subclass carries a call in `_call` and opens watches."""
+
+    async def _call(self, call: Call) -> Object:
+        """The object that the server answers. Raises ApiError."""
+        raise NotImplementedError
+
+    async def get(self, ref: ResourceRef, namespace: str, name: str, **options: Any) -> Object:
+        return await self._call(requests.get(ref, namespace, name, **options))
+
+    async def list(self, ref: ResourceRef, namespace: str = "", **options: Any) -> Object:
+        return await self._call(requests.list_(ref, namespace, **options))
+
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object, **options: Any) -> Object:
+        return await self._call(requests.create(ref, namespace, obj, **options))
+
+    async def update(self, ref: ResourceRef, namespace: str, name: str, obj: Object, **options: Any) -> Object:
+        return await self._call(requests.update(ref, namespace, name, obj, **options))
+
+    async def patch(self, ref: ResourceRef, namespace: str, name: str, patch: Any, **options: Any) -> Object:
+        return await self._call(requests.patch(ref, namespace, name, patch, **options))
+
+    async def delete(
+        self, ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None
+    ) -> Object:
+        return await self._call(requests.delete(ref, namespace, name, options=options))
+
+    async def delete_collection(self, ref: ResourceRef, namespace: str = "", **options: Any) -> Object:
+        return await self._call(requests.delete_collection(ref, namespace, **options))
