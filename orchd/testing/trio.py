@@ -1,0 +1,101 @@
+"""Three servers on one etcd, on this machine: one cluster that goes on when one of them ends.
+
+    python -m orchd.testing.trio FOLDER [FLAG...]
+
+starts them on ports 6443 to 6445 and says where; they end with it. FOLDER keeps everything, so that a second start goes
+on where the first one ended.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from orchd.testing.etcd import Etcd, find_etcd
+from orchd.testing.process import DaemonProcess, free_port
+
+_PORTS = (6443, 6444, 6445)
+
+
+class Trio:
+    """`servers` are the three processes, `etcd` what they share. As a context manager it starts and ends all."""
+
+    def __init__(self, folder: Path, *flags: str, ports: Sequence[int] = ()) -> None:
+        program = find_etcd()
+        if program is None:
+            raise FileNotFoundError("no etcd on the path (Debian: etcd-server)")
+        self.etcd = Etcd(program, folder / "etcd")
+        self.servers = tuple(
+            DaemonProcess(
+                folder / f"server-{number}",
+                f"--etcd-servers={self.etcd.url}",
+                # The loops that change the cluster by themselves run once.
+                *(() if number == 1 else ("--controllers=-*",)),
+                *flags,
+                port=port,
+            )
+            for number, port in enumerate(ports or [free_port() for _ in range(3)], 1)
+        )
+
+    def start(self) -> Self:
+        self.etcd.start()
+        try:
+            first, *others = self.servers
+            first.start()
+            for server in others:
+                self._share(first, server)
+                server.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def _share(self, first: DaemonProcess, other: DaemonProcess) -> None:
+        """One authority and one key for tokens: what one server issued all take."""
+        target = other.data / "pki"
+        if not target.exists():
+            other.data.mkdir(mode=0o700, parents=True)
+            shutil.copytree(first.data / "pki", target)
+            target.chmod(0o700)
+
+    def stop(self) -> None:
+        for server in reversed(self.servers):
+            server.kill()
+        self.etcd.kill()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run until a signal to end."""
+    if not arguments or arguments[0].startswith("-"):
+        sys.stderr.write(f"{__doc__}\n")
+        return 2
+    # From now on a signal ends whatever is under way, and with it all processes.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
+    with Trio(Path(arguments[0]).resolve(), *arguments[1:], ports=_PORTS) as trio:
+        for server in trio.servers:
+            sys.stdout.write(f"{server.url}  {server.config_file}\n")
+        sys.stdout.flush()
+        while True:
+            signal.pause()
+
+
+def _end(number: int, frame: object) -> None:
+    raise SystemExit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
