@@ -175,6 +175,15 @@ class Type:
         keep.update(changes)
         return Type(self.kind, resolve=lambda: self.members, **keep)
 
+    def passing(self) -> Type:
+        """The same type for one look at it: members that are not known yet are resolved anew and kept by nobody, so that
+        a walk over every kind does not leave the types of all of them behind."""
+        if self.members_ is not None or self._resolve is None:
+            return self
+        looked_at = self.with_semantics()
+        looked_at._resolve = self._resolve
+        return looked_at
+
     def __repr__(self) -> str:
         if self.kind in ("list", "map"):
             return f"<Type {self.kind} of {self.element_!r}>"

@@ -208,3 +208,11 @@ def test_conditions_keep_the_time_of_their_transition() -> None:
     status = with_condition({}, "A", "True", "R", "m", now="1")
     assert with_condition(status, "A", "True", "S", "n", now="2")["conditions"][0]["lastTransitionTime"] == "1"
     assert with_condition(status, "A", "False", "S", "n", now="2")["conditions"][0]["lastTransitionTime"] == "2"
+
+
+def test_a_look_leaves_nothing_behind() -> None:
+    """A document about every kind reads the types of kinds that nobody uses without keeping them."""
+    type_ = made(obj({"spec": obj({"a": {"type": "string"}})})).resources[0].type
+    looked_at = type_.passing()
+    assert looked_at is not type_ and "spec" in looked_at.fields and type_.members_ is None
+    assert "spec" in type_.fields and type_.passing() is type_
