@@ -138,9 +138,7 @@ class ApiServer:
         self.progress = Progress(reactor.seconds, settings.serving.livez_grace)
         own = AddressRange(settings.api.service_ranges[0], lambda: (), self.random)
         self.service_ip = own.first
-        self.files: ServerFiles = prepare(
-            settings, port=settings.serving.port, service_ip=self.service_ip, now=wall()
-        )
+        self.files: ServerFiles = self._prepare(settings.serving.port)
         self.store: IStore = make_store(settings, reactor, self.random) if store is None else store
         self.caches = Caches(self.store, clock=reactor)
         self._entrance = _Entrance()
@@ -412,8 +410,15 @@ class ApiServer:
         if self.settings.controllers.names:
             self.beside["controller-manager"] = lambda: ""
 
+    def _prepare(self, port: int) -> ServerFiles:
+        return prepare(self.settings, port=port, service_ip=self.service_ip, now=self.wall())
+
     async def _open(self) -> None:
         self.documents.prepare()
+        port = self.listener.address[1]
+        if port != self.settings.serving.port:
+            # With --secure-port=0 or an endpoint it is known only now what clients must be told.
+            self.files = self._prepare(port)
         self._opened(self)
 
     async def _close(self) -> None:

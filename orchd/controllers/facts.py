@@ -34,11 +34,6 @@ APPLY: Final = "application/apply-patch+yaml"
 BY_CONTROLLER: Final = "controllers/uid"
 
 
-def timestamp(seconds: float) -> str:
-    """RFC 3339 in UTC, whole seconds."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-
-
 def seconds_of(text: str | None) -> float | None:
     """Seconds since the epoch of an RFC 3339 time in UTC as the API writes it; None for none."""
     if not text:

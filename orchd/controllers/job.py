@@ -28,13 +28,13 @@ from orchd.controllers.facts import (
     seconds_of,
     spec,
     status,
-    timestamp,
     uid,
 )
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.naming import random_suffix
 from orchd.controllers.ttl import finish_time
 from orchd.errors import ApiError
+from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.select import LabelSelector
 
 #: Seconds before a failed pod is replaced, doubled for each further failure, and the longest.

@@ -11,11 +11,12 @@ from typing import Any, Final
 
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.controllers.base import Controller, Key
-from orchd.controllers.facts import NAMESPACES, deleting, seconds_of, spec, status, timestamp
+from orchd.controllers.facts import NAMESPACES, deleting, seconds_of, spec, status
 from orchd.controllers.interfaces import Environment
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.objects.scalars import timestamp
 
 #: Seconds that objects with finalizers are given before they are looked at again.
 _FINALIZER_PAUSE = 15

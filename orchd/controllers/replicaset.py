@@ -26,11 +26,11 @@ from orchd.controllers.facts import (
     owner_reference,
     spec,
     status,
-    timestamp,
     uid,
 )
 from orchd.controllers.interfaces import Environment
 from orchd.errors import ApiError
+from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.select import LabelSelector
 
 #: Pods made or deleted in one pass.

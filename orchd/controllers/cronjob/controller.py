@@ -21,12 +21,12 @@ from orchd.controllers.facts import (
     seconds_of,
     spec,
     status,
-    timestamp,
     uid,
 )
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.ttl import finish_time
 from orchd.errors import ApiError
+from orchd.kinds.objects.scalars import timestamp
 
 #: Added to the time at which to look again: just after the minute has begun.
 _SLACK = 0.1

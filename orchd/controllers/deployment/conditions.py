@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from orchd.controllers.facts import timestamp
+from orchd.kinds.objects.scalars import timestamp
 
 Conditions = list[dict[str, Any]]
 

@@ -7,7 +7,6 @@ kept by identity: appliers without the version, so that applying in another vers
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -64,11 +63,6 @@ Owners: TypeAlias = dict[Identity, Owner]
 
 def identity(manager: str, operation: str, version: str, subresource: str) -> Identity:
     return manager, operation, "" if operation == APPLY else version, subresource
-
-
-def timestamp(now: float) -> str:
-    """Seconds since the epoch as the API writes times."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
 
 
 def decode(entries: Any, *, trusted: bool = False) -> Owners:

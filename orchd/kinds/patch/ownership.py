@@ -16,6 +16,7 @@ from orchd.errors import ApiError, Cause, bad_request
 from orchd.kinds.catalog import split_group_version
 from orchd.kinds.ir import Type
 from orchd.kinds.objects import shape
+from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.patch import managed, nodes, prune, typed
 from orchd.kinds.patch.fieldset import (
     FieldSet,
@@ -29,7 +30,7 @@ from orchd.kinds.patch.fieldset import (
 )
 from orchd.kinds.patch.fieldset import show as show_path
 from orchd.kinds.patch.json_patch import equal
-from orchd.kinds.patch.managed import APPLY, UPDATE, Identity, Owner, Owners, timestamp
+from orchd.kinds.patch.managed import APPLY, UPDATE, Identity, Owner, Owners
 from orchd.kinds.patch.refusals import server_error
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 from orchd.kinds.patch.typed import TypedError

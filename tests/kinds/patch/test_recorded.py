@@ -11,10 +11,10 @@ import pytest
 from orchd.dialect import KUBERNETES
 from orchd.errors import ApiError
 from orchd.kinds.objects import shape
+from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.patch import json_patch, managed, merge_patch, restore, scale, strategic
 from orchd.kinds.patch.fieldset import of_paths, union
 from orchd.kinds.patch.gotext import plain
-from orchd.kinds.patch.managed import timestamp
 from orchd.kinds.patch.ownership import Target, on_apply, on_write
 from orchd.kinds.patch.refusals import unusable_result
 
