@@ -1,0 +1,130 @@
+"""Pieces of the wiring that decide something: health checks, sections of files, what flags may name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet.task import Clock
+
+from orchd.assembly.checks import Progress, checks
+from orchd.assembly.guards import guarded
+from orchd.assembly.plugins import capabilities, sections
+from orchd.assembly.server import catalog_of
+from orchd.config import settings as configuration
+from orchd.config.options import Options
+from orchd.dialect import ORCH
+from orchd.testing.server import make_server, run
+
+
+class TestHealth:
+    def test_a_step_that_is_not_done(self) -> None:
+        """Not ready at once, not alive only after the grace period."""
+        clock = Clock()
+        progress = Progress(clock.seconds, 10)
+        assert progress.probe("x")() and not progress.lenient("x")()
+        clock.advance(11)
+        assert progress.lenient("x")()
+        progress.done("x")
+        assert not progress.probe("x")() and not progress.lenient("x")()
+
+    def test_what_is_wrong_is_named(self) -> None:
+        """A failing store or informer fails its check and no other; stopping is said while it lasts."""
+        progress = Progress(lambda: 0.0, 10)
+        wrong = ["disk full", ""]
+        made = checks(ORCH, progress, store=lambda: wrong[0], informers=lambda: wrong[1])
+        assert [c.name for c in made if c.live and c.probe()] == ["etcd"]
+        wrong[0] = ""
+        progress.stopping = True
+        assert "shutdown" in [c.name for c in made if c.ready and c.probe()]
+        assert not [c.name for c in made if c.live and c.probe()]
+
+    def test_names_are_one_each(self) -> None:
+        """On each list a name appears once."""
+        made = checks(ORCH, Progress(lambda: 0.0, 0), store=lambda: "", informers=lambda: "")
+        for names in ([c.name for c in made if c.live], [c.name for c in made if c.ready]):
+            assert len(names) == len(set(names))
+
+    def test_a_server_that_stops(self, tmp_path: Path) -> None:
+        """A started server is ready; a stopping one says that it is not, and its watches end."""
+        server = make_server(tmp_path)
+        assert run(server.request("GET", "/readyz?verbose")).body.endswith(b"readyz check passed\n")
+        run(server.server._close())
+        answer = run(server.request("GET", "/readyz"))
+        assert answer.code == 500 and b"[-]shutdown failed" in answer.body
+        assert run(server.request("GET", "/livez")).code == 200
+        assert run(server.request("GET", "/readyz?exclude=shutdown")).code == 200
+        server.stop()
+        assert not server.clock.getDelayedCalls()
+
+
+class TestSections:
+    def test_inline_and_by_path(self, tmp_path: Path) -> None:
+        """A plugin's section stands in the file or in one beside it."""
+        (tmp_path / "other.yaml").write_text("limit: 3\n")
+        text = "plugins:\n- name: A\n  configuration: {x: 1}\n- name: B\n  path: other.yaml\n- name: C\n"
+        (tmp_path / "main.yaml").write_text(text)
+        assert sections(str(tmp_path / "main.yaml")) == {"A": {"x": 1}, "B": {"limit": 3}, "C": {}}
+        assert sections("") == {}
+
+    @pytest.mark.parametrize("text", ["plugins:\n- configuration: {}\n", "[]", "a: b: c", "plugins:\n- name: A\n  path: none\n"])
+    def test_what_is_wrong_names_the_flag(self, tmp_path: Path, text: str) -> None:
+        """A file that cannot be used is a ValueError with the flag and the file."""
+        (tmp_path / "main.yaml").write_text(text)
+        with pytest.raises(ValueError, match="--admission-control-config-file: .*yaml|--admission-control-config-file: .*none"):
+            sections(str(tmp_path / "main.yaml"))
+
+
+def test_flags_may_name_what_is_there() -> None:
+    """Admission plugins, authorizers and controllers that flags may choose are those that exist."""
+    found = capabilities()
+    assert "NamespaceLifecycle" in found.admission_plugins and {"RBAC", "Node"} <= found.authorizers
+    assert found.controllers
+
+
+@pytest.mark.parametrize(
+    ("flag", "there", "gone"),
+    [
+        ("apps/v1=false", [], [("apps", "v1", "deployments")]),
+        ("api/beta=false", [("apps", "v1", "deployments")], [("policy", "v1beta1", "poddisruptionbudgets")]),
+        ("apps/v1/deployments=false", [("apps", "v1", "daemonsets")], [("apps", "v1", "deployments")]),
+    ],
+)
+def test_runtime_config(tmp_path: Path, flag: str, there: Any, gone: Any) -> None:
+    """--runtime-config decides which versions and resources are served."""
+    options = Options()
+    options.parseOptions([f"--data-dir={tmp_path}", "--controllers=-*", f"--runtime-config={flag}"])
+    catalog = catalog_of(configuration.from_options(options))
+    assert all(catalog.resource(*key) for key in there) and not any(catalog.resource(*key) for key in gone)
+    for group in catalog.groups:
+        assert group.versions and all(catalog.in_version(group.name, v) for v in group.versions)
+
+
+def test_granting_is_guarded() -> None:
+    """Roles and bindings pass the check of escalation after admission has had its say; others do not meet it."""
+    asked: list[Any] = []
+
+    class Check:
+        async def role(self, user: Any, plural: str, obj: Any, old: Any) -> None:
+            asked.append((plural, obj))
+
+        async def binding(self, user: Any, plural: str, obj: Any, old: Any) -> None:
+            asked.append((plural, obj))
+
+    async def mutate(context: Any, operation: str, obj: Any, old: Any) -> Any:
+        return None if obj is None else {**obj, "admitted": True}
+
+    class Context:
+        user = None
+
+        def __init__(self, group: str, plural: str) -> None:
+            self.resource = type("R", (), {"group": group, "plural": plural})
+
+    admit: Any = guarded(mutate, Check(), "rbac")  # type: ignore[arg-type]  # as much of a check as is used
+    run(admit(Context("rbac", "roles"), "CREATE", {}, None))
+    run(admit(Context("rbac", "clusterrolebindings"), "UPDATE", {}, {}))
+    run(admit(Context("rbac", "roles"), "DELETE", None, {}))
+    run(admit(Context("", "roles"), "CREATE", {}, None))
+    assert asked == [("roles", {"admitted": True}), ("clusterrolebindings", {"admitted": True})]
+    assert guarded(mutate, None, "rbac") is mutate

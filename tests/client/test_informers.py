@@ -1,0 +1,196 @@
+"""Informers on a clock: list, watch, reconnect, 410, indexes and listeners."""
+
+from __future__ import annotations
+
+from collections import deque
+from random import Random
+from typing import Any
+
+import pytest
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.task import Clock
+
+from orchd.client.informers import Informer, Informers
+from orchd.client.interfaces import ResourceRef, WatchEvent
+from orchd.errors import ApiError, expired
+from orchd.testing.server import run
+from orchd.txkit.coroutines import start
+
+PODS = ResourceRef("", "v1", "pods")
+
+
+def obj(name: str, version: int, **labels: str) -> Any:
+    return {"metadata": {"name": name, "namespace": "a", "resourceVersion": str(version), "labels": labels}}
+
+
+class Stream:
+    def __init__(self) -> None:
+        self._events: deque[Any] = deque()
+        self._waiting: Deferred[None] | None = None
+        self.closed = False
+
+    def send(self, event: Any) -> None:
+        self._events.append(event)
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None and not waiting.called:
+            waiting.callback(None)
+
+    async def next(self) -> WatchEvent | None:
+        if not self._events:
+            self._waiting = Deferred()
+            await self._waiting
+        event = self._events.popleft()
+        if isinstance(event, Exception):
+            raise event
+        found: WatchEvent | None = event
+        return found
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            if not self._events:
+                self.send(None)
+
+
+class Server:
+    """Answers lists with `items` at `version` and records what is asked."""
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+        self.version = 1
+        self.asked: list[str] = []
+        self.streams: list[Stream] = []
+        self.fails: list[ApiError] = []
+
+    async def list(self, ref: ResourceRef, namespace: str = "", *, resource_version: str = "", **options: Any) -> Any:
+        self.asked.append(f"list {resource_version}".strip())
+        if self.fails:
+            raise self.fails.pop()
+        return {"metadata": {"resourceVersion": str(self.version)}, "items": list(self.items)}
+
+    async def watch(self, ref: ResourceRef, namespace: str = "", *, resource_version: str = "", **options: Any) -> Stream:
+        self.asked.append(f"watch {resource_version}")
+        self.streams.append(Stream())
+        return self.streams[-1]
+
+
+class Fixture:
+    def __init__(self) -> None:
+        self.clock, self.server = Clock(), Server()
+        self.informers = Informers(self.server, self.clock, Random(1))  # type: ignore[arg-type]  # as much of a client as is used
+        self.informer: Informer = self.informers.informer(PODS)
+        self.heard: list[str] = []
+        self.informer.add_listener(self._listen)
+
+    def _listen(self, kind: str, old: Any, new: Any) -> None:
+        self.heard.append(f"{kind} {(new or old)['metadata']['name']}")
+
+    def names(self) -> list[str]:
+        return sorted(o["metadata"]["name"] for o in self.informer.list())
+
+    def take(self) -> list[str]:
+        heard, self.heard[:] = list(self.heard), []
+        return heard
+
+
+@pytest.fixture
+def informing() -> Fixture:
+    return Fixture()
+
+
+def test_a_list_then_a_watch(informing: Fixture) -> None:
+    """The first list may be of any version; the watch goes on from the list's."""
+    informing.server.items, informing.server.version = [obj("p", 3)], 5
+    waiting = start(informing.informer.wait_synced())
+    informing.informers.start()
+    assert waiting.called and informing.informers.synced
+    assert informing.server.asked == ["list 0", "watch 5"] and informing.take() == ["ADDED p"]
+    stream = informing.server.streams[0]
+    stream.send(WatchEvent("MODIFIED", obj("p", 6)))
+    stream.send(WatchEvent("ADDED", obj("q", 7)))
+    stream.send(WatchEvent("DELETED", obj("p", 8)))
+    stream.send(WatchEvent("BOOKMARK", {"metadata": {"resourceVersion": "9"}}))
+    assert informing.take() == ["MODIFIED p", "ADDED q", "DELETED p"] and informing.names() == ["q"]
+    stream.send(None)
+    assert informing.server.asked[-1] == "watch 9"
+
+
+def test_after_410_the_copy_is_replaced(informing: Fixture) -> None:
+    """A watch that is too old leads to a consistent list; listeners hear the differences alone."""
+    informing.server.items = [obj("same", 1), obj("changed", 1), obj("gone", 1)]
+    informing.informers.start()
+    informing.take()
+    informing.server.items, informing.server.version = [obj("same", 1), obj("changed", 20), obj("new", 21)], 30
+    informing.server.streams[0].send(expired("too old"))
+    assert informing.server.streams[0].closed and len(informing.server.asked) == 2
+    informing.clock.advance(1)
+    assert informing.server.asked[2:] == ["list", "watch 30"]
+    assert sorted(informing.take()) == ["ADDED new", "DELETED gone", "MODIFIED changed"]
+
+
+def test_pauses_grow(informing: Fixture) -> None:
+    """A server that refuses is asked ever less often, down to twice a minute or so."""
+    informing.server.fails = [ApiError(503, "", "no") for _ in range(40)]
+    informing.informers.start()
+    for _ in range(300):
+        informing.clock.advance(1)
+    assert 12 < len(informing.server.asked) < 30
+
+
+def test_watches_that_end_at_once(informing: Fixture) -> None:
+    """A server that ends every watch at once is not asked without pause; an event makes up for all of that."""
+    informing.informers.start()
+    for _ in range(200):
+        if not informing.server.streams[-1].closed:
+            informing.server.streams[-1].send(None)
+        informing.clock.advance(0.5)
+    assert len(informing.server.streams) < 40
+    while informing.server.streams[-1].closed:
+        informing.clock.advance(1)
+    informing.server.streams[-1].send(WatchEvent("ADDED", obj("p", 6)))
+    count = len(informing.server.streams)
+    informing.server.streams[-1].send(None)
+    assert len(informing.server.streams) == count + 1
+
+
+def test_indexes(informing: Fixture) -> None:
+    """An index finds objects by what its function gave, before and after changes; unknown ones are KeyError."""
+    informing.server.items = [obj("p", 1, app="x")]
+    informing.informer.add_index("app", lambda o: o["metadata"]["labels"].values())
+    informing.informers.start()
+    informing.informer.add_index("late", lambda o: [o["metadata"]["name"]])
+    find = lambda value: [o["metadata"]["name"] for o in informing.informer.by_index("app", value)]  # noqa: E731  # shorter to read
+    assert find("x") == ["p"] and informing.informer.by_index("late", "p")
+    informing.server.streams[0].send(WatchEvent("MODIFIED", obj("p", 2, app="y")))
+    assert find("x") == [] and find("y") == ["p"]
+    informing.server.streams[0].send(WatchEvent("DELETED", obj("p", 3, app="y")))
+    assert find("y") == [] and not informing.informer.by_index("late", "p")
+    with pytest.raises(KeyError):
+        informing.informer.by_index("none", "x")
+
+
+def test_reading(informing: Fixture) -> None:
+    """Objects are found by name and by namespace; who listens late hears of all there is."""
+    informing.server.items = [obj("p", 1)]
+    informing.informers.start()
+    assert informing.informer.get("a", "p") is informing.server.items[0] and informing.informer.get("b", "p") is None
+    assert list(informing.informer.list("a")) == informing.server.items and not list(informing.informer.list("b"))
+    late: list[str] = []
+    informing.informer.add_listener(lambda kind, old, new: late.append(kind))
+    assert late == ["ADDED"]
+
+
+def test_shared_and_stopped_together(informing: Fixture) -> None:
+    """A resource has one informer; a later one starts at once; all end with their owner, and so do waiters."""
+    assert informing.informers.informer(PODS) is informing.informer
+    informing.informers.start()
+    other = informing.informers.informer(ResourceRef("apps", "v1", "deployments"))
+    assert other.synced
+    informing.server.fails = [ApiError(503, "", "no")]
+    third = informing.informers.informer(ResourceRef("", "v1", "nodes"))
+    waiting = start(third.wait_synced())
+    ends: list[Any] = []
+    waiting.addErrback(lambda failure: ends.append(failure.check(CancelledError)))
+    run(informing.informers.stop())
+    assert ends == [CancelledError] and all(s.closed for s in informing.server.streams)
+    assert not informing.clock.getDelayedCalls()

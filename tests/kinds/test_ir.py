@@ -1,0 +1,63 @@
+"""The schema's nodes: inlined members, types made when first asked for, other semantics for one field."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchd.dialect import KUBERNETES, ORCH
+from orchd.kinds.catalog import builtin_types
+from orchd.kinds.ir import Field, Type, TypeTable
+
+
+def test_inlined_structs() -> None:
+    """`members` has an inlined struct as one, `fields` has its fields by JSON name."""
+    inner = Type("struct", members=[Field("a", Type("string"), number=1)])
+    outer = Type("struct", members=[Field("", inner, inline=True), Field("b", Type("int32"))])
+    assert list(outer.fields) == ["a", "b"] and [m.name for m in outer.members] == ["", "b"]
+    assert outer.fields["a"] is inner.fields["a"]
+
+
+def test_members_are_resolved_once_and_late() -> None:
+    """A struct asks for its members when somebody looks, once."""
+    calls: list[int] = []
+
+    def resolve() -> tuple[Field, ...]:
+        calls.append(1)
+        return (Field("a", Type("string")),)
+
+    node = Type("struct", resolve=resolve)
+    assert not calls
+    assert list(node.fields) == list(node.fields) == ["a"] and calls == [1]
+
+
+def test_looking_in_passing() -> None:
+    """A walk over every kind leaves no members behind."""
+    node = Type("struct", name="x/v1.A", resolve=lambda: (Field("a", Type("string")),))
+    seen = node.passing()
+    assert list(seen.fields) == ["a"] and node.members_ is None and seen.name == node.name
+    assert node.members and node.passing() is node
+
+
+def test_other_semantics() -> None:
+    """A field may give its type other merge semantics; the shape is the same."""
+    node = Type("list", element=Type("string"), list_type="atomic")
+    merged = node.with_semantics(list_type="set")
+    assert (merged.list_type, node.list_type, merged.element) == ("set", "atomic", node.element)
+
+
+def test_tables_know_themselves() -> None:
+    """A named type is made once; unknown ones are KeyError; recursion ends."""
+    types: TypeTable = builtin_types(ORCH)
+    pod = types.get("core/v1.Pod")
+    assert pod is types.get("core/v1.Pod") and pod.fields["spec"].type.fields["containers"].type.merge_key == "name"
+    schema = types.get("apiextensions/v1.JSONSchemaProps")
+    assert schema.fields["not"].type.fields.keys() == schema.fields.keys()
+    for unknown in ("core/v1.Nothing", "none/v1.Pod"):
+        with pytest.raises(KeyError):
+            types.get(unknown)
+
+
+def test_names_are_spelled_in_the_dialect() -> None:
+    """OpenAPI names and members that carry the product word are those of the dialect."""
+    found = [builtin_types(d).get("core/v1.Pod").definition for d in (ORCH, KUBERNETES)]
+    assert found[0] != found[1] and ORCH.long in found[0] and KUBERNETES.abbr in found[1]

@@ -1,0 +1,123 @@
+"""What a fresh cluster holds, and that starting again writes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.dialect import KUBERNETES, ORCH, Dialect
+from orchd.errors import ApiError, already_exists, conflict, not_found
+from orchd.kinds.catalog import builtin_catalog
+from orchd.server.bootstrap import objects, steps
+from orchd.server.bootstrap.objects import Wanted
+from orchd.testing.server import InProcessServer, make_server, run
+
+ADDRESS = objects.Address(advertised="192.0.2.7", port=6443, service_ip="10.0.0.1")
+
+
+def everything(dialect: Dialect) -> list[Wanted]:
+    return [
+        *objects.namespaces(dialect),
+        *objects.own_service(dialect, ADDRESS),
+        *objects.priority_classes(dialect),
+        *objects.flow_control(dialect),
+        *objects.api_services(dialect, builtin_catalog(dialect)),
+        *objects.authentication_config(dialect, {"client-ca-file": "x"}),
+    ]
+
+
+@pytest.mark.parametrize("dialect", [ORCH, KUBERNETES], ids=lambda d: d.name)
+def test_no_template_is_left(dialect: Dialect) -> None:
+    """Every text of every object is spelled in the dialect; objects are of served kinds."""
+    catalog = builtin_catalog(dialect)
+    for wanted in everything(dialect):
+        assert "{" not in str(wanted.object).replace("{'", "").replace("{}", "")
+        resource = catalog.resource(wanted.ref.group, wanted.ref.version, wanted.ref.plural)
+        assert resource is not None and resource.kind == wanted.object["kind"]
+        assert set(wanted.kept) <= wanted.object.keys()
+
+
+def test_a_second_start_writes_nothing(tmp_path: Path) -> None:
+    """What is there as it should be is left alone, defaults of the server's included."""
+    server = make_server(tmp_path)
+    before = server.server.store.revision
+    run(server.server._bootstrap())
+    assert server.server.store.revision == before
+    server.stop()
+
+
+def test_what_is_kept_comes_back(tmp_path: Path) -> None:
+    """A kept part that somebody changed is restored; what is not kept stays as it was made."""
+    server = make_server(tmp_path)
+    client, dialect = server.client(), server.dialect
+    level = ResourceRef(dialect("flowcontrol.apiserver.{abbr}.io"), "v1beta2", "prioritylevelconfigurations")
+    found = run(client.get(level, "", "workload-low"))
+    spec = {**found["spec"], "limited": {**found["spec"]["limited"], "assuredConcurrencyShares": 7}}
+    run(client.update(level, "", "workload-low", {**found, "spec": spec, "metadata": {**found["metadata"], "labels": {"a": "b"}}}))
+    run(server.server._bootstrap())
+    again = run(client.get(level, "", "workload-low"))
+    assert again["spec"] == found["spec"] and again["metadata"]["labels"] == {"a": "b"}
+    server.stop()
+
+
+def test_a_fresh_cluster(tmp_path: Path) -> None:
+    """Namespaces, the server's own service with the first address, and one APIService per group and version."""
+    server: InProcessServer = make_server(tmp_path)
+    client, dialect = server.client(), server.dialect
+    names = [o["metadata"]["name"] for o in run(client.list(ResourceRef("", "v1", "namespaces")))["items"]]
+    assert names == sorted(dialect(n) for n in objects.NAMESPACES)
+    own = run(client.get(ResourceRef("", "v1", "services"), "default", dialect("{long}")))
+    assert own["spec"]["clusterIP"] == server.server.service_ip
+    services = run(client.list(ResourceRef(dialect("apiregistration.{abbr}.io"), "v1", "apiservices")))["items"]
+    served = {f"{v}.{g.name}" for g in server.server.catalog.groups for v in g.versions}
+    assert served - {s["metadata"]["name"] for s in services} == {f"v1.{dialect('apiregistration.{abbr}.io')}"}
+    assert all(s["status"]["conditions"][0]["status"] == "True" for s in services)
+    server.stop()
+
+
+def test_loopback_is_not_for_pods() -> None:
+    """A server that listens on loopback alone has a service but no endpoints."""
+    address = objects.Address(advertised="127.0.0.1", port=6443, service_ip="10.0.0.1")
+    assert [w.ref.plural for w in objects.own_service(ORCH, address)] == ["services"]
+    assert [w.ref.plural for w in objects.own_service(ORCH, ADDRESS)] == ["services", "endpoints", "endpointslices"]
+
+
+class Racing:
+    """A client whose writes lose races, `times` of them."""
+
+    def __init__(self, times: int, *, exists: bool) -> None:
+        self.times, self.exists, self.calls = times, exists, 0
+
+    async def get(self, ref: ResourceRef, namespace: str, name: str) -> Object:
+        if not self.exists:
+            raise not_found("", "namespaces", name)
+        return {"metadata": {"name": name}, "spec": {}}
+
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object) -> Object:
+        return self._write(obj, already_exists("", "namespaces", "a"))
+
+    async def update(self, ref: ResourceRef, namespace: str, name: str, obj: Object, **more: Any) -> Object:
+        return self._write(obj, conflict("", "namespaces", "a", "changed"))
+
+    def _write(self, obj: Object, lost: ApiError) -> Object:
+        self.calls += 1
+        if self.calls <= self.times:
+            raise lost
+        return obj
+
+
+@pytest.mark.parametrize("exists", [False, True])
+@pytest.mark.parametrize(("times", "fine"), [(0, True), (4, True), (5, False)])
+def test_races_between_servers(exists: bool, times: int, fine: bool) -> None:
+    """A lost race is tried again, five times in all; after that the refusal is told."""
+    wanted = Wanted(ref=ResourceRef("", "v1", "namespaces"), object={"metadata": {"name": "a"}, "spec": {"x": 1}}, kept=("spec",))
+    client = Racing(times, exists=exists)
+    if fine:
+        run(steps.ensure(client, [wanted], now=""))  # type: ignore[arg-type]  # as much of a client as is used
+        assert client.calls == times + 1
+    else:
+        with pytest.raises(ApiError):
+            run(steps.ensure(client, [wanted], now=""))  # type: ignore[arg-type]  # as above

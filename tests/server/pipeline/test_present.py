@@ -1,0 +1,134 @@
+"""Forms of answers: JSON, YAML, protobuf, pretty, tables and metadata only; and failures in the form that fits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.testing.server import run
+
+PROTOBUF = "application/vnd.orch.protobuf"
+
+
+@pytest.mark.parametrize(
+    ("accept", "content_type", "begins"),
+    [
+        ("application/json", "application/json", b'{"kind":"ConfigMap"'),
+        ("", "application/json", b'{"kind":"ConfigMap"'),
+        ("*/*", "application/json", b'{"kind":"ConfigMap"'),
+        ("application/yaml", "application/yaml", b"apiVersion: v1"),
+        (PROTOBUF, PROTOBUF, b"orc\0"),
+        ("text/html;q=0.1, application/yaml;q=0.5", "application/yaml", b"apiVersion"),
+    ],
+)
+def test_forms_of_one_object(space: Any, accept: str, content_type: str, begins: bytes) -> None:
+    """The Accept header chooses; a second reader gets the same bytes."""
+    space.config("a")
+    first = space("GET", "configmaps/a", accept=accept)
+    assert first.code == 200 and first.response.content_type == content_type
+    assert first.body.startswith(begins) or (content_type == PROTOBUF and b"ConfigMap" in first.body)
+    assert space("GET", "configmaps/a", accept=accept).body == first.body
+
+
+def test_nothing_acceptable(space: Any) -> None:
+    """406 for a form that there is none of, in JSON."""
+    answer = space("GET", "configmaps", accept="text/html")
+    assert (answer.code, answer.json["reason"]) == (406, "NotAcceptable")
+
+
+@pytest.mark.parametrize(("query", "agent", "pretty"), [("?pretty=true", "x", True), ("", "curl/8", True), ("", "x", False),
+                                                       ("?pretty=0", "curl/8", False)])  # fmt: skip
+def test_pretty(space: Any, query: str, agent: str, pretty: bool) -> None:
+    """Browsers and curl see indented JSON unless they say no; refusals are indented alike."""
+    space.config("a")
+    for rest in ("configmaps/a", "configmaps/missing"):
+        assert (b"\n  " in space("GET", rest + query, user_agent=agent).body) is pretty
+
+
+def test_items_of_a_list_go_without_their_kind(space: Any) -> None:
+    """Items of built-in kinds have neither kind nor apiVersion; the list has."""
+    space.config("a")
+    shown = space("GET", "configmaps").json
+    assert (shown["kind"], shown["apiVersion"]) == ("ConfigMapList", "v1")
+    assert shown["items"][0].keys() == {"metadata", "data"}
+    empty = space("GET", "secrets").json
+    assert empty["items"] == []
+
+
+def test_tables(space: Any) -> None:
+    """Tables have rows of cells; includeObject says what of the object goes along. Ages are those of the request."""
+    meta = space.server.dialect.meta_group
+    accept = f"application/json;as=Table;g={meta};v=v1"
+    space.config("a")
+    for include, kind in (("", "PartialObjectMetadata"), ("Object", "ConfigMap"), ("None", None)):
+        table = space("GET", f"configmaps?includeObject={include}", accept=accept).json
+        assert table["kind"] == "Table" and table["rows"][0]["cells"] == ["a", 1, "0s"]
+        assert (table["rows"][0]["object"] or {}).get("kind") == kind
+    assert space("GET", "configmaps?includeObject=Else", accept=accept).code == 400
+    assert space("GET", "configmaps/a", accept=accept).json["rows"][0]["cells"][0] == "a"
+
+
+def test_metadata_only(space: Any) -> None:
+    """PartialObjectMetadata is for objects, PartialObjectMetadataList for lists; the other way round is 406."""
+    meta = space.server.dialect.meta_group
+    one, many = (f"application/json;as={k};g={meta};v=v1" for k in ("PartialObjectMetadata", "PartialObjectMetadataList"))
+    space.config("a")
+    assert "data" not in space("GET", "configmaps/a", accept=one).json
+    assert space("GET", "configmaps", accept=many).json["items"][0]["metadata"]["name"] == "a"
+    assert space("GET", "configmaps", accept=one).code == space("GET", "configmaps/a", accept=many).code == 406
+
+
+def test_another_version(space: Any) -> None:
+    """An object is shown in the version that was asked for, whatever it is kept in."""
+    spec = {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 3, "targetCPUUtilizationPercentage": 70}
+    body = {"metadata": {"name": "h"}, "spec": spec}
+    group = "autoscaling/v1"
+    assert space.make("horizontalpodautoscalers", body, group=group)["spec"]["targetCPUUtilizationPercentage"] == 70
+    newer = space("GET", "horizontalpodautoscalers", group="autoscaling/v2").json["items"][0]
+    assert newer["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] == 70
+
+
+def test_deprecated_versions_warn(space: Any) -> None:
+    """Whoever uses a version that will go is told so once per answer."""
+    answer = space("GET", "poddisruptionbudgets", group="policy/v1beta1")
+    assert "policy/v1beta1 PodDisruptionBudget is deprecated in v1.21+" in answer.headers["Warning"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "code"),
+    [
+        ("GET", "/api/v1/nonsense", 404),
+        ("GET", "/apis/none/v1/x", 404),
+        ("GET", "/api/v1/namespaces/default/nodes", 404),
+        ("GET", "/api/v1/pods/p", 404),
+        ("POST", "/api/v1/pods", 405),
+        ("PUT", "/api/v1/namespaces/default/pods", 405),
+        ("HEAD", "/api/v1/namespaces/default/pods", 405),
+        ("OPTIONS", "/api/v1/namespaces/default/pods", 405),
+        ("GET", "/api/v1/namespaces/default/pods/p/nonsense", 404),
+        ("DELETE", "/api/v1/namespaces", 405),
+        ("GET", "/nonsense", 404),
+        ("GET", "/version", 200),
+        ("GET", "/readyz", 200),
+        ("GET", "/livez/ping", 200),
+        ("GET", "/metrics", 200),
+        ("GET", "/api", 200),
+        ("GET", "/apis/apps", 200),
+        ("GET", "/apis/apps/v1", 200),
+        ("GET", "/openapi/v2", 200),
+    ],
+)
+def test_paths(server: Any, method: str, path: str, code: int) -> None:
+    """What no path or method is for is 404 or 405; the documents of the server are there."""
+    assert run(server.request(method, path)).code == code
+
+
+def test_openapi_documents(server: Any) -> None:
+    """The document has a tag by which clients keep it, and a compressed form."""
+    first = run(server.request("GET", "/openapi/v2"))
+    tag = first.headers["Etag"]
+    assert run(server.request("GET", "/openapi/v2", headers={"If-None-Match": tag})).code == 304
+    packed = run(server.request("GET", "/openapi/v2", headers={"Accept-Encoding": "gzip"}))
+    assert packed.headers["Content-Encoding"] == "gzip" and len(packed.body) < len(first.body) / 4
+    assert run(server.request("GET", "/openapi/v2", headers={"Accept": "text/html"})).code == 406

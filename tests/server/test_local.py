@@ -1,0 +1,114 @@
+"""The client that enters the pipeline without a socket."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.client.interfaces import ResourceRef, WatchEvent
+from orchd.errors import ApiError
+from orchd.server import local
+from orchd.testing.server import run
+from orchd.txkit.coroutines import start
+
+CONFIGS = ResourceRef("", "v1", "configmaps")
+DEPLOYMENTS = ResourceRef("apps", "v1", "deployments")
+
+
+def test_every_method(space: Any) -> None:
+    """Create, get, list, update, patch and delete do what their requests do over the wire."""
+    client, ns = space.server.client("me"), space.name
+    made = run(client.create(CONFIGS, ns, {"metadata": {"name": "a"}, "data": {"w": "0"}}))
+    assert run(client.get(CONFIGS, ns, "a")) == made
+    assert [o["metadata"]["name"] for o in run(client.list(CONFIGS, ns))["items"]] == ["a"]
+    updated = run(client.update(CONFIGS, ns, "a", {**made, "data": {"x": "1"}}))
+    assert updated["metadata"]["managedFields"][0]["manager"] == "test"
+    patched = run(client.patch(CONFIGS, ns, "a", {"data": {"y": "2"}}, content_type="application/merge-patch+json"))
+    assert patched["data"] == {"x": "1", "y": "2"}
+    assert run(client.create(CONFIGS, ns, {"metadata": {"name": "b"}}, dry_run=True))["metadata"]["name"] == "b"
+    assert run(client.delete(CONFIGS, ns, "a", options={"preconditions": {"uid": made["metadata"]["uid"]}}))
+    run(client.create(CONFIGS, ns, {"metadata": {"name": "c", "labels": {"x": "y"}}}))
+    assert run(client.delete_collection(CONFIGS, ns, label_selector="x=y"))["kind"] == "ConfigMapList"
+    assert run(client.list(CONFIGS, ns))["items"] == []
+
+
+def test_refusals_are_api_errors(space: Any) -> None:
+    """The server's Status comes as the error it is."""
+    client = space.server.client("me")
+    with pytest.raises(ApiError) as missing:
+        run(client.get(CONFIGS, space.name, "a"))
+    assert (missing.value.code, missing.value.reason, missing.value.details["name"]) == (404, "NotFound", "a")  # type: ignore[index]  # a Status with details
+    with pytest.raises(ApiError) as unknown:
+        run(client.list(ResourceRef("none", "v1", "none"), space.name))
+    assert unknown.value.code == 404
+
+
+def test_no_shortcut_around_policy(space: Any) -> None:
+    """A user without rights has none in process either."""
+    client = space.server.client("nobody", "nobodies")
+    with pytest.raises(ApiError) as refused:
+        run(client.list(CONFIGS, space.name))
+    assert refused.value.code == 403
+    with pytest.raises(ApiError):
+        run(client.watch(CONFIGS, space.name))
+
+
+class TestWatch:
+    def test_events_as_they_are_asked_for(self, space: Any) -> None:
+        """Events wait until somebody asks, and who asks waits for events."""
+        client = space.server.client("me")
+        stream = run(client.watch(CONFIGS, space.name, label_selector="x"))
+        waiting = start(stream.next())
+        assert not waiting.called
+        space.config("a", labels={"x": "1"})
+        event = waiting.result
+        assert isinstance(event, WatchEvent) and (event.type, event.object["metadata"]["name"]) == ("ADDED", "a")
+        space("DELETE", "configmaps/a")
+        assert run(stream.next()).type == "DELETED"
+        stream.close()
+        stream.close()
+        assert run(stream.next()) is None
+
+    def test_closing_wakes(self, space: Any) -> None:
+        """Who waits on a watch that is closed is told that nothing comes; its subscription is gone."""
+        client, watching = space.server.client("me"), space.server.server.watching
+        before = len(watching.running)
+        stream = run(client.watch(CONFIGS, space.name))
+        waiting = start(stream.next())
+        stream.close()
+        assert waiting.result is None and len(watching.running) == before
+
+    def test_too_old_is_raised(self, space: Any) -> None:
+        """An ERROR event is an ApiError."""
+        space.config("a")
+        server = space.server.server
+        server.registry.cache(server.catalog.resource("", "v1", "configmaps")).expire(space.server.clock.seconds() + 1)
+        stream = run(space.server.client("me").watch(CONFIGS, space.name, resource_version="1"))
+        with pytest.raises(ApiError) as old:
+            run(stream.next())
+        assert old.value.code == 410
+
+    def test_events_that_nobody_takes(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A watcher that falls behind its bound gets what waited, then 410."""
+        monkeypatch.setattr(local, "_MOST_EVENTS", 3)
+        stream = run(space.server.client("me").watch(CONFIGS, space.name))
+        before = len(space.server.server.watching.running)
+        for number in range(5):
+            space.config(f"c{number}")
+        assert len(space.server.server.watching.running) == before - 1
+        seen = [run(stream.next()).object["metadata"]["name"] for _ in range(3)]
+        assert seen == ["c0", "c1", "c2"]
+        with pytest.raises(ApiError) as behind:
+            run(stream.next())
+        assert behind.value.code == 410
+
+    def test_a_cancelled_wait_loses_nothing(self, space: Any) -> None:
+        """The next event is there for whoever asks next."""
+        stream = run(space.server.client("me").watch(CONFIGS, space.name))
+        waiting = start(stream.next())
+        waiting.addErrback(lambda failure: None)
+        waiting.cancel()
+        space.config("a")
+        assert run(stream.next()).object["metadata"]["name"] == "a"
+        stream.close()
