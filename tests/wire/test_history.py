@@ -1,0 +1,280 @@
+"""What lists, gets and watches show of the past, through a server on the embedded store, before and after it restarts."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from orchd.testing.process import DaemonProcess
+
+NAMESPACE = "/api/v1/namespaces/default"
+MAPS = f"{NAMESPACE}/configmaps"
+LABEL = "labelSelector=mine"
+FAR = 10_000_000
+
+
+class Stage:
+    """A server with a past: `old` is the version at which a..e were there; since then a changed, b went, f came."""
+
+    def __init__(self, server: DaemonProcess) -> None:
+        self.server = server
+        for name in "abcde":
+            self.create(name)
+        self.old = int(self.get(f"{MAPS}?{LABEL}")["metadata"]["resourceVersion"])
+        self.ask("PUT", f"{MAPS}/a", self.body("a", "2"))
+        self.ask("DELETE", f"{MAPS}/b")
+        self.create("f")
+        self.now = int(self.get(f"{MAPS}?{LABEL}")["metadata"]["resourceVersion"])
+        #: What a page by page read of the past still has to bring after its first page.
+        self.token: str = self.get(f"{MAPS}?fieldSelector=metadata.name!=none&limit=2")["metadata"]["continue"]
+
+    @staticmethod
+    def body(name: str, value: str) -> dict[str, Any]:
+        metadata = {"name": name, "labels": {"mine": value}}
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"v": value}}
+
+    def create(self, name: str) -> None:
+        self.ask("POST", MAPS, self.body(name, "1"))
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        code, answer = self.server.request(method, path, body)
+        assert code in (200, 201), (code, answer)
+        return answer
+
+    def get(self, path: str) -> Any:
+        return self.ask("GET", path)
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with DaemonProcess(tmp_path_factory.mktemp("history"), "--controllers=-*") as server:
+        yield Stage(server)
+
+
+@pytest.fixture(scope="module", params=["running", "restarted", "killed"])
+def past(request: pytest.FixtureRequest, stage: Stage) -> Stage:
+    """The stage as it is, after a stop and a start, and after a kill and a start."""
+    if request.param != "running":
+        if request.param == "killed":
+            stage.server.kill()
+        else:
+            stage.server.terminate()
+        stage.server.start()
+    return stage
+
+
+def shown(answer: Any) -> str:
+    """Names with their values: ``a1 b1``."""
+    return " ".join(item["metadata"]["name"] + item["data"]["v"] for item in answer["items"])
+
+
+OLD, NOW = "a1 b1 c1 d1 e1", "a2 c1 d1 e1 f1"
+#: resourceVersion, resourceVersionMatch, limit -> what is listed and at which version, or the code of the refusal.
+CELLS: list[tuple[str, str, int, str, str]] = [
+    ("", "", 0, NOW, "now"),
+    ("", "", 2, "a2 c1", "now"),
+    ("", "Exact", 0, "422", ""),
+    ("", "Exact", 2, "422", ""),
+    ("", "NotOlderThan", 0, "422", ""),
+    ("", "NotOlderThan", 2, "422", ""),
+    ("0", "", 0, NOW, "now"),
+    ("0", "", 2, NOW, "now"),
+    ("0", "Exact", 0, "422", ""),
+    ("0", "Exact", 2, "422", ""),
+    ("0", "NotOlderThan", 0, NOW, "now"),
+    ("0", "NotOlderThan", 2, NOW, "now"),
+    ("old", "", 0, NOW, "now"),
+    ("old", "", 2, "a1 b1", "old"),
+    ("old", "Exact", 0, OLD, "old"),
+    ("old", "Exact", 2, "a1 b1", "old"),
+    ("old", "NotOlderThan", 0, NOW, "now"),
+    ("old", "NotOlderThan", 2, "a2 c1", "now"),
+    ("now", "", 0, NOW, "now"),
+    ("now", "", 2, "a2 c1", "now"),
+    ("now", "Exact", 0, NOW, "now"),
+    ("now", "NotOlderThan", 2, "a2 c1", "now"),
+    ("far", "", 2, "500", ""),
+    ("far", "Exact", 0, "500", ""),
+    ("old", "Older", 0, "422", ""),
+    ("x", "", 0, "500", ""),
+]
+
+
+@pytest.mark.parametrize(("version", "match", "limit", "expected", "at"), CELLS)
+def test_lists(past: Stage, version: str, match: str, limit: int, expected: str, at: str) -> None:
+    """Each combination of resourceVersion, resourceVersionMatch and limit, also for what happened before a restart."""
+    versions = {"old": str(past.old), "now": str(past.now), "far": str(FAR)}
+    query = f"{LABEL}&resourceVersion={versions.get(version, version)}&resourceVersionMatch={match}&limit={limit}"
+    code, answer = past.server.request("GET", f"{MAPS}?{query}")
+    if expected.isdigit():
+        assert (str(code), answer["status"]) == (expected, "Failure")
+        return
+    assert (code, shown(answer)) == (200, expected)
+    told = int(answer["metadata"]["resourceVersion"])
+    # A restart may write on its own: what is current moves on, what is past does not.
+    assert told == past.old if at == "old" else told >= past.now
+    assert bool(answer["metadata"].get("continue")) == (len(expected.split()) == 2)
+
+
+@pytest.mark.parametrize("version", ["", "0", "old", "now"])
+def test_gets(past: Stage, version: str) -> None:
+    """A get is never older than asked for."""
+    asked = {"old": past.old, "now": past.now}.get(version, version)
+    assert past.get(f"{MAPS}/a?resourceVersion={asked}")["data"] == {"v": "2"}
+
+
+def test_versions_that_do_not_come(stage: Stage) -> None:
+    """What must not be older than a version waits for it, and ends with 504 and a hint when to try again."""
+    paths = [f"{MAPS}{query}resourceVersion={FAR}" for query in ("?", "?resourceVersionMatch=NotOlderThan&", "/a?")]
+    with ThreadPoolExecutor() as pool:
+        for code, answer in pool.map(lambda path: stage.server.request("GET", path), paths):
+            assert (code, answer["reason"]) == (504, "Timeout")
+            assert answer["details"]["retryAfterSeconds"] == 1
+            assert answer["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
+            assert answer["message"].startswith(f"Timeout: Too large resource version: {FAR}, current: ")
+
+
+def test_pages_of_the_past(past: Stage) -> None:
+    """Tokens lead through the list as it was at the first page, with what remains counted, whatever was written since."""
+    first = past.get(f"{MAPS}?limit=3&resourceVersion={past.old}&resourceVersionMatch=Exact")
+    assert first["metadata"]["remainingItemCount"] == len(past.get(MAPS)["items"]) - 3
+    names, page = [item["metadata"]["name"] for item in first["items"]], first
+    while token := page["metadata"].get("continue"):
+        page = past.get(f"{MAPS}?limit=3&continue={quote(token)}")
+        assert page["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"] == str(past.old)
+        names += [item["metadata"]["name"] for item in page["items"]]
+    assert [name for name in names if len(name) == 1] == list("abcde")
+    filtered = past.get(f"{MAPS}?{LABEL}&limit=3")
+    assert "remainingItemCount" not in filtered["metadata"]
+
+
+def test_a_token_from_before(past: Stage) -> None:
+    """A continue token that was given before a restart still goes on."""
+    rest = past.get(f"{MAPS}?fieldSelector=metadata.name!=none&continue={quote(past.token)}")
+    told = json.loads(base64.urlsafe_b64decode(past.token + "=" * (-len(past.token) % 4)))
+    assert rest["metadata"]["resourceVersion"] == str(told["rv"])
+    assert "f" in [item["metadata"]["name"] for item in rest["items"]]
+
+
+class Watch:
+    """A watch on a connection of its own, read line by line."""
+
+    def __init__(self, server: DaemonProcess, path: str) -> None:
+        self._connection = server.connect()
+        self._connection.request("GET", path)
+        self._answer = self._connection.getresponse()
+        assert self._answer.status == 200, self._answer.read()
+
+    def __iter__(self) -> Iterator[Any]:
+        while line := self._answer.readline():
+            yield json.loads(line)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def told(event: Any) -> str:
+    """``MODIFIED a2``, or the code of an error."""
+    obj = event["object"]
+    return event["type"] + " " + (str(obj["code"]) if "code" in obj else obj["metadata"]["name"] + obj["data"]["v"])
+
+
+SINCE = ["MODIFIED a2", "DELETED b1", "ADDED f1"]
+STATE = ["ADDED a2", "ADDED c1", "ADDED d1", "ADDED e1", "ADDED f1"]
+#: resourceVersion, more of the query -> events.
+WATCHES: list[tuple[str, str, list[str]]] = [
+    ("", "", STATE),
+    ("0", "", STATE),
+    ("old", "", SINCE),
+    ("now", "", []),
+    ("far", "", []),
+    ("", "&fieldSelector=metadata.name=b", []),
+    ("", "&fieldSelector=metadata.name=c", ["ADDED c1"]),
+    ("old", "&fieldSelector=metadata.name=b", ["DELETED b1"]),
+    ("old", "&fieldSelector=metadata.name=c", []),
+    # Moved out of sight and into it, as the labels say.
+    ("old", ",mine=1", ["DELETED a1", "DELETED b1", "ADDED f1"]),
+    ("old", ",mine=2", ["ADDED a2"]),
+]
+
+
+def test_watches(past: Stage) -> None:
+    """Without a version the state and then changes; from a version the changes after it, in and over namespaces."""
+    versions, opened = {"old": past.old, "now": past.now, "far": FAR}, []
+    for path in (MAPS, "/api/v1/configmaps"):
+        for version, more, expected in WATCHES:
+            query = f"watch=1&timeoutSeconds=1&resourceVersion={versions.get(version, version)}&{LABEL}{more}"
+            opened.append((Watch(past.server, f"{path}?{query}"), query, expected))
+    for watch, query, expected in opened:
+        assert [told(event) for event in watch] == expected, query
+        watch.close()
+
+
+def test_watching_across_kills(tmp_path: Path) -> None:
+    """A watch that is taken up again at the last seen version after each kill -9 misses no acknowledged write and
+    shows nothing twice."""
+    acknowledged: list[tuple[str, int]] = []
+    stop = threading.Event()
+    with DaemonProcess(tmp_path, "--controllers=-*") as server:
+
+        def write() -> None:
+            number, connection = 0, None
+            while not stop.is_set():
+                number += 1
+                try:
+                    connection = connection or server.connect()
+                    connection.request("POST", MAPS, json.dumps(Stage.body(f"n{number}", "1")), {"Content-Type": "application/json"})
+                    answer = connection.getresponse()
+                    body = json.loads(answer.read())
+                    if answer.status == 201:
+                        acknowledged.append((f"n{number}", int(body["metadata"]["resourceVersion"])))
+                except (OSError, http.client.HTTPException, ValueError):
+                    connection = None
+                    time.sleep(0.02)
+
+        def kill() -> None:
+            try:
+                for _ in range(3):
+                    time.sleep(0.4)
+                    server.kill()
+                    server.start()
+                time.sleep(0.2)
+            finally:
+                stop.set()
+
+        last = int(server.request("GET", MAPS)[1]["metadata"]["resourceVersion"])
+        seen: list[tuple[str, int]] = []
+        threads = [threading.Thread(target=each, daemon=True) for each in (write, kill)]
+        for thread in threads:
+            thread.start()
+        ended = False
+        while not ended:
+            # One more look after everything has been written.
+            ended = stop.is_set() and not threads[0].is_alive()
+            try:
+                watch = Watch(server, f"{MAPS}?watch=1&resourceVersion={last}&timeoutSeconds=1")
+                for event in watch:
+                    assert event["type"] == "ADDED", event
+                    metadata = event["object"]["metadata"]
+                    last = int(metadata["resourceVersion"])
+                    seen.append((metadata["name"], last))
+            except (OSError, http.client.HTTPException, json.JSONDecodeError):
+                time.sleep(0.02)
+        for thread in threads:
+            thread.join()
+    seen = [each for each in seen if each[0].startswith("n")]
+    assert len(set(seen)) == len(seen), "shown twice"
+    assert [revision for _, revision in seen] == sorted(revision for _, revision in seen)
+    assert set(acknowledged) <= set(seen)
+    assert len(seen) - len(acknowledged) <= 3, "at most the one under way at each kill was not acknowledged"
+    assert len(acknowledged) > 20
