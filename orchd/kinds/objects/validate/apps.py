@@ -109,7 +109,10 @@ def _available(status: Object, report: Report) -> None:
 
 def create_replica_set(value: Object, report: Report) -> None:
     _metadata(value, report)
-    spec = value.get("spec") or {}
+    _replica_set(value.get("spec") or {}, report)
+
+
+def _replica_set(spec: Object, report: Report) -> None:
     nonnegative(spec, ("replicas", "minReadySeconds"), SPEC, report)
     chosen = spec.get("selector")
     workloads.selector(chosen, "deployment", SPEC / "selector", report)
@@ -122,6 +125,7 @@ def create_replica_set(value: Object, report: Report) -> None:
 def update_replica_set(value: Object, old: Object, report: Report) -> None:
     create_replica_set(value, report)
     _meta_update(value, old, report)
+    _replica_set(value.get("spec") or {}, report)
     _same_selector(value, old, report)
 
 
@@ -137,7 +141,10 @@ def update_replica_set_status(value: Object, old: Object, report: Report) -> Non
 
 def create_replication_controller(value: Object, report: Report) -> None:
     _metadata(value, report)
-    spec = value.get("spec") or {}
+    _replication_controller(value.get("spec") or {}, report)
+
+
+def _replication_controller(spec: Object, report: Report) -> None:
     nonnegative(spec, ("minReadySeconds",), SPEC, report)
     chosen, body = spec.get("selector"), spec.get("template")
     if not chosen:
@@ -152,6 +159,7 @@ def create_replication_controller(value: Object, report: Report) -> None:
 def update_replication_controller(value: Object, old: Object, report: Report) -> None:
     create_replication_controller(value, report)
     _meta_update(value, old, report)
+    _replication_controller(value.get("spec") or {}, report)
 
 
 def create_daemon_set(value: Object, report: Report) -> None:

@@ -61,10 +61,6 @@ def update_schema(value: Object, old: Object, report: Report) -> None:
 def _schema(value: Object, report: Report) -> None:
     name, spec = (value.get("metadata") or {}).get("name") or "", value.get("spec") or {}
     precedence = spec.get("matchingPrecedence") or 0
-    fixed = FIXED_SCHEMAS.get(name)
-    if fixed is not None and not _equal(spec, fixed):
-        shown = dump("flowcontrol.FlowSchemaSpec", spec)
-        report.invalid(SPEC, shown, f"spec of '{name}' must equal the fixed value")
     if precedence <= 0:
         report.invalid(SPEC / "matchingPrecedence", precedence, "must be a positive value")
     if precedence > _MAX_PRECEDENCE:
@@ -83,6 +79,10 @@ def _schema(value: Object, report: Report) -> None:
         report.required(at, "must reference a priority level")
     for i, rule in enumerate(spec.get("rules") or ()):
         _rule(rule, (SPEC / "rules")[i], report)
+    fixed = FIXED_SCHEMAS.get(name)
+    if fixed is not None and not _equal(spec, fixed):
+        shown = dump("flowcontrol.FlowSchemaSpec", spec)
+        report.invalid(SPEC, shown, f"spec of '{name}' must equal the fixed value")
 
 
 def _equal(spec: Object, fixed: Object) -> bool:
@@ -193,10 +193,6 @@ def create_level(value: Object, report: Report) -> None:
     meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
     name, spec = (value.get("metadata") or {}).get("name") or "", value.get("spec") or {}
     kind, limited = spec.get("type") or "", spec.get("limited")
-    fixed = FIXED_LEVELS.get(name)
-    if fixed is not None and not _equal(spec, fixed):
-        shown = dump("flowcontrol.PriorityLevelConfigurationSpec", spec)
-        report.invalid(SPEC, shown, f"spec of '{name}' must equal the fixed value")
     if (name == "exempt") != (kind == "Exempt") and kind in ("Exempt", "Limited"):
         report.invalid(SPEC / "type", kind, "type must be 'Exempt' if and only if name is 'exempt'")
     if kind == "Exempt":
@@ -209,6 +205,10 @@ def create_level(value: Object, report: Report) -> None:
             _limited(limited, SPEC / "limited", report)
     else:
         report.unsupported(SPEC / "type", kind, ("Exempt", "Limited"))
+    fixed = FIXED_LEVELS.get(name)
+    if fixed is not None and not _equal(spec, fixed):
+        shown = dump("flowcontrol.PriorityLevelConfigurationSpec", spec)
+        report.invalid(SPEC, shown, f"spec of '{name}' must equal the fixed value")
 
 
 def update_level(value: Object, old: Object, report: Report) -> None:

@@ -60,11 +60,14 @@ def _rule(rule: Object, namespaced: bool, at: Path, report: Report) -> None:
 
 
 def update_role(value: Object, old: Object, report: Report) -> None:
+    # Here and below the reference asks twice and gives every cause twice.
+    create_role(value, report)
     create_role(value, report)
     meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
 
 
 def update_cluster_role(value: Object, old: Object, report: Report) -> None:
+    create_cluster_role(value, report)
     create_cluster_role(value, report)
     meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
 
@@ -114,10 +117,12 @@ def _subject(subject: Object, namespaced: bool, at: Path, report: Report) -> Non
 
 def update_binding(value: Object, old: Object, report: Report) -> None:
     create_binding(value, report)
+    create_binding(value, report)
     _binding_change(value, old, report)
 
 
 def update_cluster_binding(value: Object, old: Object, report: Report) -> None:
+    create_cluster_binding(value, report)
     create_cluster_binding(value, report)
     _binding_change(value, old, report)
 

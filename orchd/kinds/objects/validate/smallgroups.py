@@ -95,6 +95,7 @@ def _handler(value: Object) -> str:
 
 
 def update_runtime_class(value: Object, old: Object, report: Report) -> None:
+    create_runtime_class(value, report)
     meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
     report.immutable(root("handler"), _handler(value), _handler(old))
 
@@ -132,7 +133,7 @@ def _endpoint(endpoint: Object, kind: str, at: Path, report: Report) -> None:
             _address(address, kind, (at / "addresses")[i], report)
     if endpoint.get("nodeName") is not None:
         is_subdomain(endpoint["nodeName"], at / "nodeName", report)
-    # Only the beta version still takes topology; the stable one drops it.
+    # The stable version takes old topology without a look.
     topology = endpoint.get("topology") or {}
     if len(topology) > 16:
         report.too_many(at / "deprecatedTopology", len(topology), 16)

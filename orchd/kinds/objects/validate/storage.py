@@ -28,7 +28,8 @@ def create_class(value: Object, report: Report) -> None:
     if not provisioner:
         report.required(root("provisioner"))
     else:
-        report.invalids(root("provisioner"), provisioner, qualified_name(provisioner.lower()))
+        lowered = provisioner.lower()
+        report.invalids(root("provisioner"), lowered, qualified_name(lowered))
     _parameters(value.get("parameters") or {}, report)
     policy = value.get("reclaimPolicy")
     if policy and policy not in ("Delete", "Retain"):
@@ -38,20 +39,30 @@ def create_class(value: Object, report: Report) -> None:
         report.required(root("volumeBindingMode"))
     elif mode not in _BINDING:
         report.unsupported(root("volumeBindingMode"), mode, _BINDING)
-    for i, term in enumerate(value.get("allowedTopologies") or ()):
-        seen: set[str] = set()
+    _topologies(value.get("allowedTopologies") or [], report)
+
+
+def _topologies(terms: list[Object], report: Report) -> None:
+    # The reference begins with one empty map per term, and compares each with what it has so far.
+    known: list[dict[str, set[str]]] = [{} for _ in terms]
+    for i, term in enumerate(terms):
+        at = root("allowedTopologies")[i] / "matchLabelExpressions"
+        chosen: dict[str, set[str]] = {}
         for j, expression in enumerate(term.get("matchLabelExpressions") or ()):
-            at = (root("allowedTopologies")[i] / "matchLabelExpressions")[j]
             values, key = expression.get("values") or [], expression.get("key") or ""
             if not values:
-                report.required(at / "values")
+                report.required(at[j] / "values")
             for k, text in enumerate(values):
                 if text in values[:k]:
-                    report.duplicate((at / "values")[k], text)
-            is_qualified(key, at / "key", report)
-            if key in seen:
-                report.duplicate(at / "key", key)
-            seen.add(key)
+                    report.duplicate((at[j] / "values")[k], text)
+            is_qualified(key, at[j] / "key", report)
+            if key in chosen:
+                report.duplicate(at[j] / "key", key)
+            chosen[key] = set(values)
+        for other in known:
+            if other == chosen:
+                report.duplicate(at, "")
+        known.append(chosen)
 
 
 def _parameters(parameters: Object, report: Report) -> None:
@@ -75,11 +86,15 @@ def update_class(value: Object, old: Object, report: Report) -> None:
 
 
 def create_attachment(value: Object, report: Report) -> None:
+    _attachment(value, report)
+    csi_driver_name((value.get("spec") or {}).get("attacher") or "", SPEC / "attacher", report)
+
+
+def _attachment(value: Object, report: Report) -> None:
     meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
     spec, status = value.get("spec") or {}, value.get("status") or {}
     if not spec.get("attacher"):
         report.required(SPEC / "attacher")
-    csi_driver_name(spec.get("attacher") or "", SPEC / "attacher", report)
     source = spec.get("source") or {}
     inline, name = source.get("inlineVolumeSpec"), source.get("persistentVolumeName")
     words = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
@@ -99,8 +114,9 @@ def create_attachment(value: Object, report: Report) -> None:
 
 
 def update_attachment(value: Object, old: Object, report: Report) -> None:
-    create_attachment(value, report)
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    # Twice, as the reference does.
+    _attachment(value, report)
+    _attachment(value, report)
     if not differences.same(value.get("spec"), old.get("spec")):
         report.invalid(SPEC, dump("storage.VolumeAttachmentSpec", value.get("spec")), "field is immutable")
 
@@ -178,6 +194,8 @@ def _csi_node_driver(driver: Object, names: set[str], at: Path, report: Report) 
 
 
 def update_csi_node(value: Object, old: Object, report: Report) -> None:
+    # Twice, as the reference does.
+    create_csi_node(value, report)
     create_csi_node(value, report)
     before = {d.get("name"): d for d in (old.get("spec") or {}).get("drivers") or ()}
     for driver in (value.get("spec") or {}).get("drivers") or ():

@@ -148,6 +148,8 @@ _ORDER: Final[dict[str, tuple[str, sources.Rule]]] = {
 
 
 def update(volume: Object, old: Object, report: Report) -> None:
+    # Twice, as the reference does.
+    create(volume, report)
     create(volume, report)
     new, before = volume.get("spec") or {}, old.get("spec") or {}
     chosen = {member: new.get(member) for member in _ORDER}
