@@ -72,7 +72,7 @@ class TestSections:
     def test_what_is_wrong_names_the_flag(self, tmp_path: Path, text: str) -> None:
         """A file that cannot be used is a ValueError with the flag and the file."""
         (tmp_path / "main.yaml").write_text(text)
-        with pytest.raises(ValueError, match="--admission-control-config-file: .*yaml|--admission-control-config-file: .*none"):
+        with pytest.raises(ValueError, match=r"--admission-control-config-file: .*(yaml|none)"):
             sections(str(tmp_path / "main.yaml"))
 
 

@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 
 from orchd.dialect import KUBERNETES, ORCH, Dialect
-from orchd.kinds.catalog import Catalog, Deprecation, Resource, builtin_catalog, group_version, split_group_version, version_priority
+from orchd.kinds.catalog import (
+    Catalog,
+    Deprecation,
+    Resource,
+    builtin_catalog,
+    group_version,
+    split_group_version,
+    version_priority,
+)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +59,7 @@ def test_api_versions(group: str, version: str, text: str) -> None:
 def test_versions_in_order() -> None:
     """Stable before beta before alpha, newer first, then the rest by name."""
     order = ["v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10", "v1beta", "vx"]
-    assert sorted(reversed(order), key=version_priority) == order
+    assert sorted(set(order), key=version_priority) == order
 
 
 def test_storage_hash(catalog: Catalog) -> None:
