@@ -130,6 +130,7 @@ class WatchStream:
         self._after = after
         self._seconds = seconds
         self._bookmarks = bookmarks
+        self._end = 0.0
         self._sink: ISink | None = None
         self._subscription: ISubscription | None = None
         self._initial: Deferred[None] | None = None
@@ -144,9 +145,9 @@ class WatchStream:
         self._sink = sink
         self._owner.running.add(self)
         self._timers.append(self._clock.callLater(self._seconds, self._expired))
+        self._end = self._clock.seconds() + self._seconds
         if self._bookmarks:
-            wait = min(BOOKMARK_EVERY, max(self._seconds - BOOKMARK_BEFORE_END, self._seconds / 2))
-            self._timers.append(self._clock.callLater(wait, self._bookmark))
+            self._mark_later(self._seconds / 2)
         beginning = self._initial = start(self._follow(sink) if self._after else self._begin(sink))
         if beginning.called:
             self._initial = None
@@ -253,8 +254,15 @@ class WatchStream:
             # Not before all that there was is told; a watch from the future has nothing older to offer.
             obj = self._present.bookmark(self._view, str(max(self._cache.revision, self._after)))
             self._send(self._present.object_frame(self._view, "BOOKMARK", obj))
-        self._timers.append(self._clock.callLater(BOOKMARK_EVERY, self._bookmark))
         self._timers = [t for t in self._timers if t.active()]
+        self._mark_later(0)
+
+    def _mark_later(self, least: float) -> None:
+        """The next bookmark in a minute, or shortly before the end if that comes first; after that, none."""
+        wait = min(BOOKMARK_EVERY, max(self._end - BOOKMARK_BEFORE_END - self._clock.seconds(), least))
+        # What rounding leaves of the time is no reason for one more.
+        if wait > 0.01:
+            self._timers.append(self._clock.callLater(wait, self._bookmark))
 
     def _expired(self) -> None:
         self.finish()

@@ -1,0 +1,294 @@
+"""What slow and many watchers cost a server, and the figures that show it."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from twisted.internet.defer import Deferred, succeed
+from zope.interface import implementer
+
+from orchd.server.pipeline.interfaces import ISink
+from orchd.server.pipeline.verbs.watch import MOST_BUFFERED, PACE
+from orchd.testing.process import DaemonProcess
+from orchd.testing.server import InProcessServer, make_server, run
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+LARGE = "x" * 100_000
+
+
+@implementer(ISink)
+class Client:
+    """The far end of a watch, which takes nothing until it is told to."""
+
+    def __init__(self, *, takes: bool = False) -> None:
+        self.takes = takes
+        self.frames: list[bytes] = []
+        self.end = ""
+        self.most = 0
+        self.buffered = 0
+        self._waiting: list[Deferred[None]] = []
+
+    def write(self, data: bytes) -> None:
+        assert not self.end
+        self.frames.append(data)
+        if not self.takes:
+            self.buffered += len(data)
+            self.most = max(self.most, self.buffered)
+
+    def writable(self) -> Deferred[None]:
+        if self.takes:
+            return succeed(None)
+        waiting: Deferred[None] = Deferred()
+        self._waiting.append(waiting)
+        return waiting
+
+    def take(self) -> None:
+        """Read what waits, once."""
+        self.buffered = 0
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            each.callback(None)
+
+    def finish(self) -> None:
+        self.end = "finished"
+
+    def abort(self) -> None:
+        self.end = "aborted"
+
+    def events(self) -> list[str]:
+        """Type and name, or code, of each event."""
+        found = []
+        for frame in self.frames:
+            event = json.loads(frame)
+            obj = event["object"]
+            found.append(f"{event['type']} {obj.get('code') or obj['metadata'].get('name', '')}".rstrip())
+        return found
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[InProcessServer]:
+    made = make_server(tmp_path)
+    yield made
+    made.stop()
+
+
+def write(server: InProcessServer, name: str, value: str = LARGE, *, verb: str = "POST") -> int:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": {"a": "b"}}, "data": {"v": value}}
+    answer = run(server.request(verb, MAPS if verb == "POST" else f"{MAPS}/{name}", body=body))
+    assert answer.code in (200, 201), answer.body
+    return int(answer.json["metadata"]["resourceVersion"])
+
+
+def watch(server: InProcessServer, query: str, *, takes: bool = False) -> Client:
+    answer = run(server.request("GET", f"{MAPS}?watch=1&{query}"))
+    assert answer.code == 200
+    client = Client(takes=takes)
+    answer.response.stream.start(client)
+    return client
+
+
+@pytest.mark.parametrize("selector", ["", "&labelSelector=a%3Db"])
+def test_a_client_that_does_not_read_is_dropped(server: InProcessServer, selector: str) -> None:
+    """Its connection is cut when 4 MiB wait for it; others are not touched."""
+    revision = write(server, "first", "")
+    reading = watch(server, f"resourceVersion={revision}{selector}", takes=True)
+    asleep = watch(server, f"resourceVersion={revision}{selector}")
+    for number in range(60):
+        write(server, f"n{number}")
+    assert asleep.end == "aborted"
+    assert MOST_BUFFERED < asleep.most < MOST_BUFFERED + 2 * len(LARGE)
+    assert (len(reading.frames), reading.end) == (60, "")
+    assert server.server.watching.dropped == 1
+
+
+@pytest.mark.parametrize("begin", ["the state", "the past"])
+def test_what_there_was_is_told_as_fast_as_it_is_read(server: InProcessServer, begin: str) -> None:
+    """Neither the state nor the past is heaped up for a client; it gets all of it in order when it reads, and what
+    happened meanwhile."""
+    revision = write(server, "n0")
+    for number in range(1, 80):
+        write(server, f"n{number}")
+    client = watch(server, f"resourceVersion={revision}" if begin == "the past" else "")
+    assert client.most <= PACE + 2 * len(LARGE)
+    first = len(client.frames)
+    for number in range(80, 90):
+        write(server, f"n{number}")
+    assert len(client.frames) == first
+    for _ in range(200):
+        client.take()
+    assert client.most <= PACE + 2 * len(LARGE)
+    skipped = 1 if begin == "the past" else 0
+    names = [f"n{number}" for number in range(skipped, 90)]
+    # The state comes in the order of names.
+    told = client.events()
+    expected = [f"ADDED {name}" for name in names]
+    assert told == expected if skipped else sorted(told) == sorted(expected)
+    write(server, "last", "")
+    assert client.events()[-1] == "ADDED last"
+    assert client.end == ""
+
+
+def test_a_client_slower_than_the_window_has_to_list_again(server: InProcessServer) -> None:
+    """When what a client is still to be told of the past is forgotten, it hears 410 and the watch ends in good order."""
+    revision = write(server, "first", "")
+    for number in range(10):
+        write(server, f"n{number}")
+    for number in range(200):
+        write(server, "first", str(number), verb="PUT")
+    client = watch(server, f"resourceVersion={revision}")
+    assert len(client.frames) < 10
+    server.clock.advance(200)
+    write(server, "first", "now", verb="PUT")
+    server.clock.pump([30] * 5)
+    for _ in range(300):
+        client.take()
+    assert client.end == "finished"
+    assert client.events()[-1] == "ERROR 410"
+
+
+def test_a_client_that_goes_while_the_past_is_told(server: InProcessServer) -> None:
+    """A watch that ends while it waits for its client leaves nothing behind."""
+    revision = write(server, "first", "")
+    for number in range(10):
+        write(server, f"n{number}")
+    cache = server.server.caches.caches["configmaps"]
+    before, running = cache.subscribers, len(server.server.watching.running)
+    answer = run(server.request("GET", f"{MAPS}?watch=1&resourceVersion={revision}"))
+    client = Client()
+    answer.response.stream.start(client)
+    answer.response.stream.stop()
+    client.take()
+    assert (cache.subscribers, len(server.server.watching.running)) == (before, running)
+    assert client.end == ""
+
+
+def test_bookmarks(server: InProcessServer) -> None:
+    """About each minute, and shortly before the watch ends; they carry the version up to which nothing was missed."""
+    revision = write(server, "first", "")
+    client = watch(server, f"resourceVersion={revision}&allowWatchBookmarks=1&timeoutSeconds=150", takes=True)
+    plain = watch(server, f"resourceVersion={revision}&timeoutSeconds=150", takes=True)
+    marks: list[tuple[float, int]] = []
+    began = server.clock.seconds()
+    for _ in range(1510):
+        before = len(client.frames)
+        server.clock.advance(0.1)
+        for frame in client.frames[before:]:
+            told = json.loads(frame)["object"]["metadata"]["resourceVersion"]
+            marks.append((server.clock.seconds() - began, int(told)))
+        if client.end:
+            break
+    times = [round(moment) for moment, _ in marks]
+    assert times == [60, 120, 148]
+    latest = run(server.server.store.current_revision())
+    assert revision <= marks[0][1] <= marks[1][1] <= marks[2][1] <= latest
+    assert (client.end, plain.end) == ("finished", "finished")
+    assert set(client.events()) == {"BOOKMARK"}
+    assert plain.frames == []
+    mark = json.loads(client.frames[0])["object"]
+    assert mark["kind"] == "ConfigMap"
+
+
+def test_compaction_ends_tokens_and_old_watches(server: InProcessServer) -> None:
+    """Past the window a token is answered by 410 with a token that goes on inconsistently, a list at the version and
+    a watch from it by 410."""
+    for name in "abc":
+        write(server, name, "")
+    page = run(server.request("GET", f"{MAPS}?limit=1")).json
+    revision, token = page["metadata"]["resourceVersion"], page["metadata"]["continue"]
+    write(server, "aa", "")
+    server.clock.pump([30] * 12)
+    write(server, "d", "")
+    expired = run(server.request("GET", f"{MAPS}?limit=10&continue={token}"))
+    assert expired.code == 410
+    body = expired.json
+    assert (body["status"], body["reason"], body["code"]) == ("Failure", "Expired", 410)
+    assert body["message"].startswith("The provided continue parameter is too old to display a consistent list result.")
+    rest = run(server.request("GET", f"{MAPS}?limit=10&continue={body['metadata']['continue']}"))
+    assert rest.code == 200
+    assert [item["metadata"]["name"] for item in rest.json["items"]][:2] == ["aa", "b"]
+    exact = run(server.request("GET", f"{MAPS}?resourceVersion={revision}&resourceVersionMatch=Exact"))
+    assert (exact.code, exact.json["reason"]) == (410, "Expired")
+    late = watch(server, f"resourceVersion={revision}", takes=True)
+    assert (late.events(), late.end) == (["ERROR 410"], "finished")
+
+
+def test_figures(server: InProcessServer) -> None:
+    """Cache size, window, lag, watchers and those dropped are in /metrics."""
+    revision = write(server, "first", "")
+    watch(server, f"resourceVersion={revision}", takes=True)
+    for number in range(45):
+        write(server, f"n{number}")
+    text = run(server.request("GET", "/metrics")).body.decode()
+    shown = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    # The namespace's own one is there too.
+    assert float(shown['apiserver_storage_objects{resource="configmaps"}']) >= 46
+    assert float(shown['orchd_cache_window_events{resource="configmaps"}']) >= 46
+    assert float(shown['orchd_cache_window_bytes{resource="configmaps"}']) > 45 * len(LARGE)
+    assert float(shown['orchd_cache_watchers{resource="configmaps"}']) >= 1
+    assert float(shown['orchd_cache_applied_events{resource="configmaps"}']) >= 46
+    for name in ("orchd_cache_lag", "orchd_cache_waiting_reads", "orchd_cache_restarts_total", "apiserver_terminated_watchers_total"):
+        assert float(shown[name]) == 0
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory of a process."""
+    status = Path(f"/proc/{pid}/status")
+    if not status.exists():
+        pytest.skip("this system does not tell what a process takes")
+    line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
+    return int(line.split()[1]) * 1024
+
+
+def until(true: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def test_sleeping_clients_of_a_daemon(tmp_path: Path) -> None:
+    """Over TLS: fifty clients that never read are cut off, the one that reads gets everything, and the server keeps
+    no more than their bound."""
+    changes, size, sleepers = 150, 100_000, 50
+    with DaemonProcess(tmp_path, "--controllers=-*") as server:
+        _, listed = server.request("GET", MAPS)
+        path = f"{MAPS}?watch=1&resourceVersion={listed['metadata']['resourceVersion']}"
+        context, held = server.context(), []
+        for _ in range(sleepers):
+            raw = socket.create_connection(("127.0.0.1", server.port))
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+            one = context.wrap_socket(raw, server_hostname="127.0.0.1")
+            one.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            held.append(one)
+        reading = server.connect()
+        reading.request("GET", path)
+        answer = reading.getresponse()
+        before = resident(server.pid)
+        connection = server.connect()
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"v": "x" * size}}
+        seen = 0
+        for number in range(changes):
+            named = {**body, "metadata": {"name": f"n{number}"}}
+            connection.request("POST", MAPS, json.dumps(named), {"Content-Type": "application/json"})
+            written = connection.getresponse()
+            assert (written.read() and written.status) == 201
+            seen += json.loads(answer.readline())["type"] == "ADDED"
+        assert seen == changes
+
+        def dropped() -> bool:
+            text: str = server.request("GET", "/metrics")[1]
+            return f"\napiserver_terminated_watchers_total {float(sleepers)}\n" in text
+
+        until(dropped)
+        grown = resident(server.pid) - before
+        # The objects are in the store, in the cache, in history, as frames; not once for every client.
+        assert grown < 8 * changes * size + sleepers * 256 * 1024
+        for one in held:
+            one.close()
+        reading.close()
+        connection.close()
