@@ -155,7 +155,7 @@ def _shortened(context: Context, old: Object, metadata: dict[str, Any], seconds:
     before, period = old["metadata"].get("deletionTimestamp"), old["metadata"].get("deletionGracePeriodSeconds") or 0
     if not before:
         _stamp(context, old, metadata, seconds)
-    elif seconds < period:
+    else:
         metadata["deletionTimestamp"] = timestamp(datetime.fromisoformat(before).timestamp() - period + seconds)
         metadata["deletionGracePeriodSeconds"] = seconds
 

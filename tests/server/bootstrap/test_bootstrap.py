@@ -43,9 +43,12 @@ def test_no_template_is_left(dialect: Dialect) -> None:
 def test_a_second_start_writes_nothing(tmp_path: Path) -> None:
     """What is there as it should be is left alone, defaults of the server's included."""
     server = make_server(tmp_path)
-    before = server.server.store.revision
+    before, asked = server.server.store.revision, server.server.measuring.series
+    writes = {labels: dict(series.codes) for labels, series in asked.items() if labels.verb not in ("GET", "LIST", "WATCH")}
     run(server.server._bootstrap())
     assert server.server.store.revision == before
+    after = {labels: dict(series.codes) for labels, series in asked.items() if labels.verb not in ("GET", "LIST", "WATCH")}
+    assert after == writes
     server.stop()
 
 
