@@ -11,22 +11,15 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from wire_cli import Cli, in_new_namespace
+from wire_cli import Cli, complaints, in_new_namespace
 
 from orchd.dialect import DIALECTS, KUBERNETES
 from orchd.testing.process import DaemonProcess
-
-#: What an unexpected failure leaves in the log.
-COMPLAINTS = ("Unhandled error", "Unhandled Error", "Traceback", "incident", "#critical", "never retrieved")
 
 #: Two users that are nobody's administrator, as --token-auth-file wants them.
 TOKENS = 'alice-token,alice,alice-uid,"dev,qa"\nadmin-token,root,root-uid,"system:masters"\n'
 
 _counter = itertools.count(1)
-
-
-def complaints(log: str) -> list[str]:
-    return [line for line in log.splitlines() if any(word in line for word in COMPLAINTS)]
 
 
 @pytest.fixture(scope="module")

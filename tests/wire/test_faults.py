@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import complaints
-from wire_cli import config_map
+from wire_cli import complaints, config_map
 
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.testing.process import DaemonProcess, NotReady, exchange, free_port

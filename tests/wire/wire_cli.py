@@ -20,6 +20,14 @@ NAME = KUBERNETES("{short}ctl")
 CONFIG = KUBERNETES("{SHORT}CONFIG")
 
 
+#: What an unexpected failure leaves in the log.
+COMPLAINTS = ("Unhandled error", "Unhandled Error", "Traceback", "incident", "#critical", "never retrieved")
+
+
+def complaints(log: str) -> list[str]:
+    return [line for line in log.splitlines() if any(word in line for word in COMPLAINTS)]
+
+
 def binary() -> str:
     """Where the client is; ORCHD_TEST_CLIENT names another one. Skips the test without one."""
     found = os.environ.get("ORCHD_TEST_CLIENT") or shutil.which(NAME)
