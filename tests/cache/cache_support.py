@@ -57,7 +57,13 @@ class Bench:
 
     def start(self) -> ResourceCache:
         self.caches.start()
+        return self.cache()
+
+    def cache(self) -> ResourceCache:
         return self.caches.cache("pods", index)
+
+    def compact(self) -> None:
+        now(self.store.compact(self.store.revision))
 
     def put(self, path: str, node: str = "", *, key: str = "pods", **labels: str) -> int:
         """Create, or replace what is there."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cache_support import Bench, Told, index, now
+from cache_support import Bench, Told
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -24,9 +24,12 @@ def under(path: str, prefix: str) -> bool:
 class StoreAndCache(RuleBasedStateMachine):
     """`states[r]` is what there was at revision r: path -> (revision of the object, its label)."""
 
+    #: Makes the store with caches on it.
+    make = Bench
+
     def __init__(self) -> None:
         super().__init__()
-        self.bench = Bench(window_events=12, window_seconds=300)
+        self.bench = self.make(window_events=12, window_seconds=300)
         self.cache = self.bench.start()
         self.states: dict[int, State] = {1: {}}
         self.subscribers: list[tuple[int, str, Told]] = []
@@ -56,7 +59,7 @@ class StoreAndCache(RuleBasedStateMachine):
 
     @rule()
     def compact(self) -> None:
-        now(self.bench.store.compact(self.bench.store.revision))
+        self.bench.compact()
 
     @rule()
     def load_again(self) -> None:
@@ -64,7 +67,7 @@ class StoreAndCache(RuleBasedStateMachine):
             assert not told.ends
         self.subscribers.clear()
         self.bench.caches.drop("pods")
-        self.cache = self.bench.caches.cache("pods", index)
+        self.cache = self.bench.cache()
 
     @rule(back=st.integers(0, 15), prefix=PREFIXES)
     def subscribe(self, back: int, prefix: str) -> None:
