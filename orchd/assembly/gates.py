@@ -53,7 +53,10 @@ def authentication(
     audiences = chosen.audiences or accounts.issuers
     tokens: list[ITokenAuthenticator] = []
     if chosen.token_file:
-        tokens.append(TokenFile.read(chosen.token_file, audiences=audiences))
+        try:
+            tokens.append(TokenFile.read(chosen.token_file, audiences=audiences))
+        except (OSError, ValueError) as error:
+            raise ValueError(f"--token-auth-file: {error}") from error
     tokens.append(
         ServiceAccountTokens(
             settings.dialect,
