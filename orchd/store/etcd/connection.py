@@ -27,6 +27,8 @@ _STREAM_WINDOW: Final = 16 * 1024 * 1024
 _CONNECTION_WINDOW: Final = 64 * 1024 * 1024
 #: Calls that run at the same time on a connection; more wait in order.
 _MOST_CALLS: Final = 1000
+#: A connection has numbers for so many streams (RFC 9113, 5.1.1): some days of full load.
+_LAST_STREAM: Final = (1 << 31) - 1
 
 
 class Call:
@@ -139,6 +141,22 @@ class Connection(Protocol):
         for call in waiting:
             self._finish(call, CallError(UNAVAILABLE, self._reason, sent=False))
 
+    def _used_up(self) -> bool:
+        return bool(self._http.highest_outbound_stream_id + 2 > _LAST_STREAM)
+
+    def _retire(self) -> None:
+        """Make room for a new connection: what waits goes there, watches begin again, other calls end here."""
+        self.open, self._reason = False, "the connection has no stream numbers left"
+        waiting = list(self._waiting)
+        self._waiting.clear()
+        lost, self._lost = self._lost, _nobody
+        lost(self, self._reason)
+        for call in waiting:
+            self._finish(call, CallError(UNAVAILABLE, self._reason, sent=False))
+        for stream, call in list(self._calls.items()):
+            if not call.timeout:
+                self._ended(stream, CallError(UNAVAILABLE, self._reason))
+
     # Calls.
 
     def call(
@@ -151,6 +169,8 @@ class Connection(Protocol):
     ) -> Call:
         """Begin a call; send its messages with `Call.send`."""
         call = Call(self, path, timeout, on_message, on_end)
+        if self.open and self._used_up():
+            self._retire()
         if not self.open:
             raise CallError(UNAVAILABLE, self._reason or "not connected", sent=False)
         self._waiting.append(call)
@@ -160,6 +180,9 @@ class Connection(Protocol):
     def _open_more(self) -> None:
         most = min(_MOST_CALLS, self._http.remote_settings.max_concurrent_streams)
         while self._waiting and len(self._calls) < most and self.open:
+            if self._used_up():
+                self._retire()
+                return
             call = self._waiting.popleft()
             call.id = self._http.get_next_available_stream_id()
             self._calls[call.id] = call
@@ -260,8 +283,7 @@ class Connection(Protocol):
                 # h2 takes nothing more on this connection, and neither can the calls that go on.
                 self._terminated(event)
                 return
-        if self.open:
-            self._flush()
+        self._flush()
 
     def _data(self, event: Any) -> None:
         size = event.flow_controlled_length
@@ -314,6 +336,8 @@ class Connection(Protocol):
         self._finish(call, error)
         if self._waiting:
             self._open_more()
+        elif not self.open and not self._calls and self.transport is not None:
+            self.transport.loseConnection()
 
     def _terminated(self, event: Any) -> None:
         """GOAWAY: calls above the last stream that the server speaks of have not been seen by it."""

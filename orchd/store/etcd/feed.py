@@ -73,14 +73,15 @@ class Feed:
         self._count = 0
         self._asking: Any = None
         self._wanted = 0
-        self._running = False
+        #: Between `start` and `stop`.
+        self.running = False
         self._past: dict[_Past, None] = {}
 
     # Life.
 
     def start(self, revision: int) -> None:
         """Everything up to `revision` counts as known; what came before is history."""
-        self._running = True
+        self.running = True
         self.revision = self._recent_start = self._wanted = revision
         self._recent.clear()
         self._recent_size = 0
@@ -89,7 +90,7 @@ class Feed:
 
     def follow(self) -> None:
         """Watch on, on the present connection; without one, nothing (call again when there is one)."""
-        if not self._running:
+        if not self.running:
             return
         self._drop_stream()
         self._scope = self._space.span("/") if self.trusted else EVERYTHING
@@ -101,7 +102,7 @@ class Feed:
         self._ask()
 
     def stop(self, error: StoreError) -> None:
-        self._running = False
+        self.running = False
         self._drop_stream()
         for past in list(self._past):
             past.fail(error)
@@ -177,7 +178,7 @@ class Feed:
 
     def reached(self, revision: int) -> Deferred[None]:
         """Fires when `revision` has been handed to all watches, or will not be (the feed stopped)."""
-        if revision <= self.revision or not self._running:
+        if revision <= self.revision or not self.running:
             return succeed(None)
         deferred: Deferred[None] = Deferred()
         self._count += 1

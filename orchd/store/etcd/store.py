@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Sequence
 from random import Random
 from typing import Any, Final
 
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.task import LoopingCall, deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -99,6 +99,7 @@ class EtcdStore:
         self._sick = ""
         self._checking = LoopingCall(self._check)
         self._checking.clock = reactor
+        self._check_running: Deferred[None] | None = None
         #: The last write of every key that has one under way: the next one waits for it.
         self._last: dict[str, Deferred[None]] = {}
         self._busy: set[Deferred[Any]] = set()
@@ -196,6 +197,8 @@ class EtcdStore:
         self._refusal = "the store is stopped"
         if self._checking.running:
             self._checking.stop()
+        if self._check_running is not None:
+            self._check_running.cancel()
         await self._compaction.stop()
         for write in list(self._busy):
             # Each is bounded by the time of its call; what comes after is the watch's, which may be away for long.
@@ -214,7 +217,7 @@ class EtcdStore:
     # Following.
 
     def _connected(self) -> None:
-        if not self._refusal:
+        if self._feed.running:
             self._own(self._follow())
 
     async def _follow(self) -> None:
@@ -257,7 +260,8 @@ class EtcdStore:
     # Health.
 
     def _check(self) -> Deferred[None]:
-        return start(self._check_once())
+        self._check_running = start(self._check_once())
+        return self._check_running
 
     async def _check_once(self) -> None:
         """A read that needs the majority, the alarms, and whether the watch is as far: a paused member keeps its
@@ -292,6 +296,8 @@ class EtcdStore:
             self._lost(error)
 
     def _broken(self, failure: Failure) -> None:
+        if failure.check(CancelledError) and self._refusal:
+            return
         self._sick = "the checks of etcd have ended"
         _log.failure("checking etcd ended", failure)
 

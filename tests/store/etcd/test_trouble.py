@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import pytest_twisted
 from etcd_support import Open, until
 from twisted.internet import reactor
@@ -219,3 +220,17 @@ async def test_stop_while_away(own_etcd: Etcd, opened: Open) -> None:
 async def _all(work: list[Any]) -> list[Any]:
     found: list[StoreError | Any] = await outcomes(work)
     return found
+
+
+@pytest_twisted.ensureDeferred
+async def test_many_calls(etcd: Etcd, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When a connection has no stream numbers left another takes its place, and no call fails."""
+    monkeypatch.setattr("orchd.store.etcd.connection._LAST_STREAM", 61)
+    async with opened(etcd.url) as store:
+        seen = Seen()
+        seen.watch(store, "/", store.revision)
+        made = await outcomes([store.create(f"/{i}", b"x") for i in range(200)])
+        assert {type(each) for each in made} == {int}
+        assert seen.revisions() == sorted(made)
+        assert store.connects > 3
+        assert not seen.ends
