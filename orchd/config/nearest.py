@@ -9,7 +9,7 @@ from difflib import get_close_matches
 def nearest(name: str, known: Iterable[str]) -> str:
     """The known name most like `name`, "" when none is."""
     by_lower = {k.lower(): k for k in known}
-    found = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    found = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
     return by_lower[found[0]] if found else ""
 
 
