@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ _LISTED, _WRITTEN = f"{_RUN}-list", f"{_RUN}-write"
 _TABLE = "Accept: application/json;as=Table;v=v1;g={group},application/json"
 
 
-def _pod(name: str, *, labels: dict[str, str] | None = None) -> bytes:
+def pod(name: str, *, labels: dict[str, str] | None = None) -> bytes:
     return json.dumps(
         {
             "apiVersion": "v1",
@@ -51,11 +52,16 @@ _made: set[str] = set()
 
 
 def _namespace(bench: Bench, name: str) -> None:
-    """The namespace with the service account that pods need; once a run."""
+    """`make_namespace`, once a run."""
     if name in _made:
         return
     _made.add(name)
-    target, connection = _target(bench), Connection(_target(bench))
+    make_namespace(_target(bench), name)
+
+
+def make_namespace(target: Target, name: str) -> None:
+    """The namespace with the service account that pods need."""
+    connection = Connection(target)
     for path, kind, called in (
         ("/api/v1/namespaces", "Namespace", name),
         (f"/api/v1/namespaces/{name}/serviceaccounts", "ServiceAccount", "default"),
@@ -71,7 +77,7 @@ def _create(bench: Bench, namespace: str, prefix: str, count: int) -> tuple[floa
     target, path = _target(bench), f"/api/v1/namespaces/{namespace}/pods"
 
     def request(number: int) -> bytes:
-        body = _pod(f"{prefix}-{number}", labels={"group": f"g{number % 50}"})
+        body = pod(f"{prefix}-{number}", labels={"group": f"g{number % 50}"})
         return target.request("POST", path, body, "Content-Type: application/json")
 
     got = run(target, bench.pids, request, count, 8)
@@ -191,6 +197,39 @@ def watch_fan_out(bench: Bench) -> tuple[float, str]:
     return per_frame, f"{watches * watched.rate:.0f} events/s"
 
 
+def many_watchers(bench: Bench) -> tuple[float, str]:
+    """Memory with 5,000 watches of one resource, while a writer offers 100 changes a second for some seconds."""
+    target, watches = _target(bench), max(8, int(5000 * min(1.0, bench.scale)))
+    namespace, offered = f"{_RUN}-many", bench.times(1000)
+    _namespace(bench, namespace)
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+
+    def memory() -> float:
+        return sum(map(resident, bench.pids))
+
+    empty = memory()
+    watchers = Watchers(target, f"{path}?watch=1", watches)
+    try:
+        idle = most = memory()
+        connection, began, before = Connection(target), time.monotonic(), sum(map(cpu, bench.pids))
+        written = 0
+        while written < offered and time.monotonic() - began < offered / 100:
+            time.sleep(max(0.0, began + written / 100 - time.monotonic()))
+            body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "m-"}, "data": {"x": "y" * 1000}}
+            request = target.request("POST", path, json.dumps(body).encode(), "Content-Type: application/json")
+            code, answer = connection.ask(request)
+            if code != 201:
+                raise SystemExit(f"{path}: {code} {answer[:300]!r}")
+            written += 1
+            most = max(most, memory())
+        took = time.monotonic() - began
+        spent = (sum(map(cpu, bench.pids)) - before) / written / watches
+    finally:
+        watchers.stop()
+    note = f"{written / took:.0f} changes/s of 100 offered, {written * watches / took:.0f} events/s"
+    return spent, f"{note}; {empty:.0f} MB before, {idle:.0f} MB watched, at most {most:.0f} MB"
+
+
 def memory_full(bench: Bench) -> tuple[None, str]:
     _listed(bench)
     return None, f"{sum(map(resident, bench.pids)):.0f} MB"
@@ -209,4 +248,5 @@ API_ROWS: tuple[tuple[str, Callable[[Bench], tuple[float | None, str]]], ...] = 
     ("server-side apply of a ConfigMap", apply),
     ("event to one of 500 watchers", watch_fan_out),
     ("memory, all pods", memory_full),
+    ("event to one of 5,000 watchers", many_watchers),
 )

@@ -1,6 +1,7 @@
 """Figures of the store and the watch cache.
 
-Run: python benchmarks/bench_store.py [DIRECTORY]   (the store's file goes there; it should be on the disk that counts)
+Run: python -m benchmarks.bench_store [DIRECTORY [SCALE]]   (the store's file goes there; it should be on the disk that
+counts. SCALE: how often things are written, as a factor)
 """
 
 from __future__ import annotations
@@ -240,6 +241,7 @@ async def etcd_figures(directory: str, value: bytes) -> None:
 
 async def main() -> None:
     directory = tempfile.mkdtemp(dir=sys.argv[1] if len(sys.argv) > 1 else None)
+    scale = float(sys.argv[2]) if len(sys.argv) > 2 else 1.0
     try:
         value = encode(pod(0))
         show("value", f"{len(value):10} bytes")
@@ -249,8 +251,8 @@ async def main() -> None:
         sqlite = SqliteStore(reactor, f"{directory}/store", dialect_name="any")
         await sqlite.start()
         for concurrency, total in ((1, 2000), (16, 16_000), (100, 30_000)):
-            await puts(sqlite, "sqlite", concurrency, total, value)
-        await guarded(sqlite, "sqlite", 2000, value)
+            await puts(sqlite, "sqlite", concurrency, max(concurrency, int(total * scale)), value)
+        await guarded(sqlite, "sqlite", max(1, int(2000 * scale)), value)
         await sqlite.stop()
         await etcd_figures(directory, value)
         await cache_figures(memory)

@@ -1,9 +1,11 @@
 """Prints the table: the server's CPU per operation, in microseconds and in units of a bare GET of the same run.
 
-``python -m benchmarks.run`` measures what needs no server of its own: bare, our HTTP layer, fan-out.
-``--url https://127.0.0.1:6443 --token T --pid P`` measures a running API server as well (P: its process; several with
-commas, for a store of its own). ``--start 'COMMAND'`` starts one instead and measures the time until it is ready.
-``--only TEXT`` chooses rows by name, ``--pods N`` the size of the lists, ``--scale F`` how often things are done.
+``python -m benchmarks.run`` measures everything, with a server that it starts itself in a temporary folder: bare, our HTTP
+layer, fan-out, the store and the cache, starts with many objects on disk, the API. It takes some ten minutes.
+``--only TEXT`` chooses rows by name or by group (``bare static fan-out store starts api``), ``--pods N`` the size of the
+lists, ``--scale F`` how often things are done (0.1 for a quick look), ``--disk FOLDER`` where the data is.
+``--url https://127.0.0.1:6443 --token T --pid P`` measures a running API server instead, and only that (P: its process;
+several with commas, for a store of its own); ``--start 'COMMAND'`` starts that server and measures the time until it is ready.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from urllib.parse import urlsplit
 
 from benchmarks.api_rows import API_ROWS
 from benchmarks.load import Connection, Target, Watchers, cpu, resident, run
+from benchmarks.starting import Server, start_rows, wait_ready
 from orchd.dialect import ORCH
 from orchd.pki.bootstrap import Files, ensure
 
@@ -39,6 +42,8 @@ class Bench:
     files: Files
     scale: float
     pods: int
+    #: For whatever rows write.
+    folder: Path
     bare: float = 0.0
     target: Target | None = None
     pids: list[int] = field(default_factory=list)
@@ -106,73 +111,97 @@ def fan_out(bench: Bench) -> None:
 
 
 Row = tuple[str, Callable[[Bench], None]]
-OWN_ROWS: tuple[Row, ...] = (("bare", bare), ("static", static), ("fan-out", fan_out))
+def store(bench: Bench) -> None:
+    """Figures of the store and the cache by themselves, in a process of their own."""
+    command = [sys.executable, "-m", "benchmarks.bench_store", str(bench.folder), str(bench.scale)]
+    subprocess.run(command, check=True)
 
 
-def _start(command: str, url: str, token: str, authority: str) -> tuple[subprocess.Popen[bytes], float]:
+OWN_ROWS: tuple[Row, ...] = (
+    ("bare", bare),
+    ("static", static),
+    ("fan-out", fan_out),
+    ("store", store),
+    ("starts", start_rows),
+)
+
+
+def _start(command: str, target: Target) -> tuple[subprocess.Popen[bytes], float]:
     """A server from its command, and the seconds until it says that it is ready."""
-    parts = urlsplit(url)
-    target = Target(host=parts.hostname or "127.0.0.1", port=parts.port or 443, token=token, authority=authority)
     began = time.monotonic()
     process = subprocess.Popen(shlex.split(command))
-    while time.monotonic() - began < 60:
-        if process.poll() is not None:
-            raise SystemExit(f"the server ended with {process.returncode}")
-        try:
-            connection = Connection(target)
-            code, _ = connection.ask(target.request("GET", "/readyz"))
-            connection.close()
-        except OSError:
-            code = 0
-        if code == 200:
-            return process, time.monotonic() - began
-        time.sleep(0.01)
-    process.kill()
-    raise SystemExit("the server was not ready within 60 s")
+    return process, wait_ready(process, target, began)
+
+
+def _api(bench: Bench, only: str) -> dict[str, float | None]:
+    """The rows that ask an API server; CPU seconds by row."""
+    figures = {}
+    for label, measure in API_ROWS:
+        if only in ("", "api") or only in label:
+            spent, note = measure(bench)
+            figures[label] = spent
+            bench.show(label, spent, note)
+    return figures
+
+
+def _given(bench: Bench, chosen: argparse.Namespace) -> dict[str, float | None]:
+    """Measure the server at --url."""
+    parts = urlsplit(chosen.url)
+    bench.target = target = Target(
+        host=parts.hostname or "127.0.0.1", port=parts.port or 443, token=chosen.token, authority=chosen.authority
+    )
+    process = None
+    if chosen.start:
+        process, seconds = _start(chosen.start, target)
+        bench.show("start to ready", None, f"{seconds:.2f} s")
+    bench.pids = [int(pid) for pid in chosen.pid.split(",") if pid] or ([process.pid] if process else [])
+    try:
+        return _api(bench, chosen.only)
+    finally:
+        if process is not None:
+            process.terminate()
+            process.wait()
+
+
+def _own(bench: Bench, only: str) -> dict[str, float | None]:
+    """Measure a server that is started for it."""
+    if only not in ("", "api") and not any(only in label for label, _ in API_ROWS):
+        return {}
+    server = Server(bench.folder / "api")
+    try:
+        server.start()
+        bench.target, bench.pids = server.target, [server.pid]
+        return _api(bench, only)
+    finally:
+        server.stop()
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--url", default="")
-    options.add_argument("--token", default=os.environ.get("BENCH_TOKEN", ""))
+    options.add_argument("--url", default="", help="a server that is there, or that --start starts")
+    options.add_argument("--token", default=os.environ.get("BENCH_TOKEN", ""), help="bearer token (or $BENCH_TOKEN)")
     options.add_argument("--authority", default="", help="PEM file of the server's authority")
     options.add_argument("--pid", default="", help="processes whose CPU counts")
     options.add_argument("--start", default="", help="command that starts the server; needs --url")
-    options.add_argument("--only", default="")
-    options.add_argument("--pods", type=int, default=5000)
-    options.add_argument("--scale", type=float, default=1.0)
+    options.add_argument("--only", default="", help="part of the names of the rows to measure, or a group")
+    options.add_argument("--pods", type=int, default=5000, help="how many pods the lists have (default %(default)s)")
+    options.add_argument("--scale", type=float, default=1.0, help="times everything is done, as a factor")
+    options.add_argument("--disk", default=None, help="folder for data, on the disk that counts (default: temporary)")
     options.add_argument("--json", default="", help="file that gets what the API rows measured")
     chosen = options.parse_args()
     print(f"{'':44} {'CPU':>12} {'bare':>8}", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        files = ensure(Path(folder) / "d", dialect=ORCH, server_url="https://localhost", now=datetime.now(UTC))
-        bench = Bench(files=files, scale=chosen.scale, pods=chosen.pods)
-        for name, row in OWN_ROWS:
+    with tempfile.TemporaryDirectory(dir=chosen.disk) as name:
+        folder = Path(name)
+        files = ensure(folder / "d", dialect=ORCH, server_url="https://localhost", now=datetime.now(UTC))
+        bench = Bench(files=files, scale=chosen.scale, pods=chosen.pods, folder=folder)
+        groups = {group for group, _ in OWN_ROWS}
+        for group, row in OWN_ROWS:
             # Everything else is in units of bare, so that it is always measured.
-            if name == "bare" or (chosen.only in name and (not chosen.url or chosen.only)):
+            if group == "bare" or (not chosen.url and chosen.only in ("", group)):
                 row(bench)
-        if not chosen.url:
-            return
-        process = None
-        if chosen.start:
-            process, seconds = _start(chosen.start, chosen.url, chosen.token, chosen.authority)
-            bench.show("start to ready", None, f"{seconds:.2f} s")
-        parts = urlsplit(chosen.url)
-        bench.target = Target(
-            host=parts.hostname or "127.0.0.1", port=parts.port or 443, token=chosen.token, authority=chosen.authority
-        )
-        bench.pids = [int(pid) for pid in chosen.pid.split(",") if pid] or ([process.pid] if process else [])
         figures = {}
-        try:
-            for label, measure in API_ROWS:
-                if chosen.only in label:
-                    spent, note = measure(bench)
-                    figures[label] = spent
-                    bench.show(label, spent, note)
-        finally:
-            if process is not None:
-                process.terminate()
-                process.wait()
+        if chosen.only not in groups:
+            figures = _given(bench, chosen) if chosen.url else _own(bench, chosen.only)
         if chosen.json:
             Path(chosen.json).write_text(json.dumps({"bare": bench.bare, "rows": figures}, indent=1))
 

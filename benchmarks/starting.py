@@ -1,0 +1,105 @@
+"""Servers that the benchmarks start: the time until they are ready, also with many objects on disk."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.load import Connection, Target, resident
+
+if TYPE_CHECKING:
+    from benchmarks.run import Bench
+
+_RUN = "from twisted.scripts.twistd import run; run()"
+_TOKEN = "bench"
+
+
+def wait_ready(process: subprocess.Popen[bytes], target: Target, began: float) -> float:
+    """The seconds since `began` when the server says that it is ready."""
+    while time.monotonic() - began < 60:
+        if process.poll() is not None:
+            raise SystemExit(f"the server ended with {process.returncode}")
+        try:
+            connection = Connection(target)
+            code, _ = connection.ask(target.request("GET", "/readyz"))
+            connection.close()
+        except OSError:
+            code = 0
+        if code == 200:
+            return time.monotonic() - began
+        time.sleep(0.01)
+    process.kill()
+    raise SystemExit("the server was not ready within 60 s")
+
+
+class Server:
+    """A server of this checkout on a folder of its own, without controllers."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.store = folder / "data" / "store.sqlite"
+        tokens = folder / "tokens.csv"
+        tokens.write_text(f'{_TOKEN},bench,bench,"system:masters"\n')
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.target = Target(host="127.0.0.1", port=port, token=_TOKEN)
+        self._command = [
+            *(sys.executable, "-c", _RUN, "-n", "--pidfile=", f"--logfile={folder / 'log'}", "orchd"),
+            f"--data-dir={folder / 'data'}",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={port}",
+            f"--token-auth-file={tokens}",
+            "--controllers=-*",
+        ]
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> float:
+        """Seconds from its command to a 200 at /readyz."""
+        began = time.monotonic()
+        self.process = subprocess.Popen(self._command)
+        return wait_ready(self.process, self.target, began)
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.terminate()
+            self.process.wait()
+            self.process = None
+
+
+def start_rows(bench: Bench) -> None:
+    """Start with nothing, with an empty cluster, and with 5,000 and 50,000 pods on disk."""
+    from benchmarks.api_rows import make_namespace, pod
+
+    server = Server(bench.folder / "starts")
+    try:
+        bench.show("start to ready, no data directory", None, f"{server.start():.2f} s")
+        make_namespace(server.target, "data")
+        request = server.target.request(
+            "POST", "/api/v1/namespaces/data/pods", pod("seed"), "Content-Type: application/json"
+        )
+        code, answer = Connection(server.target).ask(request)
+        if code != 201:
+            raise SystemExit(f"no pod: {code} {answer[:300]!r}")
+        server.stop()
+        for count in (1, 5_000, 50_000):
+            copying = [sys.executable, "-m", "benchmarks.dataset", str(server.store), "orch", "/pods/data/seed", str(count)]
+            subprocess.run(copying, check=True)
+            took = []
+            for _ in range(3):
+                took.append(server.start())
+                memory = resident(server.pid)
+                server.stop()
+            note = f"{min(took):.2f} s, then {memory:.0f} MB, file {server.store.stat().st_size / 1e6:.0f} MB"
+            bench.show(f"start to ready, {count:,} pods on disk", None, note)
+    finally:
+        server.stop()
