@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from orchd.kinds.ir import Type
+from orchd.kinds.objects import emptied
 from orchd.kinds.objects.defaults.rules import Object
 from orchd.kinds.objects.settings import ObjectSettings
 
@@ -89,7 +90,8 @@ class _Node:
 
 
 def drop_disabled(obj: Object, old: Object | None, type: Type, settings: ObjectSettings) -> Object:
-    """`obj` without the members whose gate is off and that `old` (the stored object, None on create) does not have."""
+    """`obj` in stored form, without the members whose gate is off and that `old` (the stored object, None on create) does not have."""
+    obj = emptied.as_stored(obj, type)
     node = _node(type, settings)
     if node is None:
         return obj

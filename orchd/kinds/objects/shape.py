@@ -6,8 +6,8 @@ and gives back unchanged subtrees themselves. Two rule sets, as in the reference
 
 * Named structs (built-in kinds, and the metadata of every kind): members flagged ``omit`` go when empty, ``ptr``
   members only when null, all others are always there. A member that holds a struct, time, quantity or int-or-string
-  by value is never empty. Null means "not set". An empty list or map that must be written is null, except in the
-  groups in `JSON_STORED`, which keep it.
+  by value is never empty. Null means "not set". An empty list or map that must be written stays until it is stored
+  (`emptied`).
 * Custom kinds: unknown members go (but where the schema preserves them); the rest is for validation to judge.
 
 Errors are `ShapeError`s with the recorded wording; a kind's field types are called as `typenames` spells them.
@@ -47,7 +47,7 @@ _RANGES: Final = {
     "uint32": (0, 2**32 - 1),
     "uint64": (0, 2**64 - 1),
 }
-_KEEP, _DROP, _NULL = 0, 1, 2
+_KEEP, _DROP = 0, 1
 #: Kinds whose zero value counts as empty.
 _EMPTIABLE: Final = frozenset(("string", "bool", "bytes", "int32", "int64", "int64ns", "uint32", "uint64", "number", "list", "map"))
 
@@ -356,17 +356,12 @@ def _is_kind(type: Type) -> bool:
     return short in _BARE_KINDS or short.endswith("Options") or type.name == "audit/v1.Event"
 
 
-def _emptiness(field: Field, json_stored: bool) -> int:
+def _emptiness(field: Field) -> int:
     """What becomes of an empty value of `field`."""
-    if field.ptr or field.type.kind not in _EMPTIABLE:
-        return _KEEP
-    if field.omit:
-        return _DROP
-    return _NULL if field.type.kind in ("list", "map") and not json_stored else _KEEP
+    return _DROP if field.omit and not field.ptr and field.type.kind in _EMPTIABLE else _KEEP
 
 
 def _named_struct(type: Type) -> Convert:
-    json_stored = type.name.startswith(JSON_STORED)
     #: name -> (conversion or None for text, what an empty value becomes, what null becomes: () for nothing, type's name)
     plans: dict[str, tuple[Convert | None, int, Any, str]] = {}
     always: dict[str, Any] = {}
@@ -387,7 +382,7 @@ def _named_struct(type: Type) -> Convert:
                 convert = converter(field.type)
             elif kind != "string":
                 convert = _compile(field.type, alias)
-            empty = _emptiness(field, json_stored)
+            empty = _emptiness(field)
             null: Any = ()
             if field.ptr:
                 if not field.omit:
@@ -428,9 +423,6 @@ def _named_struct(type: Type) -> Convert:
                     new = convert(item)
                 if not new and when_empty:
                     same = False
-                    if when_empty == _DROP:
-                        continue
-                    out[key] = None
                     continue
                 if new is not item:
                     same = False

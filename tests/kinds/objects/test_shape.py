@@ -11,6 +11,7 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.ir import Field, Type
+from orchd.kinds.objects.emptied import as_stored
 from orchd.kinds.objects.shape import NumberText, ShapeError, canonical, unknown_fields
 
 SOME_TIME = "2020-01-01T00:00:00Z"
@@ -97,13 +98,18 @@ def test_members_that_are_always_written(catalog: Catalog) -> None:
 
 
 def test_scalars_take_their_one_form(catalog: Catalog) -> None:
-    """Quantities, times and base64 are canonical after the pass; an empty required list is null."""
+    """Quantities, times and base64 are canonical after the pass; an empty required list is null once stored."""
     sent = pod(containers=[{"name": "c", "resources": {"limits": {"cpu": "1000m", "memory": 1024}}}])
     assert shaped(catalog, sent)["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "1", "memory": "1024"}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {}, "data": {"a": "YWJj\nZA=="}}
     assert shaped(catalog, secret)["data"] == {"a": "YWJjZA=="}
     role = {"apiVersion": ORCH("rbac.authorization.{abbr}.io/v1"), "kind": "Role", "metadata": {}, "rules": []}
-    assert shaped(catalog, role)["rules"] is None
+    assert shaped(catalog, role)["rules"] == []
+    resource = catalog.kind(role["apiVersion"], "Role")
+    assert resource is not None
+    assert as_stored(role, resource.type)["rules"] is None
+    kept = {**role, "rules": [{"verbs": ["get"]}]}
+    assert as_stored(kept, resource.type) is kept
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import re
 from typing import Any, Final
 
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.der import der_error
 from orchd.kinds.objects.validate.gosyntax import Go
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
@@ -25,26 +26,30 @@ _MIN_SECONDS: Final = 600
 _PEM: Final = re.compile(
     r"-----BEGIN ([^\n-]*)-----\n(.*?)-----END \1-----[ \t]*(?:\n|\Z)", re.S
 )
+_NOT_A_REQUEST: Final = "PEM block type must be CERTIFICATE REQUEST"
+_UNKNOWN_ALGORITHM: Final = "x509: cannot verify signature: algorithm unimplemented"
+
 
 def create(value: Object, report: Report) -> None:
     meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=path_segment)
     spec = value.get("spec") or {}
     _request(spec.get("request"), report)
-    _signer(spec.get("signerName") or "", SPEC / "signerName", report)
     usages = spec.get("usages") or []
     if not usages:
         report.required(SPEC / "usages", "usages must be provided")
     for i, usage in enumerate(usages):
-        at = (SPEC / "usages")[i]
-        if usage in usages[:i]:
-            report.duplicate(at, usage)
         if usage not in USAGES:
-            report.unsupported(at, usage, USAGES)
+            report.unsupported((SPEC / "usages")[i], usage, USAGES)
+    for i, usage in enumerate(usages):
+        if usage in usages[:i]:
+            report.duplicate((SPEC / "usages")[i], usage)
+    _signer(spec.get("signerName") or "", SPEC / "signerName", report)
     seconds = spec.get("expirationSeconds")
     if seconds is not None and seconds < _MIN_SECONDS:
         why = f"may not specify a duration less than {_MIN_SECONDS} seconds (10 minutes)"
         report.invalid(SPEC / "expirationSeconds", seconds, why)
     _conditions((value.get("status") or {}).get("conditions") or [], report)
+
 
 def _request(encoded: str | None, report: Report) -> None:
     raw = _bytes(encoded)
@@ -53,25 +58,49 @@ def _request(encoded: str | None, report: Report) -> None:
         shown = "[]byte(nil)" if not raw else "[]byte{" + ", ".join(f"0x{b:x}" for b in raw) + "}"
         report.invalid(SPEC / "request", Go(shown), wrong)
 
+
 def _bytes(encoded: str | None) -> bytes:
     try:
         return base64.b64decode(encoded or "")
     except binascii.Error:
         return b""
 
+
 def _request_error(raw: bytes) -> str:
     """What keeps PEM from being a signing request with a good signature (RFC 2986)."""
     match = _PEM.search(raw.decode("latin-1"))
     if match is None or match.group(1) != "CERTIFICATE REQUEST":
-        return "PEM block type must be CERTIFICATE REQUEST"
+        return _NOT_A_REQUEST
     # Imported here: only this rule needs it, and it is slow to load.
     from cryptography import x509
+    from cryptography.exceptions import UnsupportedAlgorithm
 
     try:
-        request = x509.load_pem_x509_csr(raw)
+        # Lines with a colon are headers of the block; nothing here depends on them.
+        der = base64.b64decode("".join(line for line in match.group(2).split("\n") if ":" not in line))
+    except binascii.Error:
+        return _NOT_A_REQUEST
+    wrong = der_error(der, "certificateRequest")
+    if wrong:
+        return wrong
+    try:
+        request = x509.load_der_x509_csr(der)
     except ValueError as error:
-        return str(error)
-    return "" if request.is_signature_valid else "x509: signature is invalid"
+        return f"asn1: structure error: {error}"
+    try:
+        valid = request.is_signature_valid
+    except UnsupportedAlgorithm:
+        return _UNKNOWN_ALGORITHM
+    return "" if valid else _signature_error(request.public_key())
+
+
+def _signature_error(key: object) -> str:
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        return "x509: ECDSA verification failure"
+    return "crypto/rsa: verification error" if isinstance(key, rsa.RSAPublicKey) else "x509: Ed25519 verification failure"
+
 
 def _signer(name: str, at: Path, report: Report) -> None:
     if not name:
@@ -95,6 +124,7 @@ def _signer(name: str, at: Path, report: Report) -> None:
     if len(name) > 571:
         report.too_long(at, 571)
 
+
 def _conditions(listed: list[Object], report: Report) -> None:
     seen: set[str] = set()
     for i, condition in enumerate(listed):
@@ -115,14 +145,18 @@ def _conditions(listed: list[Object], report: Report) -> None:
                 report.duplicate(at / "type", kind)
         seen.add(kind)
 
+
 def update(value: Object, old: Object, report: Report) -> None:
     _update(value, old, report, approval=False, signing=False)
+
 
 def update_approval(value: Object, old: Object, report: Report) -> None:
     _update(value, old, report, approval=True, signing=False)
 
+
 def update_status(value: Object, old: Object, report: Report) -> None:
     _update(value, old, report, approval=False, signing=True)
+
 
 def _update(value: Object, old: Object, report: Report, *, approval: bool, signing: bool) -> None:
     status = value.get("status") or {}
@@ -145,6 +179,7 @@ def _update(value: Object, old: Object, report: Report, *, approval: bool, signi
     if signing and certificate and certificate != had:
         _certificate(_bytes(certificate), report)
 
+
 def _count(status: Object) -> dict[str, int]:
     out: dict[str, int] = {}
     for condition in status.get("conditions") or ():
@@ -152,10 +187,12 @@ def _count(status: Object) -> dict[str, int]:
         out[kind] = out.get(kind, 0) + 1
     return out
 
+
 def _certificate(raw: bytes, report: Report) -> None:
     wrong = _certificate_error(raw)
     if wrong:
         report.invalid(STATUS / "certificate", "<certificate data>", wrong)
+
 
 def _certificate_error(raw: bytes) -> str:
     """What keeps PEM from being certificates and nothing else (RFC 7468)."""
@@ -169,8 +206,7 @@ def _certificate_error(raw: bytes) -> str:
             return "no PEM block headers are permitted"
         try:
             x509.load_pem_x509_certificate(match.group(0).encode("latin-1"))
-        except ValueError as error:
-            return str(error)
+        except ValueError:
+            return "x509: malformed certificate"
         found += 1
     return "" if found else "must contain at least one CERTIFICATE PEM block"
-

@@ -68,7 +68,10 @@ def validate_update(
         rule: Update = _function("autoscaling.update_scale")
         rule(obj, old, report)
         return report.causes
-    meta.update(obj.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
+    # What holds for every kind comes first, and once more with the kind's own rules.
+    metadata = obj.get("metadata") or {}
+    meta.create(metadata, report, namespaced=resource.namespaced, name_rule=words.path_segment, core=False)
+    meta.update(metadata, old.get("metadata") or {}, report, core=False)
     rules = _rules(resource)
     name = rules.subresources.get(subresource, "") if subresource else rules.update
     if name:

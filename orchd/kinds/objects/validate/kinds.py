@@ -51,7 +51,7 @@ KINDS: Final[dict[str, Rules]] = {
     "/ConfigMap": Rules("core.secrets", "create_config_map", "update_config_map"),
     "/LimitRange": Rules("core.limits", "create_range", "update_range"),
     "/ResourceQuota": Rules("core.limits", "create_quota", "update_quota", {"status": "update_quota_status"}),
-    "/Node": Rules("core.nodes", "create", "update", {"status": "update"}),
+    "/Node": Rules("core.nodes", "create", "update", {"status": "update_status"}),
     "/PersistentVolume": Rules("core.persistentvolumes", "create", "update", {"status": "update_status"}),
     "/PersistentVolumeClaim": Rules("core.claims", "create", "update", {"status": "update_status"}),
     "/ReplicationController": Rules(

@@ -39,6 +39,8 @@ def create_policy(value: Object, report: Report) -> None:
 
 
 def update_policy(value: Object, old: Object, report: Report) -> None:
+    # The spec is looked at twice, as in the reference.
+    create_policy(value, report)
     meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
     _policy(value.get("spec") or {}, report)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
+from orchd.kinds.objects.validate.gourl import url_error
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.words import subdomain
@@ -15,9 +16,14 @@ _FORM = "; desired format: https://host[/path]"
 
 
 def url(text: str, at: Path, report: Report) -> None:
+    wrong = url_error(text)
+    if wrong:
+        report.required(at, f"url must be a valid URL: {wrong}{_FORM}")
+        return
     try:
         parts = urlsplit(text)
     except ValueError as error:
+        # Stricter than the reference about what is between brackets.
         report.required(at, f"url must be a valid URL: {error}{_FORM}")
         return
     if parts.scheme != "https":

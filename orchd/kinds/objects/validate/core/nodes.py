@@ -35,7 +35,7 @@ def _avoided(annotations: Object, report: Report) -> None:
     if not text:
         return
     at = METADATA / "annotations" / "AvoidPods"
-    wrong = json_error(text)
+    wrong = json_error(text.encode())
     if wrong:
         report.invalid(at, key, wrong)
         return
@@ -88,6 +88,12 @@ def _pod_ranges(ranges: list[str], report: Report) -> None:
 
 
 def update(node: Object, old: Object, report: Report) -> None:
+    # What holds for a new node comes before what holds for a change, so some causes come twice.
+    create(node, report)
+    update_status(node, old, report)
+
+
+def update_status(node: Object, old: Object, report: Report) -> None:
     meta.update(node.get("metadata") or {}, old.get("metadata") or {}, report)
     spec, before = node.get("spec") or {}, old.get("spec") or {}
     _avoided((node.get("metadata") or {}).get("annotations") or {}, report)

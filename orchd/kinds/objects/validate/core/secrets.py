@@ -60,11 +60,11 @@ def _json_key(key: str) -> Callable[[Object, Object, Report], None]:
     return rule
 
 
-def _decoded(encoded: str | None) -> str:
+def _decoded(encoded: str | None) -> bytes:
     try:
-        return base64.b64decode(encoded or "").decode("utf-8", "replace")
+        return base64.b64decode(encoded or "")
     except binascii.Error:
-        return ""
+        return b""
 
 
 def _basic_auth(data: Object, metadata: Object, report: Report) -> None:

@@ -28,6 +28,7 @@ def _finalizer(finalizer: str, at: Path, report: Report) -> None:
 
 
 def update_namespace(value: Object, old: Object, report: Report) -> None:
+    create_namespace(value, report)
     meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
 
 
