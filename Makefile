@@ -15,7 +15,6 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 CONF ?= conf/orchd.flags
 FLAGS ?=
 BENCH ?=
-BENCH_PORT ?= 16510
 
 .PHONY: run test lint bench docs clean
 .DEFAULT_GOAL := run
@@ -53,11 +52,7 @@ lint: $(VENV)/.installed-lint
 	@$(BIN)/mypy
 
 bench: $(VENV)/.installed-test
-	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
-	echo 'bench,bench,bench,"system:masters"' > "$$folder/tokens.csv" && \
-	$(BIN)/python -m benchmarks.run --url https://127.0.0.1:$(BENCH_PORT) --token bench --start "$(BIN)/twistd -n --pidfile= \
-		--logfile=$$folder/log orchd --data-dir=$$folder/data --bind-address=127.0.0.1 --secure-port=$(BENCH_PORT) \
-		--token-auth-file=$$folder/tokens.csv --controllers=-*" $(BENCH)
+	@$(BIN)/python -m benchmarks.run $(BENCH)
 
 docs: $(VENV)/.installed
 	@$(BIN)/python -m orchd.config > docs/flags.md.new
