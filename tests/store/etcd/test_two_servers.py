@@ -20,10 +20,8 @@ from orchd.config.options import Options
 from orchd.errors import ApiError
 from orchd.store.etcd.store import EtcdStore
 from orchd.testing.etcd import Etcd
-from orchd.testing.store_contract import outcomes
 
 MAPS = ResourceRef("", "v1", "configmaps")
-NAMESPACES = ResourceRef("", "v1", "namespaces")
 
 
 def config_map(name: str, **data: str) -> dict[str, Any]:
@@ -91,16 +89,3 @@ async def test_ready_only_with_etcd(own_etcd: Etcd, tmp_path: Path) -> None:
         own_etcd.start()
         await until(lambda: not server.store.healthy())
         await server.client.create(MAPS, "default", config_map("a"))
-
-
-@pytest_twisted.ensureDeferred
-async def test_both_start_at_once(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
-    """Two servers that make a fresh cluster together do not get in each other's way."""
-    flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}")
-
-    async def begin(name: str) -> int:
-        async with serving(tmp_path / name, *flags) as server:
-            return len((await server.client.list(NAMESPACES))["items"])
-
-    counts = await outcomes([begin(name) for name in ("one", "two")])
-    assert counts[0] == counts[1] > 2
