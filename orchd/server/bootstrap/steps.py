@@ -29,7 +29,8 @@ async def _one(client: IClient, wanted: Wanted, now: str) -> None:
             await _attempt(client, wanted, now)
             return
         except ApiError as error:
-            if error.code != 409 or attempt == _ATTEMPTS - 1:
+            # Beaten by another server: 409, or 422 for an address that its object has taken.
+            if error.code not in (409, 422) or attempt == _ATTEMPTS - 1:
                 raise
 
 
