@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from orchd.dialect import KUBERNETES
 from orchd.errors import ApiError
+from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.ir import Type
+from orchd.kinds.objects.shape import canonical
 from orchd.kinds.patch import managed, merge_patch, scale, typed
 from orchd.kinds.patch.fieldset import of_paths
 from orchd.kinds.patch.ownership import Target, after_admission, keep_times, on_apply, on_write
@@ -414,3 +416,15 @@ def test_every_field_of_an_update_has_one_owner(first: Any, second: Any) -> None
         assert all(key in mine for key in part)
     for element in _owned(two).get("m1/Update", {}):
         assert element == "." or element[2:] in second
+
+
+def test_a_list_that_is_always_written() -> None:
+    """Who creates an object with an empty one owns it; who leaves it out does not."""
+    catalog = builtin_catalog(KUBERNETES)
+    resource = catalog.resource(KUBERNETES("rbac.authorization.{abbr}.io"), "v1", "roles")
+    assert resource is not None
+    target = Target(dialect=KUBERNETES, type=resource.type, kind="Role", api_version=resource.api_version)
+    for rules, owned in (([], {"f:rules": {}}), (None, None)):
+        sent = {"apiVersion": resource.api_version, "kind": "Role", "metadata": {"name": "a"}, "rules": rules}
+        entries = on_write(target, None, canonical(sent, resource.type), manager="m", now=0.0)
+        assert (entries[0]["fieldsV1"] if entries else None) == owned

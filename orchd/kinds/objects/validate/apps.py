@@ -284,6 +284,7 @@ def update_stateful_set(value: Object, old: Object, report: Report) -> None:
         (new.get(k) or None) != (before.get(k) or None) for k in {*new, *before} if k not in _STATEFUL_CHANGEABLE
     ):
         report.forbidden(SPEC, _STATEFUL)
+    nonnegative(new, ("replicas", "minReadySeconds"), SPEC, report)
 
 
 def update_stateful_set_status(value: Object, old: Object, report: Report) -> None:
@@ -306,7 +307,7 @@ def create_controller_revision(value: Object, report: Report) -> None:
 
 
 def update_controller_revision(value: Object, old: Object, report: Report) -> None:
-    create_controller_revision(value, report)
     _meta_update(value, old, report)
+    create_controller_revision(value, report)
     if value.get("data") != old.get("data"):
         report.invalid(root("data"), Go(f"runtime.Unknown{{{interface(value.get('data'))}}}"), "field is immutable")

@@ -91,6 +91,7 @@ KINDS: Final[dict[str, Rules]] = {
     "scheduling/PriorityClass": Rules("smallgroups", "create_priority_class", "update_priority_class"),
     "coordination/Lease": Rules("smallgroups", "create_lease", "update_lease"),
     "node/RuntimeClass": Rules("smallgroups", "create_runtime_class", "update_runtime_class"),
+    "discovery/v1/EndpointSlice": Rules("smallgroups", "create_stable_slice", "update_stable_slice"),
     "discovery/EndpointSlice": Rules("smallgroups", "create_slice", "update_slice"),
     "events/v1beta1/Event": Rules("core.events", "create", "update", own_metadata=False),
     "events/Event": Rules("core.events", "create_strict", "update", own_metadata=False),

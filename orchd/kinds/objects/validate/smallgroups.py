@@ -100,6 +100,22 @@ def update_runtime_class(value: Object, old: Object, report: Report) -> None:
     report.immutable(root("handler"), _handler(value), _handler(old))
 
 
+def create_stable_slice(value: Object, report: Report) -> None:
+    """Old topology, which the stable version takes and ignores, is not looked at."""
+    create_slice(_without_topology(value), report)
+
+
+def update_stable_slice(value: Object, old: Object, report: Report) -> None:
+    update_slice(_without_topology(value), old, report)
+
+
+def _without_topology(value: Object) -> Object:
+    listed = value.get("endpoints")
+    if not listed:
+        return value
+    return {**value, "endpoints": [{k: v for k, v in endpoint.items() if k != "topology"} for endpoint in listed]}
+
+
 def create_slice(value: Object, report: Report) -> None:
     meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
     kind = value.get("addressType") or ""
@@ -133,7 +149,6 @@ def _endpoint(endpoint: Object, kind: str, at: Path, report: Report) -> None:
             _address(address, kind, (at / "addresses")[i], report)
     if endpoint.get("nodeName") is not None:
         is_subdomain(endpoint["nodeName"], at / "nodeName", report)
-    # The stable version takes old topology without a look.
     topology = endpoint.get("topology") or {}
     if len(topology) > 16:
         report.too_many(at / "deprecatedTopology", len(topology), 16)
@@ -184,5 +199,4 @@ def _slice_port(entry: Object, names: set[str], at: Path, report: Report) -> Non
 
 def update_slice(value: Object, old: Object, report: Report) -> None:
     create_slice(value, report)
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
     report.immutable(root("addressType"), value.get("addressType"), old.get("addressType"))

@@ -75,5 +75,5 @@ def create_pod_template(value: Object, report: Report) -> None:
 
 
 def update_pod_template(value: Object, old: Object, report: Report) -> None:
-    create_pod_template(value, report)
     meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    pods.template(value.get("template"), _TEMPLATE, report)
