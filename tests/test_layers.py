@@ -50,7 +50,9 @@ LAYERS = {
     "server.authn": "client.interfaces kinds pki txkit server.authz.interfaces plugins",
     "server.authz": "client.interfaces kinds txkit plugins",
     # Some plugins ask whether the user may do something else as well, through the contract.
-    "server.admission": "client.interfaces kinds txkit server.authz.interfaces plugins",
+    # Webhooks are called with credentials from a client configuration.
+    "server.admission": "client.interfaces kinds txkit pki.clientconfig server.authz.interfaces server.webhookclient plugins",
+    "server.webhookclient": "client.interfaces client.streams kinds.codec pki.clientconfig txkit",
     "server.registry": "cache store.interfaces kinds pki",
     # What a fresh cluster holds: data, and a client to bring it there.
     "server.bootstrap": "client.interfaces kinds",

@@ -12,12 +12,12 @@ import yaml
 from orchd.client.interfaces import IClient, IInformers
 from orchd.config.settings import Capabilities, Settings
 from orchd.controllers.table import CONTROLLERS
-from orchd.kinds.catalog import Catalog
+from orchd.kinds.catalog import Catalog, Resource
 from orchd.server.admission import builtin
 from orchd.server.admission.chain import AdmissionChain, Observe
-from orchd.server.admission.interfaces import PluginContext
+from orchd.server.admission.interfaces import IWebhooks, PluginContext
 from orchd.server.authz import modes
-from orchd.server.registry.objectmeta import ALPHABET
+from orchd.server.registry.objectmeta import ALPHABET, Naming
 
 
 def admission_chain(
@@ -31,6 +31,10 @@ def admission_chain(
     catalog: Callable[[], Catalog],
     random: Random,
     observe: Observe,
+    webhooks: IWebhooks,
+    observe_webhook: Callable[[str, str, str, float, bool, str, int], None],
+    settle: Callable[[Resource, dict[str, Any]], dict[str, Any]],
+    serving: Callable[[], bool],
 ) -> AdmissionChain:
     """The plugins that are on, in order. Raises ValueError naming the flag, file or plugin that is wrong."""
     chosen = settings.admission
@@ -48,6 +52,11 @@ def admission_chain(
         reactor=reactor,
         catalog=catalog,
         random_suffix=lambda length: "".join(random.choice(ALPHABET) for _ in range(length)),
+        uid=Naming(random).uid,
+        webhooks=webhooks,
+        observe_webhook=observe_webhook,
+        settle=settle,
+        serving=serving,
     )
     return builtin.make_chain(
         context,

@@ -48,7 +48,7 @@ from orchd.server.local import LocalClient
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.documents import Documents
 from orchd.server.pipeline.endpoints.health import Health
-from orchd.server.pipeline.endpoints.numbers import AdmissionNumbers, AuthenticationNumbers
+from orchd.server.pipeline.endpoints.numbers import AdmissionNumbers, AuthenticationNumbers, WebhookNumbers
 from orchd.server.pipeline.endpoints.routes import Routes
 from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
 from orchd.server.pipeline.interfaces import Request, Response
@@ -69,6 +69,7 @@ from orchd.server.registry.objectmeta import Naming
 from orchd.server.registry.ranges import AddressRange
 from orchd.server.registry.registry import Registry
 from orchd.server.registry.strategies.table import Strategies
+from orchd.server.webhookclient import WebhookClient
 from orchd.store.interfaces import IStore, StoreError
 from orchd.txkit.services import Member, ServiceGroup, as_member
 
@@ -149,6 +150,8 @@ class ApiServer:
         instances = Instances(lambda: self.registry, user, wall)
         self.upkeep = Upkeep(self.custom, self.client, instances, clock=reactor, wall=wall)
         self.informers = Informers(self.client, reactor, self.random)
+        self.webhooks = WebhookClient(reactor, settings.dialect, self.client)
+        self._is_open = False
         self._compose()
         self.controllers = controller_group(
             settings,
@@ -205,6 +208,7 @@ class ApiServer:
         )
         self.authorization = authorization(settings, self.informers)
         self.admission_numbers = AdmissionNumbers()
+        self.webhook_numbers = WebhookNumbers()
         union, rbac = self.authorization.union, self.authorization.rbac
         self.admission = admission_chain(
             settings,
@@ -216,6 +220,10 @@ class ApiServer:
             catalog=lambda: self.catalog,
             random=self.random,
             observe=self.admission_numbers.observe,
+            webhooks=self.webhooks,
+            observe_webhook=self.webhook_numbers.observe,
+            settle=lambda resource, obj: access.settled(resource, obj),
+            serving=lambda: self._is_open,
         )
         escalation = None if rbac is None else EscalationCheck(settings.dialect, rbac, union.authorize)
         group = settings.dialect(roles.RBAC_GROUP)
@@ -335,6 +343,7 @@ class ApiServer:
             metrics.request_metrics(self.measuring, self.in_flight, self.watching),
             self.authentication_numbers.families,
             self.admission_numbers.families,
+            self.webhook_numbers.families,
             *cache_metrics(self.caches),
             metrics.by_label(
                 "orchd_controller_keys",
@@ -404,6 +413,7 @@ class ApiServer:
 
     async def _drain(self) -> None:
         await self.deadline.drained()
+        await self.webhooks.close()
 
     async def _start_controllers(self) -> None:
         await self.controllers.start()
@@ -419,6 +429,7 @@ class ApiServer:
         if port != self.settings.serving.port:
             # With --secure-port=0 or an endpoint it is known only now what clients must be told.
             self.files = self._prepare(port)
+        self._is_open = True
         self._opened(self)
 
     async def _close(self) -> None:

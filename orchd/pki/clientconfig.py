@@ -115,6 +115,37 @@ def load(path: Path, *, context: str = "") -> ClientConfig:
     return parse(path.read_text(encoding="utf-8"), folder=path.parent, context=context)
 
 
+def users(text: str, *, folder: Path | None = None) -> dict[str, ClientConfig]:
+    """All users of a file by name, without servers: credentials for whoever has such a name. With a current context,
+    its user is there as ``*`` too, unless there is one of that name.
+
+    Raises ClientConfigError; OSError when a file that it names cannot be read."""
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ClientConfigError(f"not YAML: {error}") from error
+    if not isinstance(document, dict):
+        raise ClientConfigError("not a mapping")
+    out: dict[str, ClientConfig] = {}
+    for entry in document.get("users") or ():
+        name, user = str(entry.get("name", "")), entry.get("user") or {}
+        out[name] = ClientConfig(
+            server="",
+            certificate=_bytes(user, "client-certificate", folder),
+            key=_bytes(user, "client-key", folder),
+            token=str(user.get("token", "")),
+            username=str(user.get("username", "")),
+            password=str(user.get("password", "")),
+            user=name,
+        )
+    current = document.get("current-context")
+    if current and "*" not in out:
+        user_name = _named(document, "contexts", "context", current).get("user", "")
+        if user_name in out:
+            out["*"] = out[user_name]
+    return out
+
+
 def _present(mapping: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in mapping.items() if value}
 

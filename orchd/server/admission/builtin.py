@@ -48,6 +48,8 @@ from orchd.server.admission.plugins.runtimeclass import RuntimeClass
 from orchd.server.admission.plugins.serviceaccount import ServiceAccount
 from orchd.server.admission.plugins.storageobjectinuse import StorageObjectInUseProtection
 from orchd.server.admission.plugins.taintnodes import TaintNodesByCondition
+from orchd.server.admission.webhooks.mutating import MutatingAdmissionWebhook
+from orchd.server.admission.webhooks.validating import ValidatingAdmissionWebhook
 
 #: Every plugin name of release 1.23, in chain order.
 ORDER = (
@@ -77,8 +79,8 @@ _CLASSES: tuple[type[Plugin], ...] = (
     AlwaysPullImages, PodSecurity, PodNodeSelector, Priority, DefaultTolerationSeconds, PodTolerationRestriction,
     EventRateLimit, ExtendedResourceToleration, DefaultStorageClass, StorageObjectInUseProtection,
     OwnerReferencesPermissionEnforcement, PersistentVolumeClaimResize, RuntimeClass, CertificateApproval,
-    CertificateSigning, CertificateSubjectRestriction, DefaultIngressClass, DenyServiceExternalIPs, ResourceQuota,
-    AlwaysDeny,
+    CertificateSigning, CertificateSubjectRestriction, DefaultIngressClass, DenyServiceExternalIPs,
+    MutatingAdmissionWebhook, ValidatingAdmissionWebhook, ResourceQuota, AlwaysDeny,
 )
 
 

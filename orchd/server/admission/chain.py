@@ -1,7 +1,7 @@
 """The two chains of admission: plugins in order, chosen once per operation and resource.
 
-`admit` and `validate` have the shape that `orchd.server.registry` asks for. Reinvocation of plugins after a later change
-belongs to webhooks and comes with them.
+`admit` and `validate` have the shape that `orchd.server.registry` asks for. A plugin that changed an object after others had
+seen it can have the mutating chain run once more.
 """
 
 from __future__ import annotations
@@ -119,7 +119,11 @@ class AdmissionChain:
 
     async def admit_review(self, review: Review) -> None:
         """Run the mutating chain on a review. Raises ApiError of the first plugin that refuses."""
-        await self._run(self.steps(review.operation, review.resource, review.subresource)[0], review, "admit")
+        steps = self.steps(review.operation, review.resource, review.subresource)[0]
+        await self._run(steps, review, "admit")
+        if review.reinvoke:
+            review.reinvocation = True
+            await self._run(steps, review, "admit")
 
     async def validate_review(self, review: Review) -> None:
         """Run the validating chain on a review. Raises ApiError of the first plugin that refuses."""

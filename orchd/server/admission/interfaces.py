@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from zope.interface import Attribute, Interface
 
@@ -43,6 +43,18 @@ class Review:
     annotate: Callable[[str, str], None] = lambda key, value: None
     #: Set by the mutating chain when a later plugin changed the object after this plugin ran (reinvocation).
     reinvocation: bool = False
+    #: A mutating plugin sets it to have the mutating chain run once more.
+    reinvoke: bool = False
+    #: What mutating webhooks remember from one run of the chain to the next.
+    rounds: Any = None
+
+
+class IWebhooks(Protocol):
+    """Posts documents to webhooks (`orchd.server.webhookclient`)."""
+
+    async def post(
+        self, where: Mapping[str, Any], document: Any, seconds: float, credentials: Any = ...
+    ) -> dict[str, Any]: ...
 
 
 class IAdmissionPlugin(Interface):
@@ -85,6 +97,16 @@ class PluginContext:
     catalog: Callable[[], Catalog] | None = None
     #: Random characters that are fit for the end of a name.
     random_suffix: Callable[[int], str] = field(default=lambda length: "x" * length)
+    #: A random UUID.
+    uid: Callable[[], str] = field(default=lambda: "00000000-0000-4000-8000-000000000000")
+    #: How webhooks are called; without it they are not.
+    webhooks: IWebhooks | None = None
+    #: An object of a resource, in the storage version, with canonical shape and defaults.
+    settle: Callable[[Resource, dict[str, Any]], dict[str, Any]] = field(default=lambda resource, obj: obj)
+    #: Is the server open? Before that its own writes are not shown to webhooks.
+    serving: Callable[[], bool] = field(default=lambda: True)
+    #: `observe_webhook(name, type, operation, seconds, rejected, what went wrong, HTTP status)` after every call.
+    observe_webhook: Callable[[str, str, str, float, bool, str, int], None] = field(default=lambda *_: None)
 
 
 class IAdmissionPluginFactory(Interface):

@@ -1,0 +1,141 @@
+"""Which webhooks a write concerns: rules, scopes, equivalent versions, and selectors (specification, "Rules").
+
+Configurations are read once per change of them; which webhooks' rules fit is remembered per sort of write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.objects.convert import FORMS
+from orchd.kinds.objects.select import LabelSelector
+from orchd.server.admission.interfaces import Review
+from orchd.server.admission.plugin import labels_of
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Hook:
+    """One webhook of a configuration, with defaults done. `position` counts over all configurations in their order."""
+
+    name: str
+    configuration: str
+    position: int
+    where: Mapping[str, Any]
+    rules: tuple[Mapping[str, Any], ...]
+    namespaces: LabelSelector
+    objects: LabelSelector
+    ignores_failure: bool
+    exact: bool
+    side_effects: str
+    seconds: float
+    versions: tuple[str, ...]
+    reinvoked: bool
+
+    @property
+    def uid(self) -> str:
+        return f"{self.configuration}/{self.name}/{self.position}"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A webhook that a sort of write concerns, and the resource in whose version it wants to see objects."""
+
+    hook: Hook
+    resource: Resource
+
+
+def hooks_of(configurations: Iterable[Object]) -> list[Hook]:
+    """The webhooks of all configurations: by name of configuration, then in their order there."""
+    out: list[Hook] = []
+    for configuration in sorted(configurations, key=lambda c: str(c["metadata"]["name"])):
+        for hook in configuration.get("webhooks") or ():
+            out.append(_hook(configuration["metadata"]["name"], hook, len(out)))
+    return out
+
+
+def _hook(configuration: str, hook: Object, position: int) -> Hook:
+    return Hook(
+        name=hook["name"],
+        configuration=configuration,
+        position=position,
+        where=hook.get("clientConfig") or {},
+        rules=tuple(hook.get("rules") or ()),
+        namespaces=LabelSelector.from_object(hook.get("namespaceSelector") or {}),
+        objects=LabelSelector.from_object(hook.get("objectSelector") or {}),
+        ignores_failure=hook.get("failurePolicy") == "Ignore",
+        exact=hook.get("matchPolicy") == "Exact",
+        side_effects=hook.get("sideEffects") or "",
+        seconds=float(hook.get("timeoutSeconds") or 10),
+        versions=tuple(hook.get("admissionReviewVersions") or ()),
+        reinvoked=hook.get("reinvocationPolicy") == "IfNeeded",
+    )
+
+
+def calls_for(
+    hooks: Iterable[Hook], operation: str, resource: Resource, subresource: str, *, namespaced: bool, catalog: Catalog
+) -> list[Call]:
+    """The webhooks whose rules fit a sort of write. `namespaced` says whether the request names a namespace."""
+    others = [r for r in equivalents(catalog, resource) if r.api_version != resource.api_version]
+    found: list[Call] = []
+    for hook in hooks:
+        if any(fits(rule, operation, resource, subresource, namespaced=namespaced) for rule in hook.rules):
+            found.append(Call(hook, resource))
+        elif not hook.exact:
+            match = _equivalent(hook, operation, others, subresource, namespaced=namespaced)
+            if match is not None:
+                found.append(Call(hook, match))
+    return found
+
+
+def _equivalent(
+    hook: Hook, operation: str, others: list[Resource], subresource: str, *, namespaced: bool
+) -> Resource | None:
+    for rule in hook.rules:
+        for other in others:
+            if fits(rule, operation, other, subresource, namespaced=namespaced):
+                return other
+    return None
+
+
+def equivalents(catalog: Catalog, resource: Resource) -> tuple[Resource, ...]:
+    """All served versions of a resource, its own among them."""
+    served = catalog.versions_of(resource)
+    # A kind of many forms is kept under one key in several groups; so are those that moved between groups.
+    return served if resource.key or resource.kind in FORMS else (resource,)
+
+
+def fits(rule: Object, operation: str, resource: Resource, subresource: str, *, namespaced: bool) -> bool:
+    """Does one rule concern a write?"""
+    scope = rule.get("scope") or "*"
+    return (
+        (scope == "*" or (scope == "Namespaced") == (namespaced and resource.plural != "namespaces"))
+        and _named(rule.get("operations"), operation)
+        and _named(rule.get("apiVersions"), resource.version)
+        and _named(rule.get("apiGroups"), resource.group)
+        and any(_resource(text, resource.plural, subresource) for text in rule.get("resources") or ())
+    )
+
+
+def _named(words: list[str] | None, word: str) -> bool:
+    return words is not None and (word in words or "*" in words)
+
+
+def _resource(text: str, plural: str, subresource: str) -> bool:
+    """``pods``, ``pods/status``, ``*/scale``, ``pods/*``, ``*`` (no subresources) and ``*/*``."""
+    name, _, sub = text.partition("/")
+    return name in ("*", plural) and sub in ("*", subresource)
+
+
+def objects_fit(hook: Hook, review: Review) -> bool:
+    """Does the object selector choose the new or the old object? One without labels is never chosen by a selector."""
+    if hook.objects.everything:
+        return True
+    return any(
+        obj is not None and "metadata" in obj and hook.objects.matches(labels_of(obj))
+        for obj in (review.object, review.old_object)
+    )

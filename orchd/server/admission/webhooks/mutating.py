@@ -1,0 +1,152 @@
+"""MutatingAdmissionWebhook: webhooks one after the other, each seeing what those before it made of the object.
+
+When one changes the object, the mutating chain runs once more, and with it those webhooks that asked for it
+(specification, "Reinvocation policy").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from zope.interface import implementer
+
+from orchd import errors
+from orchd.errors import ApiError, quoted
+from orchd.kinds.objects import convert, shape
+from orchd.kinds.patch import json_patch
+from orchd.server.admission.interfaces import IMutatingPlugin, Review
+from orchd.server.admission.webhooks.matching import Call
+from orchd.server.admission.webhooks.plugin import GROUP, FailedCallError, WebhookPlugin
+from orchd.server.admission.webhooks.reviews import Verdict
+
+Object = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Rounds:
+    """What is remembered from one run of the chain to the next, for one write. Webhooks are named by uid."""
+
+    #: Called already and willing to be called again.
+    willing: set[str] = field(default_factory=set)
+    #: To be called again, as a later one changed the object.
+    again: set[str] = field(default_factory=set)
+    #: The object as the webhooks left it.
+    left: Object | None = None
+
+    def changed(self) -> None:
+        self.again |= self.willing
+        self.willing.clear()
+
+
+@implementer(IMutatingPlugin)
+class MutatingAdmissionWebhook(WebhookPlugin):
+    """Asks the webhooks of MutatingWebhookConfigurations."""
+
+    name = "MutatingAdmissionWebhook"
+    help = "Lets webhooks, configured by MutatingWebhookConfigurations, change or refuse a write."
+    informers = ((GROUP, "v1", "mutatingwebhookconfigurations"), ("", "v1", "namespaces"))
+    kind = "admit"
+    mutating = True
+
+    async def admit(self, review: Review) -> None:
+        calls = await self.calls(review)
+        if not calls:
+            return
+        rounds = review.rounds
+        if rounds is None:
+            rounds = review.rounds = Rounds()
+        if review.reinvocation and review.object != rounds.left:
+            # Built-in plugins have changed the object since.
+            rounds.changed()
+        for index, call in enumerate(calls):
+            if not await self.selected(call, review):
+                continue
+            uid = call.hook.uid
+            if review.reinvocation and uid not in rounds.again:
+                continue
+            if await self._called(call, review, index):
+                rounds.changed()
+                review.reinvoke = True
+            if call.hook.reinvoked:
+                rounds.willing.add(uid)
+        rounds.left = review.object
+
+    async def _called(self, call: Call, review: Review, index: int) -> bool:
+        """Has the webhook changed the object?"""
+        began = perf_counter()
+        error: Exception | None = None
+        changed = False
+        try:
+            verdict = await self.ask(call, review)
+            changed = self._patched(call, review, verdict)
+        except FailedCallError as failed:
+            error = failed
+            if not failed.ignored:
+                raise self.refusal(failed, review) from failed
+        except ApiError as denied:
+            error = denied
+            raise
+        finally:
+            self.measured(call, review, began, error)
+        self._note(call, review, index, changed=changed)
+        return changed
+
+    def _note(self, call: Call, review: Review, index: int, *, changed: bool) -> None:
+        """The audit annotation that tells which webhook changed something."""
+        turn = f"round_{int(review.reinvocation)}_index_{index}"
+        said = f'{{"configuration":{quoted(call.hook.configuration)},"webhook":{quoted(call.hook.name)},"mutated":'
+        review.annotate(self.dialect("mutation.webhook.admission.{abbr}.io/") + turn, said + f"{str(changed).lower()}}}")
+
+    def _patched(self, call: Call, review: Review, verdict: Verdict) -> bool:
+        """Apply a webhook's patch; has it changed anything? Raises ApiError and FailedCallError."""
+        if not verdict.patch:
+            return False
+        try:
+            operations = json_patch.parse(verdict.patch)
+        except ApiError as error:
+            raise errors.internal(error.message) from None
+        if not operations:
+            return False
+        if review.object is None:
+            raise errors.internal(
+                f"admission webhook {quoted(call.hook.name)} attempted to modify the object, which is not supported for "
+                "this operation"
+            )
+        if verdict.patch_type != "JSONPatch":
+            raise FailedCallError(call.hook, f"unsupported patch type {quoted(verdict.patch_type)}")
+        before = self.shown(call, review, review.object)
+        try:
+            after = json_patch.apply(before, operations)
+        except ApiError as error:
+            raise errors.internal(_failed(before, operations) or error.message) from None
+        changed = self._settled(call, review, after)
+        if changed == review.object:
+            return False
+        review.object = changed
+        return True
+
+    def _settled(self, call: Call, review: Review, patched: Any) -> Object:
+        """A patched object in the version that the chain works with, with its shape and defaults."""
+        if review.kind is not None:
+            # Another kind than the resource's: who takes it gives it its shape.
+            return dict(patched)
+        assert self.context.catalog is not None
+        try:
+            shaped = shape.canonical(patched, call.resource.type)
+        except shape.ShapeError as error:
+            raise errors.internal(str(error)) from None
+        stored = review.resource.storage_version or review.resource.api_version
+        return self.context.settle(review.resource, convert.convert(shaped, stored, self.context.catalog()))
+
+
+def _failed(before: Any, operations: list[dict[str, Any]]) -> str:
+    """What to say about a patch that does not apply, "" when it is not a test that failed."""
+    for position, operation in enumerate(operations):
+        try:
+            json_patch.apply(before, operations[: position + 1])
+        except ApiError:
+            path = operation.get("path", "")
+            return f"testing value {path} failed: test failed" if operation.get("op") == "test" else ""
+    return ""

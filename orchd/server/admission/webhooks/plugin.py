@@ -1,0 +1,187 @@
+"""What both webhook plugins share: configurations, the choice of webhooks, and one call with its failures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+from unicodedata import category
+
+from orchd import errors
+from orchd.client.interfaces import ResourceRef
+from orchd.errors import ApiError, quoted
+from orchd.kinds.catalog import Resource
+from orchd.kinds.objects import convert
+from orchd.pki import clientconfig
+from orchd.server.admission.interfaces import CONNECT, CREATE, DELETE, UPDATE, Review
+from orchd.server.admission.plugin import Plugin, labels_of
+from orchd.server.admission.webhooks import matching, reviews
+from orchd.server.admission.webhooks.matching import Call, Hook
+from orchd.server.webhookclient import NO_CREDENTIALS, Credentials, WebhookError
+
+GROUP = "admissionregistration.{abbr}.io"
+_NAMESPACES = ResourceRef("", "v1", "namespaces")
+#: Sorts of writes whose choice of webhooks is remembered.
+_MOST_SORTS = 4096
+
+
+class FailedCallError(Exception):
+    """A webhook could not be asked, and its policy is to refuse then (`ignored` false)."""
+
+    def __init__(self, hook: Hook, text: str, *, code: int = 0) -> None:
+        super().__init__(f"failed calling webhook {quoted(hook.name)}: {text}")
+        self.code = code
+        self.ignored = hook.ignores_failure
+
+
+class WebhookPlugin(Plugin):
+    """Base of the two plugins. `kind` says in numbers which of them it is."""
+
+    operations = (CREATE, UPDATE, DELETE, CONNECT)
+    kind = ""
+    mutating = False
+
+    def setup(self) -> None:
+        self._credentials = _credentials(self)
+        self._hooks: list[Hook] | None = None
+        self._chosen: dict[Any, list[Call]] = {}
+        self._read[0].add_listener(self._changed)
+
+    def _changed(self, *_: Any) -> None:
+        self._hooks = None
+        self._chosen.clear()
+
+    def interested(self, resource: Resource, subresource: str) -> bool:
+        """Configurations of webhooks themselves must stay within reach of whoever has to repair them."""
+        return not (resource.group == self.dialect(GROUP) and resource.plural.endswith("webhookconfigurations"))
+
+    async def calls(self, review: Review) -> list[Call]:
+        """The webhooks that a write concerns, as far as rules tell. Raises ApiError 403 before configurations are known."""
+        if not self._read[0].synced:
+            if not self._asks(review):
+                return []
+            await self.wait_ready(review)
+        if self._hooks is None:
+            self._hooks = matching.hooks_of(self._read[0].list())
+        if not self._hooks or self.context.webhooks is None or not self._asks(review):
+            return []
+        assert self.context.catalog is not None
+        namespaced = bool(review.namespace)
+        catalog = self.context.catalog()
+        # A catalog with other kinds may know other equivalent versions.
+        key = (review.operation, review.resource, review.subresource, namespaced, catalog)
+        found = self._chosen.get(key)
+        if found is None:
+            if len(self._chosen) >= _MOST_SORTS:
+                self._chosen.clear()
+            found = self._chosen[key] = matching.calls_for(
+                self._hooks, review.operation, review.resource, review.subresource, namespaced=namespaced, catalog=catalog
+            )
+        return found
+
+    def _asks(self, review: Review) -> bool:
+        """Nobody is asked about what the server does to become ready: webhooks may wait for just that."""
+        return self.context.serving() or review.user.name != "system:apiserver"
+
+    async def selected(self, call: Call, review: Review) -> bool:
+        """Do the selectors of a webhook choose this write? Raises ApiError 404 for a namespace that is not there."""
+        hook = call.hook
+        if not hook.namespaces.everything:
+            labels = await self._namespace_labels(review)
+            if labels is not None and not hook.namespaces.matches(labels):
+                return False
+        return matching.objects_fit(hook, review)
+
+    async def _namespace_labels(self, review: Review) -> Mapping[str, str] | None:
+        """Labels of the namespace of a write; None where there is none."""
+        name, own = review.namespace, review.resource.plural == "namespaces" and not review.resource.group
+        if own:
+            if not review.subresource and review.operation in (CREATE, UPDATE):
+                return labels_of(review.object)
+            name = review.name
+        if not name:
+            return None
+        namespace = self._read[1].get("", name) or await self.context.client.get(_NAMESPACES, "", name)
+        return labels_of(namespace)
+
+    async def ask(self, call: Call, review: Review) -> reviews.Verdict:
+        """Call a webhook; its warnings and annotations are handed on, its refusal is raised (ApiError).
+
+        Raises FailedCallError."""
+        hook = call.hook
+        if review.dry_run and hook.side_effects not in ("None", "NoneOnDryRun"):
+            raise errors.bad_request(f"admission webhook {quoted(hook.name)} does not support dry run")
+        version = reviews.version_for(hook.versions)
+        if not version:
+            raise FailedCallError(hook, f"webhook does not accept known AdmissionReview versions ({', '.join(reviews.SPOKEN)})")
+        uid = self.context.uid()
+        document = reviews.question(
+            review,
+            call.resource,
+            self.shown(call, review, review.object),
+            self.shown(call, review, review.old_object),
+            uid=uid,
+            version=version,
+            dialect=self.dialect,
+        )
+        assert self.context.webhooks is not None
+        try:
+            given = await self.context.webhooks.post(hook.where, document, hook.seconds, self._credentials)
+            verdict = reviews.answer(given, uid=uid, version=version, mutating=self.mutating, dialect=self.dialect)
+        except WebhookError as error:
+            raise FailedCallError(hook, f"failed to call webhook: {error}", code=error.code) from error
+        except reviews.BadReviewError as error:
+            raise FailedCallError(hook, str(error)) from error
+        for key, value in verdict.annotations.items():
+            review.annotate(f"{hook.name}/{key}", value)
+        for text in verdict.warnings:
+            # What a header cannot carry is dropped, as in the reference.
+            if text and not any(category(c) == "Cc" for c in text):
+                review.warn(text)
+        if not verdict.allowed:
+            raise reviews.denial(hook.name, verdict.status)
+        return verdict
+
+    def shown(self, call: Call, review: Review, obj: dict[str, Any] | None) -> dict[str, Any] | None:
+        """An object as a webhook wants to see it: in the version that its rule names."""
+        if obj is None:
+            return None
+        if review.kind is None:
+            assert self.context.catalog is not None
+            obj = convert.convert(obj, call.resource.api_version, self.context.catalog())
+        metadata = obj.get("metadata")
+        if metadata is not None and "creationTimestamp" not in metadata and not review.resource.custom:
+            # Typed objects have the member always.
+            obj = {**obj, "metadata": {**metadata, "creationTimestamp": None}}
+        return obj
+
+    def measured(self, call: Call, review: Review, began: float, error: Exception | None) -> None:
+        """Count one call and what became of it."""
+        what, code, rejected = "no_error", 0, error is not None
+        if isinstance(error, FailedCallError):
+            what, code, rejected = "calling_webhook_error", error.code, not error.ignored
+        elif isinstance(error, ApiError):
+            code = error.code
+            if error.reason == "InternalError":
+                what = "apiserver_internal_error"
+        self.context.observe_webhook(
+            call.hook.name, self.kind, review.operation, perf_counter() - began, rejected, what, code
+        )
+
+    def refusal(self, error: FailedCallError, review: Review) -> ApiError:
+        """The 500 for a webhook that could not be asked."""
+        return errors.internal(str(error))
+
+
+def _credentials(plugin: WebhookPlugin) -> Credentials:
+    """Credentials from the plugin's section of --admission-control-config-file. Raises ValueError."""
+    key = plugin.dialect("{short}ConfigFile")
+    name = (plugin.context.configuration or {}).get(key)
+    if not name:
+        return NO_CREDENTIALS
+    path = Path(str(name))
+    try:
+        return Credentials(clientconfig.users(path.read_text(encoding="utf-8"), folder=path.parent))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{plugin.name}: {key}: {path}: {error}") from None

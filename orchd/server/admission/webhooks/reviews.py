@@ -1,0 +1,190 @@
+"""AdmissionReview documents (specification, "Webhook request and response"): what is asked, and what an answer says."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchd.dialect import Dialect
+from orchd.errors import ApiError, quoted
+from orchd.kinds.catalog import Resource
+from orchd.server.admission.interfaces import CONNECT, CREATE, DELETE, UPDATE, Review
+
+Object = dict[str, Any]
+
+GROUP = "admission.{abbr}.io"
+KIND = "AdmissionReview"
+#: Versions of the document that we speak, best first.
+SPOKEN = ("v1", "v1beta1")
+_OPTIONS = {CREATE: "CreateOptions", UPDATE: "UpdateOptions", DELETE: "DeleteOptions"}
+#: Members of the answer -> what they must be, and the name of that type in errors.
+_TYPES: Mapping[str, tuple[type, str]] = {
+    "uid": (str, "types.UID"),
+    "allowed": (bool, "bool"),
+    "patch": (str, "[]uint8"),
+    "patchType": (str, "v1.PatchType"),
+    "warnings": (list, "[]string"),
+    "auditAnnotations": (dict, "map[string]string"),
+    "status": (dict, "v1.Status"),
+}
+_JSON_NAMES = {str: "string", bool: "bool", dict: "object", list: "array", int: "number", float: "number"}
+
+
+class BadReviewError(Exception):
+    """An answer that is none. `called` tells a document that cannot be read from one that breaks the rules."""
+
+    def __init__(self, text: str, *, called: bool = True) -> None:
+        prefix = "received invalid webhook response: " if called else "failed to call webhook: "
+        super().__init__(prefix + text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a webhook says."""
+
+    allowed: bool
+    status: Mapping[str, Any] = field(default_factory=dict)
+    patch: bytes = b""
+    patch_type: str = ""
+    warnings: tuple[str, ...] = ()
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
+def version_for(accepted: tuple[str, ...]) -> str:
+    """The first version a webhook accepts that we speak, "" for none."""
+    return next((v for v in accepted if v in SPOKEN), "")
+
+
+def question(
+    review: Review, target: Resource, obj: Object | None, old: Object | None, *, uid: str, version: str, dialect: Dialect
+) -> Object:
+    """The document for a webhook that wants to see `target`'s version; the objects are in that version already."""
+    asked, wanted = _names(review, review.resource), _names(review, target)
+    request: Object = {"uid": uid, "kind": wanted[0], "resource": wanted[1]}
+    if review.subresource:
+        request["subResource"] = review.subresource
+    request["requestKind"], request["requestResource"] = asked
+    if review.subresource:
+        request["requestSubResource"] = review.subresource
+    if review.name:
+        request["name"] = review.name
+    namespace = review.namespace or (review.name if review.resource.plural == "namespaces" else "")
+    if namespace:
+        request["namespace"] = namespace
+    request |= {
+        "operation": review.operation,
+        "userInfo": review.user.as_json(),
+        "object": obj,
+        "oldObject": old,
+        "dryRun": review.dry_run,
+        "options": _options(review, dialect),
+    }
+    return {"kind": KIND, "apiVersion": f"{dialect(GROUP)}/{version}", "request": request}
+
+
+def _names(review: Review, resource: Resource) -> tuple[Object, Object]:
+    group, version, kind = review.kind or (resource.group, resource.version, resource.kind)
+    return (
+        {"group": group, "version": version, "kind": kind},
+        {"group": resource.group, "version": resource.version, "resource": resource.plural},
+    )
+
+
+def _options(review: Review, dialect: Dialect) -> Object | None:
+    if review.operation == CONNECT:
+        return None
+    given = {k: v for k, v in review.options.items() if k not in ("kind", "apiVersion", "force")}
+    return {"kind": _OPTIONS[review.operation], "apiVersion": f"{dialect.meta_group}/v1", **given}
+
+
+def answer(document: Object, *, uid: str, version: str, mutating: bool, dialect: Dialect) -> Verdict:
+    """What a document says. Raises BadReviewError."""
+    group_version = f"{dialect(GROUP)}/{version}"
+    given_version, kind = document.get("apiVersion") or "", document.get("kind") or ""
+    if (given_version or group_version, kind or KIND) != (group_version, KIND):
+        given = f"{given_version.rpartition('/')[2] or version}.{kind or KIND}"
+        raise BadReviewError(f"converting ({given}) to ({version}.{KIND}): unknown conversion", called=False)
+    response = document.get("response")
+    if response is None:
+        raise BadReviewError("webhook response was absent")
+    _check_types(response)
+    patch = _patch(response.get("patch") or "")
+    patch_type = response.get("patchType")
+    if version == "v1":
+        if response.get("uid", "") != uid:
+            raise BadReviewError(f"expected response.uid={quoted(uid)}, got {quoted(response.get('uid', ''))}")
+        if not given_version or not kind:
+            found = f"{given_version or '/'}, Kind={kind}"
+            raise BadReviewError(f"expected webhook response of {group_version}, Kind={KIND}, got {found}")
+        _check_patch(patch, patch_type, mutating=mutating)
+    elif patch:
+        # The type of a patch was never looked at in this version.
+        patch_type = "JSONPatch"
+    return Verdict(
+        allowed=response.get("allowed") or False,
+        status=response.get("status") or {},
+        patch=patch if mutating else b"",
+        patch_type=patch_type or "",
+        warnings=tuple(response.get("warnings") or ()),
+        annotations=response.get("auditAnnotations") or {},
+    )
+
+
+def _check_types(response: Any) -> None:
+    """Members must have their types. Raises BadReviewError."""
+    if not isinstance(response, dict):
+        raise _wrong(response, "AdmissionReview.response", "v1.AdmissionResponse")
+    for member, (wanted, name) in _TYPES.items():
+        value = response.get(member)
+        if value is not None and not isinstance(value, wanted):
+            raise _wrong(value, f"AdmissionResponse.response.{member}", name)
+    texts = [*(response.get("warnings") or ()), *(response.get("auditAnnotations") or {}).values()]
+    for value in texts:
+        if not isinstance(value, str):
+            raise _wrong(value, "AdmissionResponse.response.warnings", "string")
+
+
+def _wrong(value: Any, where: str, wanted: str) -> BadReviewError:
+    found = _JSON_NAMES.get(type(value), "object")
+    return BadReviewError(f"json: cannot unmarshal {found} into Go struct field {where} of type {wanted}", called=False)
+
+
+def _patch(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        known = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+        at = next((i for i, c in enumerate(text) if c not in known), len(text))
+        raise BadReviewError(f"illegal base64 data at input byte {at}", called=False) from None
+
+
+def _check_patch(patch: bytes, patch_type: str | None, *, mutating: bool) -> None:
+    if not mutating:
+        for given, member in ((bool(patch), "patch"), (patch_type is not None, "patchType")):
+            if given:
+                raise BadReviewError(f"validating webhook may not return response.{member}")
+    elif patch and patch_type is None:
+        raise BadReviewError("webhook returned response.patch but not response.patchType")
+    elif patch_type is not None and not patch:
+        raise BadReviewError("webhook returned response.patchType but not response.patch")
+    elif patch_type == "":
+        raise BadReviewError('webhook returned invalid response.patchType of ""')
+
+
+def denial(name: str, status: Mapping[str, Any]) -> ApiError:
+    """The refusal that a webhook's status makes."""
+    message, reason = status.get("message") or "", status.get("reason") or ""
+    said = f": {message or reason}" if message or reason else " without explanation"
+    code = status.get("code")
+    error = ApiError(
+        code if isinstance(code, int) and code >= 400 else 400,
+        reason if isinstance(reason, str) else "",
+        f"admission webhook {quoted(name)} denied the request{said}",
+    )
+    details = status.get("details")
+    if isinstance(details, dict):
+        error.details = details
+    return error

@@ -1,0 +1,49 @@
+"""ValidatingAdmissionWebhook: all webhooks are asked at once; the first refusal in their order is the answer."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from twisted.internet.defer import Deferred, gatherResults
+from zope.interface import implementer
+
+from orchd.errors import ApiError
+from orchd.server.admission.interfaces import IValidatingPlugin, Review
+from orchd.server.admission.webhooks.matching import Call
+from orchd.server.admission.webhooks.plugin import GROUP, FailedCallError, WebhookPlugin
+
+
+@implementer(IValidatingPlugin)
+class ValidatingAdmissionWebhook(WebhookPlugin):
+    """Asks the webhooks of ValidatingWebhookConfigurations."""
+
+    name = "ValidatingAdmissionWebhook"
+    help = "Asks webhooks, configured by ValidatingWebhookConfigurations, whether a write is allowed."
+    informers = ((GROUP, "v1", "validatingwebhookconfigurations"), ("", "v1", "namespaces"))
+    kind = "validating"
+
+    async def validate(self, review: Review) -> None:
+        calls = [call for call in await self.calls(review) if await self.selected(call, review)]
+        if not calls:
+            return
+        asked = [Deferred.fromCoroutine(self._refusal(call, review)) for call in calls]
+        # Leaving early (the request's deadline) cancels the calls that are still out.
+        for refusal in await gatherResults(asked, consumeErrors=True):
+            if refusal is not None:
+                raise refusal
+
+    async def _refusal(self, call: Call, review: Review) -> ApiError | None:
+        """What a webhook has against a write."""
+        began = perf_counter()
+        error: Exception | None = None
+        try:
+            await self.ask(call, review)
+        except FailedCallError as failed:
+            error = failed
+            return None if failed.ignored else self.refusal(failed, review)
+        except ApiError as denied:
+            error = denied
+            return denied
+        finally:
+            self.measured(call, review, began, error)
+        return None

@@ -1,0 +1,342 @@
+"""HTTPS calls to webhooks: who is meant, how they are reached and known, and what an answer that is none is called.
+
+The texts of failures are recorded facts. Connections are kept for a while, and as many as `_MOST_POOLS` combinations of
+authority and credentials are remembered with their TLS contexts.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+from OpenSSL import SSL
+from service_identity import VerificationError
+from twisted.internet import ssl
+from twisted.internet.defer import CancelledError, Deferred, TimeoutError
+from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.internet.error import ConnectError, ConnectionClosed, ConnectionRefusedError, DNSLookupError
+from twisted.python.failure import Failure
+from twisted.web.client import Agent, HTTPConnectionPool, ResponseFailed
+from twisted.web.http_headers import Headers
+from twisted.web.iweb import IAgentEndpointFactory, IBodyProducer
+from zope.interface import implementer
+
+from orchd import errors
+from orchd.client.interfaces import IClient, ResourceRef
+from orchd.client.streams import read_body
+from orchd.dialect import Dialect
+from orchd.errors import ApiError
+from orchd.kinds.codec import yaml_
+from orchd.pki.clientconfig import ClientConfig
+from orchd.txkit.timeouts import within
+
+#: Combinations of authority and credentials whose connections and TLS contexts are kept.
+_MOST_POOLS = 64
+#: Idle connections kept per host, and for how many seconds.
+_IDLE_PER_HOST, _IDLE_SECONDS = 8, 60
+_MOST_BODY = 64 * 1024 * 1024
+
+#: HTTP status of an answer -> what is said about it, whatever the body.
+_STATUS_TEXTS = {
+    400: "the server rejected our request for an unknown reason",
+    401: "the server has asked for the client to provide credentials",
+    404: "the server could not find the requested resource",
+    405: "the server does not allow this method on the requested resource",
+    406: "the server was unable to respond with a content type that the client supports",
+    409: "the server reported a conflict",
+    410: "the server could not find the requested resource",
+    415: "the server was unable to respond with a content type that the client supports",
+    422: "the server rejected our request due to an error in our request",
+    429: "the server has received too many requests and has asked us to try again later",
+    503: "the server is currently unable to handle the request",
+    504: "the server was unable to return a response in the time allotted, but may still be processing the request",
+}
+
+
+class WebhookError(Exception):
+    """A call that brought no document; the text says why. `code` is the HTTP status of the answer, 0 without one."""
+
+    def __init__(self, text: str, code: int = 0) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Credentials by host. Names are ``host:port``, ``*.domain``, ``*`` for whoever has no other (as in the reference)."""
+
+    users: Mapping[str, ClientConfig] = field(default_factory=dict)
+
+    def of(self, target: str) -> ClientConfig | None:
+        """The credentials for ``host:port``."""
+        host, _, port = target.rpartition(":")
+        for name in (target, host) if port == "443" else (target,):
+            if name in self.users:
+                return self.users[name]
+            parts = name.split(".")
+            for start in range(1, len(parts)):
+                found = self.users.get("*." + ".".join(parts[start:]))
+                if found is not None:
+                    return found
+        return self.users.get("*")
+
+
+NO_CREDENTIALS = Credentials()
+
+
+@implementer(IBodyProducer)
+class _Body:
+    """A request body that is there already."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.length = len(data)
+
+    def startProducing(self, consumer: Any) -> Deferred[None]:
+        consumer.write(self._data)
+        done: Deferred[None] = Deferred()
+        done.callback(None)
+        return done
+
+    def pauseProducing(self) -> None:
+        pass
+
+    def resumeProducing(self) -> None:
+        pass
+
+    def stopProducing(self) -> None:
+        pass
+
+
+class _Peer:
+    """Kept connections and TLS contexts for one authority and one set of credentials."""
+
+    def __init__(self, reactor: Any, authority: bytes, user: ClientConfig | None) -> None:
+        self.pool = HTTPConnectionPool(reactor, persistent=True)
+        self.pool.maxPersistentPerHost = _IDLE_PER_HOST
+        self.pool.cachedConnectionTimeout = _IDLE_SECONDS
+        self._trust: Any = ssl.platformTrust()
+        if authority:
+            pems = authority.split(b"-----END CERTIFICATE-----")
+            found = [ssl.Certificate.loadPEM(p + b"-----END CERTIFICATE-----\n") for p in pems if b"BEGIN CERT" in p]
+            self._trust = ssl.trustRootFromCertificates(found)
+        self._own = None
+        if user is not None and user.certificate:
+            self._own = ssl.PrivateCertificate.loadPEM(user.certificate + b"\n" + user.key)
+        self._options: OrderedDict[str, Any] = OrderedDict()
+
+    def options(self, host: str) -> Any:
+        """What makes TLS connections to whoever must be called `host`."""
+        found = self._options.get(host)
+        if found is None:
+            found = ssl.optionsForClientTLS(host, trustRoot=self._trust, clientCertificate=self._own)
+            self._options[host] = found
+            if len(self._options) > _MOST_POOLS:
+                self._options.popitem(last=False)
+        return found
+
+
+@implementer(IAgentEndpointFactory)
+class _Where:
+    """Connects to one address, whatever the URL says, and asks for the certificate of the URL's host."""
+
+    def __init__(self, reactor: Any, address: tuple[str, int], options: Any, seconds: float) -> None:
+        self._reactor = reactor
+        self._address = address
+        self._options = options
+        self._seconds = seconds
+
+    def endpointForURI(self, uri: Any) -> Any:
+        plain = HostnameEndpoint(self._reactor, *self._address, timeout=self._seconds)
+        return wrapClientTLS(self._options, plain)
+
+
+Resolve = Callable[[str, str, int], Awaitable[tuple[str, int]]]
+
+
+class WebhookClient:
+    """Posts documents to webhooks. `client` reads the services that they may be behind. Call `close` when done."""
+
+    def __init__(self, reactor: Any, dialect: Dialect, client: IClient) -> None:
+        self._reactor = reactor
+        self._agent = dialect("{short}-apiserver-admission")
+        self._client = client
+        self._peers: OrderedDict[tuple[bytes, ClientConfig | None], _Peer] = OrderedDict()
+
+    async def close(self) -> None:
+        """Close kept connections."""
+        while self._peers:
+            await self._peers.popitem()[1].pool.closeCachedConnections()
+
+    async def post(
+        self, where: Mapping[str, Any], document: Any, seconds: float, credentials: Credentials = NO_CREDENTIALS
+    ) -> dict[str, Any]:
+        """Send a document to a WebhookClientConfig; gives back the answer's. `seconds` bound all of it.
+
+        Raises WebhookError."""
+        url = f"{_base(where)}?timeout={seconds:g}s"
+        waiting = Deferred.fromCoroutine(self._post(where, url, document, seconds, credentials))
+        try:
+            code, data, text = await within(waiting, seconds, self._reactor)
+        except TimeoutError:
+            raise WebhookError(f"Post {errors.quoted(url)}: context deadline exceeded") from None
+        if not 200 <= code <= 206:
+            raise _refused(code, text)
+        return _document(data, code)
+
+    async def _post(
+        self, where: Mapping[str, Any], url: str, document: Any, seconds: float, credentials: Credentials
+    ) -> tuple[int, bytes, str]:
+        """Status, body, and the body once more as text if it says that it is text."""
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or 443
+        address = host, port
+        try:
+            service = where.get("service")
+            if service:
+                address = await self._resolve(service["namespace"], service["name"], port)
+            user = credentials.of(f"{host}:{port}")
+            peer = self._peer(where.get("caBundle") or "", user)
+            agent = Agent.usingEndpointFactory(
+                self._reactor, _Where(self._reactor, address, peer.options(host), seconds), pool=peer.pool
+            )
+            asked = agent.request(b"POST", url.encode("ascii"), self._headers(user), _Body(orjson.dumps(document)))
+            response = await asked
+            data = await read_body(response, _MOST_BODY)
+            plain = response.headers.getRawHeaders("Content-Type", [""])[0].startswith("text/")
+            return response.code, data, data.decode("utf-8", "replace").strip() if plain else ""
+        except (CancelledError, WebhookError):
+            raise
+        except Exception as error:
+            # Whatever goes wrong out there or in what the configuration says must become a refusal in words.
+            raise WebhookError(f"Post {errors.quoted(url)}: {_why(error, address)}") from error
+
+    def _headers(self, user: ClientConfig | None) -> Headers:
+        headers = Headers(
+            {"User-Agent": [self._agent], "Accept": ["application/json, */*"], "Content-Type": ["application/json"]}
+        )
+        if user is not None and user.token:
+            headers.setRawHeaders("Authorization", [f"Bearer {user.token}"])
+        elif user is not None and user.username:
+            pair = base64.b64encode(f"{user.username}:{user.password}".encode()).decode()
+            headers.setRawHeaders("Authorization", [f"Basic {pair}"])
+        return headers
+
+    def _peer(self, authority: str, user: ClientConfig | None) -> _Peer:
+        key = (_pem(authority), user)
+        peer = self._peers.get(key)
+        if peer is None:
+            peer = self._peers[key] = _Peer(self._reactor, *key)
+            if len(self._peers) > _MOST_POOLS:
+                # Connections in use end with their calls; the kept ones are closed by and by.
+                self._peers.popitem(last=False)[1].pool.closeCachedConnections()
+        else:
+            self._peers.move_to_end(key)
+        return peer
+
+    async def _resolve(self, namespace: str, name: str, port: int) -> tuple[str, int]:
+        """The address of a service's port."""
+        try:
+            service = await self._client.get(ResourceRef("", "v1", "services"), namespace, name)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            raise errors.not_found("", "service", name) from None
+        spec = service.get("spec") or {}
+        if spec.get("type") == "ExternalName":
+            return spec.get("externalName", ""), port
+        if spec.get("clusterIP") == "None":
+            raise ValueError('cannot route to service with ClusterIP "None"')
+        if all(p.get("port") != port for p in spec.get("ports") or ()):
+            raise ValueError(f"no service port {port} found for service {errors.quoted(name)}")
+        return spec.get("clusterIP", ""), port
+
+
+def _base(where: Mapping[str, Any]) -> str:
+    """The URL of a WebhookClientConfig."""
+    service = where.get("service")
+    if not service:
+        url: str = where.get("url") or ""
+        return url if urlsplit(url).path else url + "/"
+    path = service.get("path") or "/"
+    return f"https://{service['name']}.{service['namespace']}.svc:{service.get('port') or 443}{path}"
+
+
+def _pem(bundle: str) -> bytes:
+    try:
+        return base64.b64decode(bundle)
+    except binascii.Error as error:
+        raise ValueError(f"caBundle: {error}") from None
+
+
+def _why(error: BaseException, address: tuple[str, int]) -> str:
+    """A failed call in the reference's words, where it has some."""
+    if isinstance(error, ApiError):
+        return error.message
+    if isinstance(error, ResponseFailed):
+        return _why(_first(error.reasons), address)
+    host = f"[{address[0]}]" if ":" in address[0] else address[0]
+    if isinstance(error, ConnectionRefusedError):
+        return f"dial tcp {host}:{address[1]}: connect: connection refused"
+    if isinstance(error, DNSLookupError):
+        return f"dial tcp: lookup {host}: no such host"
+    if isinstance(error, SSL.Error):
+        reasons = [str(reason[-1]) for reason in error.args[0]] if error.args and isinstance(error.args[0], list) else []
+        if "certificate verify failed" in reasons:
+            return "tls: failed to verify certificate: x509: certificate signed by unknown authority"
+        return f"tls: {'; '.join(reasons) or 'handshake failed'}"
+    if isinstance(error, VerificationError):
+        return f"tls: failed to verify certificate: x509: certificate is not valid for {host}"
+    if isinstance(error, ConnectionClosed):
+        return "EOF"
+    if isinstance(error, ConnectError):
+        return f"dial tcp {host}:{address[1]}: {error.osError or error}"
+    return str(error) or type(error).__name__
+
+
+def _first(reasons: Any) -> BaseException:
+    """The most telling of several failures: one of TLS before that of the connection it ended."""
+    found = [reason.value for reason in reasons if isinstance(reason, Failure) and reason.value is not None]
+    for value in found:
+        if not isinstance(value, ConnectionClosed):
+            return value
+    return found[0] if found else ConnectionClosed("")
+
+
+def _refused(code: int, text: str) -> WebhookError:
+    """What an answer with a status that is none of success means. `text` is its body, "" if that is no text."""
+    if code == 403:
+        return WebhookError(text or "unknown", code)
+    if code in _STATUS_TEXTS:
+        return WebhookError(_STATUS_TEXTS[code], code)
+    if code >= 500:
+        said = errors.quoted(text or "unknown")
+        return WebhookError(f"an error on the server ({said}) has prevented the request from succeeding", code)
+    return WebhookError(f"the server responded with the status code {code} but did not return more information", code)
+
+
+def _document(data: bytes, code: int) -> dict[str, Any]:
+    """The object in a body of JSON, or of YAML if it is none, as the reference reads answers."""
+    if not data:
+        raise WebhookError(f"0-length response with status code: {code} and content type: application/json")
+    try:
+        found: Any = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        try:
+            found = yaml_.decode(data)
+        except yaml_.YAMLError as error:
+            raise WebhookError(str(error)) from None
+    if isinstance(found, dict):
+        return found
+    names = {str: "string", bool: "bool", list: "array"}
+    what = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+    raise WebhookError(
+        "couldn't get version/kind; json parse error: json: cannot unmarshal "
+        f"{names.get(type(found), 'number')} into Go value of type {what}"
+    )
