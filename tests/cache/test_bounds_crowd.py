@@ -1,0 +1,54 @@
+"""Many watchers of one resource: each gets every change, and together they cost little."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from pathlib import Path
+
+import pytest
+
+from orchd.testing.process import DaemonProcess
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory of a process."""
+    status = Path(f"/proc/{pid}/status")
+    if not status.exists():
+        pytest.skip("this system does not tell what a process takes")
+    line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
+    return int(line.split()[1]) * 1024
+
+
+def test_a_crowd_of_watchers(tmp_path: Path) -> None:
+    """Three hundred watchers that sleep through a hundred changes read all of them afterwards, in order; meanwhile the
+    server has kept each change once and not once a watcher."""
+    watchers, changes, size = 300, 100, 4_000
+    with DaemonProcess(tmp_path, "--controllers=-*") as server:
+        _, listed = server.request("GET", MAPS)
+        path = f"{MAPS}?watch=1&resourceVersion={listed['metadata']['resourceVersion']}"
+        before = resident(server.pid)
+        connections, answers = [], []
+        context = server.context()
+        for _ in range(watchers):
+            connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=60, context=context)
+            connection.request("GET", path)
+            connections.append(connection)
+            answers.append(connection.getresponse())
+        watched = resident(server.pid)
+        assert watched - before < watchers * 200_000
+        writer = server.connect()
+        for number in range(changes):
+            body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"n{number}"}, "data": {"v": "x" * size}}
+            writer.request("POST", MAPS, json.dumps(body), {"Content-Type": "application/json"})
+            written = writer.getresponse()
+            assert (written.read() and written.status) == 201
+        # All changes for all watchers would be 120 MB and more; sockets and records have parts of them.
+        assert resident(server.pid) - watched < watchers * 100_000 + 20 * changes * size
+        expected = [f"n{number}" for number in range(changes)]
+        for answer in answers:
+            assert [json.loads(answer.readline())["object"]["metadata"]["name"] for _ in expected] == expected
+        for connection in [*connections, writer]:
+            connection.close()
