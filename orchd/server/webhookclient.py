@@ -20,7 +20,13 @@ from service_identity import VerificationError
 from twisted.internet import ssl
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
 from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
-from twisted.internet.error import ConnectError, ConnectionClosed, ConnectionRefusedError, DNSLookupError
+from twisted.internet.error import (
+    ConnectError,
+    ConnectingCancelledError,
+    ConnectionClosed,
+    ConnectionRefusedError,
+    DNSLookupError,
+)
 from twisted.python.failure import Failure
 from twisted.web.client import Agent, HTTPConnectionPool, ResponseFailed
 from twisted.web.http_headers import Headers
@@ -214,6 +220,8 @@ class WebhookClient:
         except (CancelledError, WebhookError):
             raise
         except Exception as error:
+            if _cancelled(error):
+                raise CancelledError from error
             # Whatever goes wrong out there or in what the configuration says must become a refusal in words.
             raise WebhookError(f"Post {errors.quoted(url)}: {_why(error, address)}") from error
 
@@ -298,6 +306,13 @@ def _why(error: BaseException, address: tuple[str, int]) -> str:
     if isinstance(error, ConnectError):
         return f"dial tcp {host}:{address[1]}: {error.osError or error}"
     return str(error) or type(error).__name__
+
+
+def _cancelled(error: Exception) -> bool:
+    """Is this how a call ends that was cancelled?"""
+    if isinstance(error, ResponseFailed):
+        return any(isinstance(reason, Failure) and reason.check(CancelledError) for reason in error.reasons)
+    return isinstance(error, ConnectingCancelledError)
 
 
 def _first(reasons: Any) -> BaseException:

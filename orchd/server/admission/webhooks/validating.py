@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.defer import Deferred, FirstError, gatherResults
 from zope.interface import implementer
 
 from orchd.errors import ApiError
@@ -28,7 +28,11 @@ class ValidatingAdmissionWebhook(WebhookPlugin):
             return
         asked = [Deferred.fromCoroutine(self._refusal(call, review)) for call in calls]
         # Leaving early (the request's deadline) cancels the calls that are still out.
-        for refusal in await gatherResults(asked, consumeErrors=True):
+        try:
+            refusals = await gatherResults(asked, consumeErrors=True)
+        except FirstError as error:
+            error.subFailure.raiseException()
+        for refusal in refusals:
             if refusal is not None:
                 raise refusal
 

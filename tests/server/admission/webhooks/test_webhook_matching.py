@@ -1,0 +1,113 @@
+"""Which webhooks a write concerns."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchd.dialect import ORCH
+from orchd.kinds.catalog import builtin_catalog
+from orchd.server.admission.interfaces import Review
+from orchd.server.admission.webhooks.matching import calls_for, fits, hooks_of, objects_fit
+
+CATALOG = builtin_catalog(ORCH)
+PODS = CATALOG.resource("", "v1", "pods")
+NODES = CATALOG.resource("", "v1", "nodes")
+NAMESPACES = CATALOG.resource("", "v1", "namespaces")
+
+
+def rule(**changes):
+    plain = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+    return {**plain, **changes}
+
+
+def configuration(name, *hooks):
+    return {"metadata": {"name": name}, "webhooks": [{"name": "h.example.com", **hook} for hook in hooks]}
+
+
+@pytest.mark.parametrize(
+    ("resources", "subresource", "wanted"),
+    [
+        (["pods"], "", True),
+        (["pods"], "status", False),
+        (["*"], "", True),
+        (["*"], "status", False),
+        (["*/*"], "status", True),
+        (["pods/*"], "status", True),
+        (["pods/*"], "", True),
+        (["*/status"], "status", True),
+        (["*/scale"], "status", False),
+        (["nodes", "pods/status"], "status", True),
+    ],
+)
+def test_resources_and_subresources(resources, subresource, wanted):
+    """A star stands for any resource; subresources are named or have a star of their own."""
+    assert fits(rule(resources=resources), "CREATE", PODS, subresource, namespaced=True) is wanted
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({}, True),
+        ({"operations": ["*"]}, True),
+        ({"operations": ["UPDATE", "DELETE"]}, False),
+        ({"apiGroups": ["*"]}, True),
+        ({"apiGroups": ["apps"]}, False),
+        ({"apiVersions": ["v1beta1"]}, False),
+        ({"apiVersions": ["*"]}, True),
+    ],
+)
+def test_operations_groups_and_versions(changes, wanted):
+    """All of operation, group and version must fit."""
+    assert fits(rule(**changes), "CREATE", PODS, "", namespaced=True) is wanted
+
+
+@pytest.mark.parametrize(
+    ("scope", "resource", "wanted"),
+    [
+        ("Cluster", NODES, True),
+        ("Cluster", PODS, False),
+        ("Namespaced", PODS, True),
+        ("Namespaced", NODES, False),
+        ("Cluster", NAMESPACES, True),
+        ("Namespaced", NAMESPACES, False),
+        ("*", NODES, True),
+    ],
+)
+def test_scope(scope, resource, wanted):
+    """Namespaces count as objects of the cluster."""
+    found = fits(rule(resources=["*"], scope=scope), "CREATE", resource, "", namespaced=resource.namespaced)
+    assert found is wanted
+
+
+def test_order():
+    """Webhooks are in the order of their configurations' names, then in their own."""
+    found = hooks_of([configuration("b", {}), configuration("a", {"name": "z.example.com"}, {"name": "y.example.com"})])
+    assert [(h.configuration, h.name) for h in found] == [
+        ("a", "z.example.com"), ("a", "y.example.com"), ("b", "h.example.com"),
+    ]  # fmt: skip
+
+
+def test_equivalent_versions():
+    """A rule for another version of the same objects fits, unless the policy is Exact; objects are then shown in it."""
+    scaler = CATALOG.resource("autoscaling", "v2", "horizontalpodautoscalers")
+    rules = [rule(apiGroups=["autoscaling"], apiVersions=["v1"], resources=["horizontalpodautoscalers"])]
+    hooks = hooks_of([configuration("a", {"rules": rules}, {"rules": rules, "matchPolicy": "Exact"})])
+    found = calls_for(hooks, "CREATE", scaler, "", namespaced=True, catalog=CATALOG)
+    assert [(call.hook.position, call.resource.version) for call in found] == [(0, "v1")]
+
+
+def test_object_selector():
+    """It is enough that the old or the new object is chosen."""
+    (hook,) = hooks_of([configuration("a", {"objectSelector": {"matchLabels": {"a": "b"}}})])
+
+    def chosen(obj, old):
+        review = Review(
+            operation="UPDATE", resource=PODS, namespace="ns", name="p", user=None, object=obj, old_object=old
+        )
+        return objects_fit(hook, review)
+
+    with_label, without = {"metadata": {"labels": {"a": "b"}}}, {"metadata": {}}
+    assert chosen(with_label, without)
+    assert chosen(without, with_label)
+    assert not chosen(without, without)
+    assert not chosen(None, None)

@@ -1,0 +1,228 @@
+"""Both plugins with webhooks that a test plays."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from orchd.dialect import ORCH
+from orchd.errors import ApiError
+from orchd.server.admission.builtin import make_chain
+from orchd.server.webhookclient import WebhookError
+from orchd.testing.results import result_of
+
+GROUP = "admissionregistration.{abbr}.io"
+RULES = [{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}]
+
+
+class Webhooks:
+    """Answers by the URL's path. An answer is a response, an error, or a function of the request."""
+
+    def __init__(self):
+        self.answers = {}
+        self.asked = []
+
+    async def post(self, where, document, seconds, credentials=None):
+        request = document["request"]
+        self.asked.append((where["url"], request))
+        answer = self.answers[where["url"]]
+        if callable(answer):
+            answer = answer(request)
+        if isinstance(answer, Exception):
+            raise answer
+        return {**document, "request": None, "response": {"uid": request["uid"], "allowed": True, **answer}}
+
+
+def patch(*operations):
+    return {"patchType": "JSONPatch", "patch": base64.b64encode(orjson.dumps(operations)).decode()}
+
+
+def append(tag):
+    """A webhook that appends its tag to an annotation."""
+
+    def answer(request):
+        meta = request["object"]["metadata"]
+        old = (meta.get("annotations") or {}).get("order", "")
+        return patch({"op": "add", "path": "/metadata/annotations", "value": {"order": old + tag}})
+
+    return answer
+
+
+@pytest.fixture
+def play(world):
+    """A world in which both plugins are on; `hooks(kind, *hooks)` configures webhooks."""
+    from orchd.kinds.catalog import builtin_catalog
+
+    catalog = builtin_catalog(ORCH)
+    there = world(only=("NamespaceLifecycle",))
+    there.webhooks = Webhooks()
+    there.counted = []
+    context = replace(
+        there.context,
+        webhooks=there.webhooks,
+        catalog=lambda: catalog,
+        observe_webhook=lambda *labels: there.counted.append(labels[:3] + labels[4:]),
+    )
+    there.chain = make_chain(context)
+
+    def hooks(kind, *given):
+        made = [
+            {
+                "name": f"{hook['clientConfig']['url']}.example.com", "rules": RULES, "sideEffects": "None",
+                "admissionReviewVersions": ["v1"], **hook,
+            }
+            for hook in given
+        ]  # fmt: skip
+        there.put(f"{kind}webhookconfigurations", {"metadata": {"name": "c"}, "webhooks": made}, group=GROUP)
+
+    there.hooks = hooks
+    return there
+
+
+def hook(url, answer, play, **more):
+    play.webhooks.answers[url] = answer
+    return {"clientConfig": {"url": url}, **more}
+
+
+SECRET = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "ns"}}
+
+
+def refused(play, **more):
+    with pytest.raises(ApiError) as caught:
+        play.run("configmaps", SECRET, **more)
+    return caught.value
+
+
+def test_no_webhooks_cost_nothing(play):
+    """Without configurations nobody is asked."""
+    assert play.run("configmaps", SECRET) is SECRET
+    assert play.webhooks.asked == []
+
+
+def test_reinvocation(play):
+    """Willing webhooks see once more what a later one changed; each round counts on its own."""
+    play.hooks(
+        "mutating",
+        hook("a", append("a"), play, reinvocationPolicy="IfNeeded"),
+        hook("b", append("b"), play),
+        hook("c", append("c"), play, reinvocationPolicy="IfNeeded"),
+    )
+    after = play.run("configmaps", SECRET)
+    assert after["metadata"]["annotations"] == {"order": "abcac"}
+    assert [url for url, _ in play.webhooks.asked] == ["a", "b", "c", "a", "c"]
+
+
+def test_all_validating_webhooks_are_asked(play):
+    """The first refusal in order is the answer; the others are asked all the same."""
+    play.hooks(
+        "validating",
+        hook("a", {}, play),
+        hook("b", {"allowed": False, "status": {"code": 418, "message": "no way"}}, play),
+        hook("c", {"allowed": False}, play),
+    )
+    error = refused(play)
+    assert (error.code, error.message) == (418, 'admission webhook "b.example.com" denied the request: no way')
+    assert [url for url, _ in play.webhooks.asked] == ["a", "b", "c"]
+    assert ("b.example.com", "validating", "CREATE", True, "no_error", 418) in play.counted
+
+
+def test_failure_policy(play):
+    """A webhook that cannot be asked refuses the write, unless its policy is Ignore."""
+    trouble = WebhookError('Post "https://x": EOF')
+    play.hooks("validating", hook("a", trouble, play, failurePolicy="Ignore"))
+    assert play.run("configmaps", SECRET) is SECRET
+    play.hooks("validating", hook("a", trouble, play, failurePolicy="Fail"))
+    error = refused(play)
+    assert error.code == 500
+    assert error.message == (
+        'Internal error occurred: failed calling webhook "a.example.com": failed to call webhook: Post "https://x": EOF'
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "message"),
+    [
+        ("validating", {"uid": "zz"}, "expected response.uid="),
+        ("validating", patch({"op": "add", "path": "/a", "value": 1}), "validating webhook may not return response.patch"),
+        ("mutating", {"patch": "W10="}, "webhook returned response.patch but not response.patchType"),
+        ("mutating", {"patchType": "JSONPatch"}, "webhook returned response.patchType but not response.patch"),
+        ("mutating", {"patchType": "JSONPatch", "patch": "!!"}, "illegal base64 data at input byte 0"),
+        ("mutating", {"allowed": "true"}, "json: cannot unmarshal string into Go struct field"),
+        ("mutating", patch({"op": "test", "path": "/metadata/name", "value": "z"}), "testing value /metadata/name failed: test failed"),
+        ("mutating", patch({"op": "replace", "path": "/metadata", "value": "z"}), "Internal error occurred: "),
+        ("mutating", {**patch({"op": "remove", "path": "/metadata/name"}), "patchType": "X"}, 'unsupported patch type "X"'),
+    ],
+)
+def test_answers_that_are_none(play, kind, answer, message):
+    """Answers that break the rules are errors of the server, in the reference's words."""
+    play.hooks(kind, hook("a", answer, play))
+    error = refused(play)
+    assert error.code == 500
+    assert message in error.message
+
+
+def test_dry_run_needs_a_promise(play):
+    """A webhook that may have side effects is not asked about a dry run: the request is a bad one."""
+    play.hooks("validating", hook("a", {}, play, sideEffects="Some"))
+    error = refused(play, dry_run=True)
+    assert (error.code, error.message) == (400, 'admission webhook "a.example.com" does not support dry run')
+    assert play.webhooks.asked == []
+
+
+def test_namespace_selector(play):
+    """Labels of the namespace choose; for a namespace itself its own, and what has none is always chosen."""
+    play.namespace("ns", labels={"team": "a"})
+    play.hooks("validating", hook("a", {}, play, namespaceSelector={"matchLabels": {"team": "b"}}))
+    play.run("configmaps", SECRET)
+    assert play.webhooks.asked == []
+    other = {"name": "other", "labels": {"team": "b"}}
+    play.run("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": other})
+    play.run("nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}})
+    assert [request["name"] for _, request in play.webhooks.asked] == ["other", "n"]
+
+
+def test_configurations_are_out_of_reach(play):
+    """Nobody is asked about configurations of webhooks: else a bad one could not be repaired."""
+    play.hooks("validating", hook("a", {"allowed": False}, play))
+    play.run("validatingwebhookconfigurations", {"metadata": {"name": "x"}}, group=GROUP)
+    assert play.webhooks.asked == []
+
+
+def test_warnings_and_annotations(play):
+    """Warnings are handed on but for those that no header can carry; annotations bear the webhook's name."""
+    play.hooks("validating", hook("a", {"warnings": ["w", "", "a\nb"], "auditAnnotations": {"k": "v"}}, play))
+    play.run("configmaps", SECRET)
+    assert play.warnings == ["w"]
+    assert play.notes["a.example.com/k"] == "v"
+
+
+def test_own_writes_before_the_server_is_open(play):
+    """What the server does to become ready does not depend on webhooks."""
+    context = replace(play.chain.plugins[-2].context, serving=lambda: False)
+    from orchd.kinds.identity import User
+
+    play.hooks("validating", hook("a", {"allowed": False}, play))
+    chain = make_chain(context)
+    own = play.review("configmaps", SECRET, user=User(name="system:apiserver"))
+    result_of(chain.validate_review(own))
+    assert refused(play).code == 400
+
+
+def test_document(play):
+    """The document has the recorded members."""
+    play.hooks("validating", hook("a", {}, play))
+    play.run("configmaps", SECRET)
+    ((_, request),) = play.webhooks.asked
+    kind, resource = {"group": "", "version": "v1", "kind": "ConfigMap"}, {"group": "", "version": "v1", "resource": "configmaps"}
+    assert request == {
+        "uid": request["uid"],
+        "kind": kind, "resource": resource, "requestKind": kind, "requestResource": resource,
+        "name": "c", "namespace": "ns", "operation": "CREATE",
+        "userInfo": {"username": "admin", "groups": ["system:masters"]},
+        "object": {**SECRET, "metadata": {**SECRET["metadata"], "creationTimestamp": None}},
+        "oldObject": None, "dryRun": False,
+        "options": {"kind": "CreateOptions", "apiVersion": ORCH("meta.{abbr}.io/v1")},
+    }  # fmt: skip

@@ -1,0 +1,184 @@
+"""Calls of webhooks over real TLS connections on loopback."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+import pytest
+import pytest_twisted
+from twisted.internet import reactor, ssl
+from twisted.internet.defer import Deferred
+from twisted.web.resource import Resource
+from twisted.web.server import NOT_DONE_YET, Site
+
+from orchd.dialect import ORCH
+from orchd.errors import not_found
+from orchd.pki.certificates import chain_pem, self_signed
+from orchd.pki.clientconfig import ClientConfig
+from orchd.pki.keys import private_pem
+from orchd.server.webhookclient import Credentials, WebhookClient, WebhookError
+
+CLOCK: Any = reactor
+
+
+class Receiver(Resource):
+    """Answers by path."""
+
+    isLeaf = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, Any, dict[str, str | None], Any]] = []
+
+    def render_POST(self, request: Any) -> Any:
+        document = orjson.loads(request.content.read())
+        headers = {name: request.getHeader(name) for name in ("user-agent", "authorization", "host")}
+        self.seen.append((request.uri.decode(), document, headers, request.transport.getPeer().port))
+        path = request.path.decode()
+        if path == "/slow":
+            return NOT_DONE_YET
+        if path == "/close":
+            request.transport.abortConnection()
+            return NOT_DONE_YET
+        if path.startswith("/code/"):
+            request.setResponseCode(int(path[6:]))
+            request.setHeader("Content-Type", "text/plain")
+            return b"sorry"
+        if path == "/text":
+            return b"hello"
+        request.setHeader("Content-Type", "application/json")
+        return orjson.dumps({"echo": document})
+
+
+class Services:
+    """A client that knows one service."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    async def get(self, ref: Any, namespace: str, name: str, **more: Any) -> dict[str, Any]:
+        if name != "hook":
+            raise not_found("", ref.plural, name)
+        return {"spec": {"type": "ClusterIP", "clusterIP": "127.0.0.1", "ports": [{"port": self.port}]}}
+
+
+class Place:
+    def __init__(self) -> None:
+        signed = self_signed("hook", names=["127.0.0.1", "hook.ns.svc"], now=datetime.now(UTC))
+        pem = chain_pem(signed.certificate)
+        self.bundle = base64.b64encode(pem).decode()
+        self.receiver = Receiver()
+        own = ssl.PrivateCertificate.loadPEM(pem + b"\n" + private_pem(signed.key))
+        self.listening = CLOCK.listenSSL(0, Site(self.receiver), own.options(), interface="127.0.0.1")
+        self.port = self.listening.getHost().port
+        self.client = WebhookClient(CLOCK, ORCH, Services(self.port))  # type: ignore[arg-type]  # a client for services
+
+    async def post(self, path: str, *, seconds: float = 5, credentials: Credentials | None = None) -> dict[str, Any]:
+        where = {"url": f"https://127.0.0.1:{self.port}{path}", "caBundle": self.bundle}
+        return await self.client.post(where, {"a": 1}, seconds, credentials or Credentials())
+
+    async def fails(self, path: str, **more: Any) -> str:
+        with pytest.raises(WebhookError) as caught:
+            await self.post(path, **more)
+        return str(caught.value).replace(str(self.port), "PORT")
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    made = Place()
+    yield made
+    pytest_twisted.blockon(Deferred.fromCoroutine(_closed(made)))
+
+
+async def _closed(place: Place) -> None:
+    await place.client.close()
+    stopped = place.listening.stopListening()
+    if stopped is not None:
+        await stopped
+
+
+@pytest_twisted.ensureDeferred
+async def test_documents_go_there_and_back(place: Place) -> None:
+    """The URL tells the time limit; two calls use one connection."""
+    assert await place.post("/hook") == {"echo": {"a": 1}}
+    await place.post("/hook")
+    (uri, document, headers, first), (_, _, _, second) = place.receiver.seen
+    assert (uri, document) == ("/hook?timeout=5s", {"a": 1})
+    assert headers["user-agent"] == ORCH("{short}-apiserver-admission")
+    assert first == second
+
+
+@pytest_twisted.ensureDeferred
+async def test_services(place: Place) -> None:
+    """A service is reached at its cluster address, under the name that its certificate has."""
+    service = {"namespace": "ns", "name": "hook", "port": place.port, "path": "/x"}
+    await place.client.post({"service": service, "caBundle": place.bundle}, {}, 5)
+    ((uri, _, headers, _),) = place.receiver.seen
+    assert (uri, headers["host"]) == ("/x?timeout=5s", f"hook.ns.svc:{place.port}")
+    with pytest.raises(WebhookError, match=r'svc:443/x\?timeout=5s": service "nope" not found'):
+        await place.client.post({"service": {**service, "name": "nope", "port": 443}}, {}, 5)
+    with pytest.raises(WebhookError, match='no service port 1 found for service "hook"'):
+        await place.client.post({"service": {**service, "port": 1}}, {}, 5)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/code/500", 'an error on the server ("sorry") has prevented the request from succeeding'),
+        ("/code/404", "the server could not find the requested resource"),
+        ("/code/403", "sorry"),
+        ("/code/204", "0-length response with status code: 204 and content type: application/json"),
+        ("/close", 'Post "https://127.0.0.1:PORT/close?timeout=5s": EOF'),
+    ],
+)
+@pytest_twisted.ensureDeferred
+async def test_answers_that_are_none(place: Place, path: str, text: str) -> None:
+    """Failures have the reference's words."""
+    assert await place.fails(path) == text
+
+
+@pytest_twisted.ensureDeferred
+async def test_no_document(place: Place) -> None:
+    """What is no JSON is read as YAML, and a text is no object."""
+    assert (await place.fails("/text")).startswith("couldn't get version/kind; json parse error: json: cannot unmarshal string")
+
+
+@pytest_twisted.ensureDeferred
+async def test_time_limit(place: Place) -> None:
+    """A webhook that does not answer is left when its time is over."""
+    assert await place.fails("/slow", seconds=0.1) == (
+        'Post "https://127.0.0.1:PORT/slow?timeout=0.1s": context deadline exceeded'
+    )
+
+
+@pytest_twisted.ensureDeferred
+async def test_nobody_there(place: Place) -> None:
+    """A refused connection is told with its address."""
+    await place.listening.stopListening()
+    assert await place.fails("/") == (
+        'Post "https://127.0.0.1:PORT/?timeout=5s": dial tcp 127.0.0.1:PORT: connect: connection refused'
+    )
+
+
+@pytest_twisted.ensureDeferred
+async def test_unknown_authority(place: Place) -> None:
+    """A certificate that the bundle does not vouch for ends the call."""
+    other = self_signed("other", names=["127.0.0.1"], now=datetime.now(UTC))
+    place.bundle = base64.b64encode(chain_pem(other.certificate)).decode()
+    assert (await place.fails("/")).endswith(
+        "tls: failed to verify certificate: x509: certificate signed by unknown authority"
+    )
+
+
+@pytest_twisted.ensureDeferred
+async def test_credentials(place: Place) -> None:
+    """Credentials are those of the host and port, else of a domain, else of anybody."""
+    users = Credentials({"*": ClientConfig(server="", token="t"), "*.hooks.svc": ClientConfig(server="", token="d")})
+    await place.post("/hook", credentials=users)
+    assert place.receiver.seen[0][2]["authorization"] == "Bearer t"
+    found = [users.of(target) for target in ("a.hooks.svc:443", "a.hooks.svc:444")]
+    assert [user.token if user else "" for user in found] == ["d", "t"]
