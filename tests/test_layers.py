@@ -58,7 +58,7 @@ LAYERS = {
     "server.bootstrap": "client.interfaces kinds",
     # Definitions of custom kinds. They are followed in the cache and not with a client, so that a kind is served in the
     # same turn in which its definition is; objects of an older schema are settled in their stored form.
-    "server.customkinds": "client kinds txkit server.registry.interfaces cache.interfaces cache.stored",
+    "server.customkinds": "client kinds txkit server.webhookclient server.registry.interfaces cache.interfaces cache.stored",
     "server.local": "server.pipeline client kinds server.authn.interfaces",
     "controllers": "client kinds pki txkit",
     "scheduler": "client kinds txkit",

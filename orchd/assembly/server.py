@@ -40,6 +40,7 @@ from orchd.server.customkinds.following import CustomKinds
 from orchd.server.customkinds.instances import Instances
 from orchd.server.customkinds.settling import SettledCaches
 from orchd.server.customkinds.upkeep import Upkeep
+from orchd.server.customkinds.webhook import Conversion
 from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.http2 import Http2Factory
 from orchd.server.http.listening import Binding, Listener
@@ -232,6 +233,7 @@ class ApiServer:
             store=self.store,
             caches=SettledCaches(self.caches, self.custom.by_key.get, self.objects),
             settings=self.objects,
+            conversion=Conversion(self.webhooks, settings.dialect, Naming(self.random).uid),
         )
         strategies = Strategies(access, random=self.random, event_ttl=int(settings.storage.event_ttl))
         self.custom.gone, self.custom.dropped = strategies.forget, access.forget

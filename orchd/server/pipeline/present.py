@@ -134,7 +134,7 @@ class Presenter:
     def in_version(self, resource: Resource, entry: Entry) -> dict[str, Any]:
         """The decoded object of an entry in the version of `resource`."""
         obj: dict[str, Any] = orjson.loads(entry.json)
-        if resource.api_version == resource.storage_version:
+        if resource.api_version == resource.storage_version or obj["apiVersion"] == resource.api_version:
             return obj
         return convert.convert(obj, resource.api_version, self._catalog())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import orjson
@@ -12,10 +12,14 @@ from orchd.cache import stored
 from orchd.cache.interfaces import Entry, ICache, ICaches
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.ir import Type
 from orchd.kinds.objects import convert, default, select, shape
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.server.registry.interfaces import Object
 from orchd.store.interfaces import IStore
+
+#: `conversion(resource, objects, to)`: the objects in the version with apiVersion `to`.
+Conversion = Callable[[Resource, Sequence[Object], str], Awaitable[list[Object]]]
 
 
 def path_of(resource: Resource, namespace: str, name: str) -> str:
@@ -35,12 +39,20 @@ class Access:
     """One server's store and caches, seen by resource. `catalog` gives the catalog in force."""
 
     def __init__(
-        self, *, catalog: Callable[[], Catalog], store: IStore, caches: ICaches, settings: ObjectSettings
+        self,
+        *,
+        catalog: Callable[[], Catalog],
+        store: IStore,
+        caches: ICaches,
+        settings: ObjectSettings,
+        conversion: Conversion | None = None,
     ) -> None:
+        """`conversion` converts objects of kinds that have a converter."""
         self.catalog = catalog
         self.store = store
         self.settings = settings
         self._caches = caches
+        self._conversion = conversion
         self._opened: dict[str, tuple[ICache, Any]] = {}
 
     @property
@@ -82,20 +94,60 @@ class Access:
         return Entry(path, revision, revision, body, labels, fields)
 
     def to_storage(self, resource: Resource, obj: Object) -> Object:
-        """An object of the requested version in the storage version."""
-        if resource.api_version == resource.storage_version:
+        """An object of the requested version in the storage version. One that another program converts stays as it is
+        until it is stored (`kept`)."""
+        if resource.api_version == resource.storage_version or resource.converter is not None:
             return obj
         return convert.convert(obj, resource.storage_version, self.catalog())
 
     def to_version(self, resource: Resource, obj: Object) -> Object:
-        """An object of the storage version in the requested one."""
-        if resource.api_version == resource.storage_version:
+        """An object of the storage version in the requested one. One that another program converts is in it already
+        (`worked_on`)."""
+        if resource.api_version == resource.storage_version or resource.converter is not None:
             return obj
         return convert.convert(obj, resource.api_version, self.catalog())
 
-    def settled(self, resource: Resource, obj: Object) -> Object:
-        """Canonical shape and defaults of an object in the storage version: after admission changed it."""
+    async def worked_on(self, resource: Resource, obj: Object) -> Object:
+        """A stored object in the version in which writes work on it: the storage version, but the requested one where
+        another program converts. Raises ApiError 500."""
+        if resource.converter is None:
+            return obj
+        return (await self._converted(resource, [obj], resource.api_version, resource.type))[0]
+
+    async def kept(self, resource: Resource, obj: Object) -> Object:
+        """An object that has been worked on in the version in which it is kept. Raises ApiError 500."""
+        if resource.converter is None:
+            return obj
         type_ = self.catalog().storage_type(resource)
+        return (await self._converted(resource, [obj], resource.storage_version, type_))[0]
+
+    async def shown(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Entries with what another program makes of them in the requested version. Nothing of that is remembered: such a
+        program may change its mind. Raises ApiError 500."""
+        if resource.converter is None:
+            return entries
+        objects = await self._converted(
+            resource, [self.decode(entry) for entry in entries], resource.api_version, resource.type
+        )
+        return [
+            Entry(entry.path, entry.revision, entry.created, orjson.dumps(obj), entry.labels, entry.fields)
+            for entry, obj in zip(entries, objects, strict=True)
+        ]
+
+    async def _converted(self, resource: Resource, objects: list[Object], to: str, type_: Type) -> list[Object]:
+        if self._conversion is None or all(obj["apiVersion"] == to for obj in objects):
+            return objects
+        found = await self._conversion(resource, objects, to)
+        try:
+            return [
+                new if new is old else shape.canonical(new, type_) for old, new in zip(objects, found, strict=True)
+            ]
+        except shape.ShapeError as error:
+            raise errors.internal(f"conversion made an object that is no {resource.kind}: {error}") from None
+
+    def settled(self, resource: Resource, obj: Object) -> Object:
+        """Canonical shape and defaults of an object in the version that is worked on: after admission changed it."""
+        type_ = resource.type if resource.converter is not None else self.catalog().storage_type(resource)
         try:
             shaped = shape.canonical(obj, type_)
         except shape.ShapeError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,7 +40,7 @@ class Registry:
         entry = await reads.read_entry(self.access.cache(resource), path, resource_version)
         if entry is None:
             raise errors.not_found(resource.group, resource.plural, name)
-        return entry
+        return (await self.access.shown(resource, [entry]))[0]
 
     async def list(
         self, resource: Resource, namespace: str, options: ListOptions
@@ -50,6 +51,8 @@ class Registry:
         page, token = await reads.read_page(
             self.access.dialect, self.access.cache(resource), prefix, chosen, options
         )
+        if resource.converter is not None:
+            page = dataclasses.replace(page, entries=await self.access.shown(resource, page.entries))
         return page, token, chosen
 
     def cache(self, resource: Resource) -> ICache:
@@ -62,12 +65,19 @@ class Registry:
         return self.access.unsaved(resource, path_of(resource, namespace, obj["metadata"].get("name", "")), obj)
 
     async def create(self, context: Context, obj: Object) -> Entry:
-        return await self._writer.create(context, obj)
+        entry = await self._writer.create(context, obj)
+        return (await self.access.shown(context.resource, [entry]))[0]
 
     async def update(
         self, context: Context, name: str, transform: Transform, *, create: bool = False, replace: bool = False
     ) -> tuple[Entry, bool]:
-        return await self._writer.update(context, name, transform, create=create, replace=replace)
+        entry, created = await self._writer.update(context, name, transform, create=create, replace=replace)
+        return (await self.access.shown(context.resource, [entry]))[0], created
 
     async def delete(self, context: Context, name: str, *, options: Mapping[str, Any]) -> Deleted:
-        return await self._deleter.delete(context, name, options=options)
+        deleted = await self._deleter.delete(context, name, options=options)
+        if deleted.gone or context.resource.converter is None:
+            return deleted
+        return dataclasses.replace(
+            deleted, object=await self.access.worked_on(context.resource, deleted.object)
+        )

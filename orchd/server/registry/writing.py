@@ -91,7 +91,9 @@ class Writer:
             await self._must_be_free(resource, path)
             return self._access.unsaved(resource, path, objectmeta.with_metadata(obj, resourceVersion=None))
         revision = await self._access.store.create(
-            self._access.key(resource, path), stored.encode(obj), ttl=strategy.ttl(obj)
+            self._access.key(resource, path),
+            stored.encode(await self._access.kept(resource, obj)),
+            ttl=strategy.ttl(obj),
         )
         return await self._written(resource, path, revision, obj)
 
@@ -157,7 +159,7 @@ class Writer:
     ) -> Entry:
         resource = context.resource
         strategy: IStrategy = self._strategy(resource)
-        old = self._access.decode(entry)
+        old = await self._access.worked_on(resource, self._access.decode(entry))
         obj = await transform(self._access.to_version(resource, old))
         self._check_guard(context, strategy, name, obj, old, replace)
         obj = self._access.to_storage(resource, obj)
@@ -189,7 +191,10 @@ class Writer:
         if context.dry_run:
             return self._access.unsaved(resource, path, obj)
         revision = await self._access.store.update(
-            key, stored.encode(obj), expected=entry.revision, ttl=strategy.ttl(obj)
+            key,
+            stored.encode(await self._access.kept(resource, obj)),
+            expected=entry.revision,
+            ttl=strategy.ttl(obj),
         )
         return await self._written(resource, path, revision, obj)
 

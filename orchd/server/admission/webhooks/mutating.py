@@ -137,8 +137,9 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             shaped = shape.canonical(patched, call.resource.type)
         except shape.ShapeError as error:
             raise errors.internal(str(error)) from None
-        stored = review.resource.storage_version or review.resource.api_version
-        return self.context.settle(review.resource, convert.convert(shaped, stored, self.context.catalog()))
+        # The version that the chain works with is that of the object it was given.
+        worked_on = (review.object or {}).get("apiVersion") or review.resource.api_version
+        return self.context.settle(review.resource, convert.convert(shaped, worked_on, self.context.catalog()))
 
 
 def _failed(before: Any, operations: list[dict[str, Any]]) -> str:

@@ -140,7 +140,9 @@ class Tools:
             return None if served is None else served.type
 
         def converted(obj: Object, version: str) -> Object | None:
-            if catalog.kind(version, kind) is None:
+            served = catalog.kind(version, kind)
+            if served is None or (served.converter is not None and obj["apiVersion"] != version):
+                # What only another program could convert counts as not served: nothing can wait for it here.
                 return None
             return convert.convert(obj, version, catalog)
 

@@ -1,0 +1,143 @@
+"""Kinds whose versions a webhook converts, on a whole server with a webhook that the test plays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.client.interfaces import ResourceRef
+from orchd.dialect import ORCH
+from orchd.errors import ApiError
+from orchd.testing.server import InProcessServer, make_server, run
+
+DEFINITIONS = ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
+V1 = ResourceRef("example.com", "v1", "things")
+V2 = ResourceRef("example.com", "v2", "things")
+
+
+class Webhook:
+    """Renames spec.old of v1 to spec.new of v2 and back. `spoil` changes its answers."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, int]] = []
+        self.spoil: dict[str, Any] = {}
+
+    async def post(self, where: Any, document: dict[str, Any], seconds: float) -> dict[str, Any]:
+        request = document["request"]
+        to = request["desiredAPIVersion"]
+        self.calls.append((to, len(request["objects"])))
+        member = {"example.com/v1": "old", "example.com/v2": "new"}[to]
+        converted = [
+            {**obj, "apiVersion": to, "spec": dict.fromkeys([member], *obj["spec"].values())}
+            for obj in request["objects"]
+        ]
+        response = {"uid": request["uid"], "convertedObjects": converted, "result": {"status": "Success"}, **self.spoil}
+        return {"apiVersion": document["apiVersion"], "kind": document["kind"], "response": response}
+
+
+def version(name: str, member: str, *, storage: bool) -> dict[str, Any]:
+    spec = {"type": "object", "properties": {member: {"type": "string", "maxLength": 5}}}
+    schema = {"type": "object", "properties": {"spec": spec}}
+    return {"name": name, "served": True, "storage": storage, "schema": {"openAPIV3Schema": schema}}
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[InProcessServer]:
+    made = make_server(tmp_path)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def webhook(server: InProcessServer, monkeypatch: pytest.MonkeyPatch) -> Webhook:
+    played = Webhook()
+    monkeypatch.setattr(server.server.webhooks, "post", played.post)
+    hook = {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://example.com/convert"}}
+    definition = {
+        "apiVersion": f"{DEFINITIONS.group}/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "things", "kind": "Thing"},
+            "conversion": {"strategy": "Webhook", "webhook": hook},
+            "versions": [version("v1", "old", storage=True), version("v2", "new", storage=False)],
+        },
+    }
+    run(server.client().create(DEFINITIONS, "", definition))
+    return played
+
+
+def thing(version: str, name: str = "a", **spec: str) -> dict[str, Any]:
+    return {"apiVersion": f"example.com/{version}", "kind": "Thing", "metadata": {"name": name}, "spec": spec}
+
+
+def test_reading(server: InProcessServer, webhook: Webhook) -> None:
+    """The storage version is shown without the webhook; another takes one call, for a list as well."""
+    admin = server.client()
+    for name in ("a", "b"):
+        run(admin.create(V1, "default", thing("v1", name, old="x")))
+    assert run(admin.get(V1, "default", "a"))["spec"] == {"old": "x"}
+    assert webhook.calls == []
+    shown = run(admin.get(V2, "default", "a"))
+    assert (shown["apiVersion"], shown["spec"]) == ("example.com/v2", {"new": "x"})
+    listed = run(admin.list(V2, "default"))
+    assert [item["spec"] for item in listed["items"]] == [{"new": "x"}, {"new": "x"}]
+    assert webhook.calls == [("example.com/v2", 1), ("example.com/v2", 2)]
+
+
+def test_writing(server: InProcessServer, webhook: Webhook) -> None:
+    """Writes work in the version that was asked for, whose schema holds, and are kept in the storage version."""
+    admin = server.client()
+    made = run(admin.create(V2, "default", thing("v2", new="x")))
+    assert (made["apiVersion"], made["spec"]) == ("example.com/v2", {"new": "x"})
+    assert run(admin.get(V1, "default", "a"))["spec"] == {"old": "x"}
+    made = run(admin.update(V2, "default", "a", {**made, "spec": {"new": "y"}}))
+    assert (made["spec"], made["metadata"]["generation"]) == ({"new": "y"}, 2)
+    patched = run(
+        admin.patch(V2, "default", "a", {"spec": {"new": "z"}}, content_type="application/merge-patch+json")
+    )
+    assert patched["spec"] == {"new": "z"}
+    assert run(admin.get(V1, "default", "a"))["spec"] == {"old": "z"}
+    with pytest.raises(ApiError) as caught:
+        run(admin.create(V2, "default", thing("v2", "b", new="too long")))
+    assert caught.value.code == 422
+    assert "spec.new" in caught.value.message
+    run(admin.delete(V2, "default", "a"))
+    with pytest.raises(ApiError) as caught:
+        run(admin.get(V1, "default", "a"))
+    assert caught.value.code == 404
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        ({"convertedObjects": []}, "returned 0 objects, expected 1"),
+        ({"uid": "zz"}, "failed: expected response.uid="),
+        ({"result": {"status": "Failure", "message": "cannot"}}, "failed: cannot"),
+        ({"result": {}}, "failed: response.result.status was '', not 'Success'"),
+        (
+            {"convertedObjects": [{"apiVersion": "example.com/v9", "kind": "Thing", "metadata": {"name": "a"}}]},
+            "returned invalid converted object at index 0: invalid groupVersion (expected v2, received v9)",
+        ),
+        (
+            {"convertedObjects": [{"apiVersion": "example.com/v2", "kind": "Thing", "metadata": {"name": "z"}}]},
+            "returned invalid converted object at index 0: must have the same name: a != z",
+        ),
+    ],
+)
+def test_answers_that_are_none(
+    server: InProcessServer, webhook: Webhook, spoil: dict[str, Any], message: str
+) -> None:
+    """An answer that breaks the rules is a 500 that says so."""
+    run(server.client().create(V1, "default", thing("v1", old="x")))
+    webhook.spoil = spoil
+    with pytest.raises(ApiError) as caught:
+        run(server.client().get(V2, "default", "a"))
+    assert caught.value.code == 500
+    assert caught.value.message.startswith("conversion webhook for example.com/v1, Kind=Thing ")
+    assert message in caught.value.message
