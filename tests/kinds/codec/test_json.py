@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchd.kinds.codec import json_
+from orchd.kinds.jsontext import syntax_error
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text() | st.floats(allow_nan=False, allow_infinity=False),
@@ -81,7 +82,7 @@ def test_round_trip(value: object) -> None:
     """Whatever is written can be read, and is valid for the scanner too."""
     data = json_.encode(value)
     assert json_.decode(data) == value
-    assert json_.syntax_error(data) == ""
+    assert syntax_error(data) == ""
     assert json_.decode_exact(data) == value
 
 
@@ -94,7 +95,7 @@ def test_scanner_agrees(data: bytes) -> None:
         valid = True
     except (ValueError, IndexError):
         valid = False
-    assert (json_.syntax_error(text.encode()) == "") is valid
+    assert (syntax_error(text.encode()) == "") is valid
     try:
         json_.decode(data)
     except json_.JSONError as error:

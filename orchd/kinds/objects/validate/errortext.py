@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchd.kinds.codec.json_ import syntax_error
+from orchd.kinds.jsontext import syntax_error
 
 
 def json_error(data: bytes) -> str:
