@@ -129,9 +129,11 @@ class MutatingAdmissionWebhook(WebhookPlugin):
 
     def _settled(self, call: Call, review: Review, patched: Any) -> Object:
         """A patched object in the version that the chain works with, with its shape and defaults."""
+        if not isinstance(patched, dict):
+            raise errors.internal(f"admission webhook {quoted(call.hook.name)} made what is no object of the object")
         if review.kind is not None:
             # Another kind than the resource's: who takes it gives it its shape.
-            return dict(patched)
+            return patched
         assert self.context.catalog is not None
         try:
             shaped = shape.canonical(patched, call.resource.type)
