@@ -15,7 +15,7 @@ from twisted.internet.error import ConnectError, ConnectionLost, DNSLookupError
 from twisted.internet.task import deferLater
 from twisted.web.client import Agent, HTTPConnectionPool, ResponseFailed
 from twisted.web.http_headers import Headers
-from twisted.web.iweb import IBodyProducer, IPolicyForHTTPS, IResponse
+from twisted.web.iweb import IPolicyForHTTPS, IResponse
 from zope.interface import implementer
 
 from orchd.client import requests
@@ -28,6 +28,7 @@ from orchd.client.streams import LineStream, read_body
 from orchd.errors import ApiError
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig
+from orchd.txkit.outgoing import ReadyBody, own_certificate, trust_roots
 from orchd.txkit.timeouts import within
 
 #: Refused requests are sent again so often, each time after what Retry-After says but no longer than this.
@@ -39,44 +40,14 @@ _TOKEN_AGE = 60.0
 _MOST_BODY = 512 * 1024 * 1024
 
 
-@implementer(IBodyProducer)
-class _Body:
-    """A request body that is there already."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self.length = len(data)
-
-    def startProducing(self, consumer: Any) -> Deferred[None]:
-        consumer.write(self._data)
-        done: Deferred[None] = Deferred()
-        done.callback(None)
-        return done
-
-    def pauseProducing(self) -> None:
-        pass
-
-    def resumeProducing(self) -> None:
-        pass
-
-    def stopProducing(self) -> None:
-        pass
-
-
 @implementer(IPolicyForHTTPS)
 class _Policy:
     """Checks the server by the configuration's authority, and shows it the client's certificate."""
 
     def __init__(self, config: ClientConfig) -> None:
         self._config = config
-        self._own = (
-            ssl.PrivateCertificate.loadPEM(config.certificate + b"\n" + config.key) if config.certificate else None
-        )
-        self._trust = None
-        if config.authority:
-            pems = config.authority.split(b"-----END CERTIFICATE-----")
-            found = [ssl.Certificate.loadPEM(p + b"-----END CERTIFICATE-----\n") for p in pems if b"BEGIN CERT" in p]
-            self._trust = ssl.trustRootFromCertificates(found)
+        self._own = own_certificate(config.certificate, config.key)
+        self._trust = trust_roots(config.authority) if config.authority else None
 
     def creatorForNetloc(self, hostname: bytes, port: int) -> Any:
         if self._config.insecure:
@@ -169,7 +140,7 @@ class RemoteClient(Methods):
     async def _send(self, call: Call) -> IResponse:
         query = urlencode(call.query, quote_via=quote)
         url = f"{self._server}{call.path}" + (f"?{query}" if query else "")
-        body = None if call.body is None else _Body(orjson.dumps(call.body))
+        body = None if call.body is None else ReadyBody(orjson.dumps(call.body))
         asked = self._agent.request(call.method.encode(), url.encode(), self._headers(call), body)
         response: IResponse = await self._bounded(asked)
         return response

@@ -30,7 +30,7 @@ from twisted.internet.error import (
 from twisted.python.failure import Failure
 from twisted.web.client import Agent, HTTPConnectionPool, ResponseFailed
 from twisted.web.http_headers import Headers
-from twisted.web.iweb import IAgentEndpointFactory, IBodyProducer
+from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
 
 from orchd import errors
@@ -40,6 +40,7 @@ from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.codec import yaml_
 from orchd.pki.clientconfig import ClientConfig
+from orchd.txkit.outgoing import ReadyBody, own_certificate, trust_roots
 from orchd.txkit.timeouts import within
 
 #: Combinations of authority and credentials whose connections and TLS contexts are kept.
@@ -96,30 +97,6 @@ class Credentials:
 NO_CREDENTIALS = Credentials()
 
 
-@implementer(IBodyProducer)
-class _Body:
-    """A request body that is there already."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self.length = len(data)
-
-    def startProducing(self, consumer: Any) -> Deferred[None]:
-        consumer.write(self._data)
-        done: Deferred[None] = Deferred()
-        done.callback(None)
-        return done
-
-    def pauseProducing(self) -> None:
-        pass
-
-    def resumeProducing(self) -> None:
-        pass
-
-    def stopProducing(self) -> None:
-        pass
-
-
 class _Peer:
     """Kept connections and TLS contexts for one authority and one set of credentials."""
 
@@ -127,14 +104,8 @@ class _Peer:
         self.pool = HTTPConnectionPool(reactor, persistent=True)
         self.pool.maxPersistentPerHost = _IDLE_PER_HOST
         self.pool.cachedConnectionTimeout = _IDLE_SECONDS
-        self._trust: Any = ssl.platformTrust()
-        if authority:
-            pems = authority.split(b"-----END CERTIFICATE-----")
-            found = [ssl.Certificate.loadPEM(p + b"-----END CERTIFICATE-----\n") for p in pems if b"BEGIN CERT" in p]
-            self._trust = ssl.trustRootFromCertificates(found)
-        self._own = None
-        if user is not None and user.certificate:
-            self._own = ssl.PrivateCertificate.loadPEM(user.certificate + b"\n" + user.key)
+        self._trust = trust_roots(authority) if authority else ssl.platformTrust()
+        self._own = own_certificate(user.certificate, user.key) if user is not None else None
         self._options: OrderedDict[str, Any] = OrderedDict()
 
     def options(self, host: str) -> Any:
@@ -212,7 +183,7 @@ class WebhookClient:
             agent = Agent.usingEndpointFactory(
                 self._reactor, _Where(self._reactor, address, peer.options(host), seconds), pool=peer.pool
             )
-            asked = agent.request(b"POST", url.encode("ascii"), self._headers(user), _Body(orjson.dumps(document)))
+            asked = agent.request(b"POST", url.encode("ascii"), self._headers(user), ReadyBody(orjson.dumps(document)))
             response = await asked
             data = await read_body(response, _MOST_BODY)
             plain = response.headers.getRawHeaders("Content-Type", [""])[0].startswith("text/")

@@ -110,7 +110,8 @@ def test_refusals(argv: list[str], message: str) -> None:
 
 def test_unbuilt_default_is_accepted() -> None:
     """A flag whose feature is not built may still be given its default."""
-    parsed("--audit-log-format=json", "--oidc-signing-algs=RS256")
+    options = parsed("--audit-log-format=json", "--oidc-signing-algs=RS256")
+    assert (options["audit-log-format"], list(options["oidc-signing-algs"])) == ("json", ["RS256"])
 
 
 def test_dialects() -> None:

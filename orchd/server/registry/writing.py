@@ -67,8 +67,9 @@ class Writer:
     async def _create(self, context: Context, obj: Object) -> Entry:
         resource = context.resource
         version_given = (obj.get("metadata") or {}).get("resourceVersion")
-        obj = self._access.to_storage(resource, objectmeta.in_namespace(context, obj))
-        obj = await self._admitted(context, "CREATE", obj, None)
+        obj = await self._admitted(context, "CREATE", self._access.to_storage(resource, obj), None)
+        # Admission sees what was sent, which need not name the namespace.
+        obj = objectmeta.in_namespace(context, obj)
         strategy: IStrategy = self._strategy(resource)
         obj, settle = await strategy.allocate(context, obj, None)
         try:

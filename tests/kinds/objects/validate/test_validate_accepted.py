@@ -48,7 +48,8 @@ def test_empty_objects_break_nothing() -> None:
     for resource in catalog.resources:
         for obj in (shape.canonical({}, resource.type), {}):
             full = default.apply(obj, resource, SETTINGS) if obj else obj
-            dispatch.validate_create(full, resource, SETTINGS)
+            causes = dispatch.validate_create(full, resource, SETTINGS)
+            assert all(cause.field for cause in causes), resource.kind
             dispatch.validate_update(full, full, resource, SETTINGS)
             for sub in resource.subresources:
                 dispatch.validate_update(full, full, resource, SETTINGS, subresource=sub)

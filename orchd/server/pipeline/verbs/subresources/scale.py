@@ -258,8 +258,12 @@ class Scales:
             new = await transform(old)
             new = await self._foreign.mutated(tools, context, self._kind, "UPDATE", new, old, target.name)
             self._check(tools, target, mapping, new, old)
-            await self._foreign.validate(context, "UPDATE", new, old, name=target.name)
-            return mapping.scaled(live, new, fields, resource.api_version)
+            changed = mapping.scaled(live, new, fields, resource.api_version)
+            # Who only judges sees the Scales of the two objects, not what was sent.
+            await self._foreign.validate(
+                context, "UPDATE", mapping.before(changed, {}), mapping.before(live, {}), name=target.name
+            )
+            return changed
 
         entry, _ = await self._foreign.registry.update(context, target.name, scaled)
         scale = mapping.scale(tools.present.in_version(resource, entry), {})
