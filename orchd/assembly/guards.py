@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchd.server.authz.escalation import EscalationCheck
 from orchd.server.registry.interfaces import Admit, Context, Object
+from orchd.server.registry.objectmeta import in_namespace
 
 _ROLES = frozenset(("roles", "clusterroles"))
 _BINDINGS = frozenset(("rolebindings", "clusterrolebindings"))
@@ -18,10 +19,12 @@ def guarded(mutate: Admit, check: EscalationCheck | None, group: str) -> Admit:
         admitted = await mutate(context, operation, obj, old)
         resource = context.resource
         if resource.group == group and admitted is not None and operation in ("CREATE", "UPDATE"):
+            # What was sent need not name the namespace that it is for.
+            meant = in_namespace(context, admitted)
             if resource.plural in _ROLES:
-                await check.role(context.user, resource.plural, admitted, old)
+                await check.role(context.user, resource.plural, meant, old)
             elif resource.plural in _BINDINGS:
-                await check.binding(context.user, resource.plural, admitted, old)
+                await check.binding(context.user, resource.plural, meant, old)
         return admitted
 
     return admit

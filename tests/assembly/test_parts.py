@@ -102,7 +102,7 @@ def test_runtime_config(tmp_path: Path, flag: str, there: Any, gone: Any) -> Non
 
 
 def test_granting_is_guarded() -> None:
-    """Roles and bindings pass the check of escalation after admission has had its say; others do not meet it."""
+    """Roles and bindings pass the check of escalation after admission, as what they are in their namespace; others do not."""
     asked: list[Any] = []
 
     class Check:
@@ -117,14 +117,18 @@ def test_granting_is_guarded() -> None:
 
     class Context:
         user = None
+        namespace = "home"
 
         def __init__(self, group: str, plural: str) -> None:
-            self.resource = type("R", (), {"group": group, "plural": plural})
+            self.resource = type("R", (), {"group": group, "plural": plural, "namespaced": not plural.startswith("cluster")})
 
     admit: Any = guarded(mutate, Check(), "rbac")  # type: ignore[arg-type]  # as much of a check as is used
-    run(admit(Context("rbac", "roles"), "CREATE", {}, None))
+    assert run(admit(Context("rbac", "roles"), "CREATE", {}, None)) == {"admitted": True}
     run(admit(Context("rbac", "clusterrolebindings"), "UPDATE", {}, {}))
     run(admit(Context("rbac", "roles"), "DELETE", None, {}))
     run(admit(Context("", "roles"), "CREATE", {}, None))
-    assert asked == [("roles", {"admitted": True}), ("clusterrolebindings", {"admitted": True})]
+    assert asked == [
+        ("roles", {"admitted": True, "metadata": {"namespace": "home"}}),
+        ("clusterrolebindings", {"admitted": True, "metadata": {}}),
+    ]
     assert guarded(mutate, None, "rbac") is mutate
