@@ -36,6 +36,8 @@ class Registry:
         self._deleter = Deleter(access, strategies, mutate=mutate, validate=validate)
 
     async def get(self, resource: Resource, namespace: str, name: str, *, resource_version: str = "") -> Entry:
+        if not name:
+            raise errors.bad_request("Name parameter required.")
         path = path_of(resource, namespace, name)
         entry = await reads.read_entry(self.access.cache(resource), path, resource_version)
         if entry is None:

@@ -55,3 +55,12 @@ def test_pod_of_another_account(call: Any) -> None:
     assert call("POST", "/api/v1/namespaces/a/pods", {"metadata": {"name": "p"}, "spec": spec}).code == 201
     ref = {"kind": "Pod", "apiVersion": "v1", "name": "p"}
     assert call("POST", TOKEN, {"spec": {"boundObjectRef": ref}}).code == 400
+
+
+def test_bound_to_a_pod_without_a_name(call: Any) -> None:
+    """What a token is bound to must be named; a name that nothing has is another mistake."""
+    answers = [call("POST", TOKEN, {"spec": {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": n}}}) for n in ("", "absent")]
+    assert [(a.code, a.json["message"]) for a in answers] == [
+        (400, "Name parameter required."),
+        (404, 'pods "absent" not found'),
+    ]
