@@ -1,4 +1,4 @@
-"""A server in process for every test of this folder."""
+"""A server in process for the tests of what only a whole one shows."""
 
 from __future__ import annotations
 
