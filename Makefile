@@ -1,5 +1,6 @@
 # make run      a server with conf/orchd.flags; FLAGS='--secure-port=7443 ...' adds to them
 # make test     all tests that can run anywhere
+# make fuzz     the properties again, with new random examples; EXAMPLES=5000 says how many
 # make lint     ruff and mypy
 # make bench    figures of a server that is started for it; BENCH='--only GET' chooses rows, BENCH='--help' says more
 # make docs     docs/flags.md from the tables of flags
@@ -15,8 +16,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 CONF ?= conf/orchd.flags
 FLAGS ?=
 BENCH ?=
+EXAMPLES ?= 1000
 
-.PHONY: run test lint bench docs clean
+.PHONY: run test fuzz lint bench docs clean
 .DEFAULT_GOAL := run
 
 $(BIN)/python:
@@ -46,6 +48,10 @@ run: $(VENV)/.installed
 
 test: $(VENV)/.installed-test
 	@$(BIN)/python -m pytest -q $(TESTS)
+
+# Where a test says how many examples it needs, it stays at those, but they are new ones.
+fuzz: $(VENV)/.installed-test
+	@ORCHD_FUZZ=$(EXAMPLES) $(BIN)/python -m pytest -q $$(grep -rl --include='test_*.py' 'from hypothesis' tests)
 
 lint: $(VENV)/.installed-lint
 	@$(BIN)/ruff check

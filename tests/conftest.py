@@ -11,9 +11,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Properties hold on machines of any speed: how long an example takes says nothing about it.
-settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any speed")
+# Properties hold on machines of any speed: how long an example takes says nothing about it. The examples of an ordinary
+# run follow from the test's text, so that the same commit passes or fails everywhere; `make fuzz` looks for new ones.
+settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+_EXAMPLES = int(os.environ.get("ORCHD_FUZZ", 0))
+if _EXAMPLES:
+    settings.register_profile("new", settings.get_profile("same"), derandomize=False, max_examples=_EXAMPLES)
+settings.load_profile("new" if _EXAMPLES else "same")
 
 _SHARED = Path(os.environ.get("ORCHD_REFERENCE", Path(__file__).resolve().parents[2] / "shared" / "reference"))
 

@@ -130,15 +130,21 @@ def _subscript(inner: str) -> Step:
 
 
 def _split(inner: str) -> list[str]:
-    parts, quote, last = [], "", 0
-    for at, char in enumerate(inner):
+    """The parts between commas; a comma in quotes separates nothing, and a backslash keeps the quote after it open."""
+    parts, quote, last, at = [], "", 0, 0
+    while at < len(inner):
+        char = inner[at]
         if quote:
-            quote = "" if char == quote else quote
+            if char == "\\":
+                at += 1
+            elif char == quote:
+                quote = ""
         elif char in "'\"":
             quote = char
         elif char == ",":
             parts.append(inner[last:at].strip())
             last = at + 1
+        at += 1
     return [*parts, inner[last:].strip()]
 
 

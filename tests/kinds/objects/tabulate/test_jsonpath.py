@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from orchd.kinds.objects.tabulate.jsonpath import JsonPathError, compile_path
@@ -82,6 +82,8 @@ def test_any_text_is_a_path_or_refused(path: str, value: Any) -> None:
 
 
 @given(st.text(min_size=1), st.integers())
+@example(key="',", value=0)
+@example(key="\\',\\\\", value=0)
 def test_any_key_can_be_quoted(key: str, value: int) -> None:
     """A name in quotes may hold anything."""
     quoted = key.replace("\\", "\\\\").replace("'", "\\'")
