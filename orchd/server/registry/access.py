@@ -15,7 +15,8 @@ from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.ir import Type
 from orchd.kinds.objects import convert, default, select, shape
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.server.registry.interfaces import Object
+from orchd.server.registry.interfaces import IStrategy, Object
+from orchd.server.registry.keeping import Keeping
 from orchd.store.interfaces import IStore
 
 #: `conversion(resource, objects, to)`: the objects in the version with apiVersion `to`.
@@ -75,6 +76,10 @@ class Access:
         if self._opened.pop(key, None) is not None:
             self._caches.drop(key)
 
+    def keeping(self, strategy: IStrategy) -> Keeping:
+        """How objects of a kind get into the store."""
+        return Keeping(self.store, strategy)
+
     def key(self, resource: Resource, path: str) -> str:
         """The store key of a path."""
         return f"/{resource.key}/{path}"
@@ -115,23 +120,32 @@ class Access:
         return (await self._converted(resource, [obj], resource.api_version, resource.type))[0]
 
     async def kept(self, resource: Resource, obj: Object) -> Object:
-        """An object that has been worked on in the version in which it is kept. Raises ApiError 500."""
+        """An object that has been worked on in the version in which it is kept, with that version's defaults: those of any
+        other are filled in only where that is asked for. Raises ApiError 500."""
         if resource.converter is None:
             return obj
         type_ = self.catalog().storage_type(resource)
-        return (await self._converted(resource, [obj], resource.storage_version, type_))[0]
+        (made,) = await self._converted(resource, [obj], resource.storage_version, type_)
+        return obj if made is obj else default.fill(made, type_, self.settings)
 
     async def shown(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Entries with what another program makes of them in the requested version. Nothing of that is remembered: such a
         program may change its mind. Raises ApiError 500."""
         if resource.converter is None:
             return entries
+        head = f'{{"kind":"{resource.kind}","apiVersion":"{resource.api_version}",'.encode()
+        others = [entry for entry in entries if not entry.json.startswith(head)]
+        if not others:
+            return entries
         objects = await self._converted(
-            resource, [self.decode(entry) for entry in entries], resource.api_version, resource.type
+            resource, [self.decode(entry) for entry in others], resource.api_version, resource.type
         )
+        made = iter(objects)
         return [
-            Entry(entry.path, entry.revision, entry.created, orjson.dumps(obj), entry.labels, entry.fields)
-            for entry, obj in zip(entries, objects, strict=True)
+            entry
+            if entry.json.startswith(head)
+            else Entry(entry.path, entry.revision, entry.created, orjson.dumps(next(made)), entry.labels, entry.fields)
+            for entry in entries
         ]
 
     async def _converted(self, resource: Resource, objects: list[Object], to: str, type_: Type) -> list[Object]:

@@ -79,6 +79,10 @@ class IStrategy(Interface):
         """Take what comes from a range (cluster IPs, node ports), before prepare. Gives back the object and a function
         that is called when the write is over, however it ended: from then on the stored objects say what is taken."""
 
+    def claims(obj: Object) -> frozenset[str]:
+        """What the object holds that no other object of the cluster may (an address, a node port): names that only this
+        kind uses. Asked for where several servers write to one store; see `keeping`."""
+
     def ttl(obj: Object) -> int | None:
         """Seconds after which the store deletes the object by itself (events); None: never."""
 
@@ -115,6 +119,9 @@ class IRegistry(Interface):
         """A page, the continue token of the next ("" at the end) and the parsed selectors.
 
         `namespace` "" means all."""
+
+    async def converted(resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Entries in the requested version, where another program converts; as they are elsewhere."""
 
     def cache(resource: Resource) -> ICache:
         """Where watches of a resource come from."""

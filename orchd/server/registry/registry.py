@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zope.interface import implementer
@@ -56,6 +56,9 @@ class Registry:
         if resource.converter is not None:
             page = dataclasses.replace(page, entries=await self.access.shown(resource, page.entries))
         return page, token, chosen
+
+    async def converted(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
+        return await self.access.shown(resource, entries)
 
     def cache(self, resource: Resource) -> ICache:
         return self.access.cache(resource)

@@ -268,6 +268,10 @@ def test_webhooks_are_never_left_out(server: InProcessServer, monkeypatch: pytes
     run(admin.create(THINGS, "default", thing(spec={"a": "x"})))
     assert run(admin.get(THINGS, "default", "one"))["spec"] == {"a": "x"}
     second = PATH.replace("v1", "v2")
-    for path in (f"{second}/one", second, f"{second}?watch=true"):
+    for path in (f"{second}/one", second):
         answer = run(server.request("GET", path))
         assert answer.code == 500 and "conversion webhook for example.com/v1, Kind=Thing" in answer.json["message"]
+    stream = run(admin.watch(ResourceRef("example.com", "v2", "things"), "default", resource_version="0"))
+    with pytest.raises(ApiError, match="conversion webhook for example.com/v1, Kind=Thing") as caught:
+        run(stream.next())
+    assert caught.value.code == 500

@@ -14,10 +14,10 @@ from zope.interface import implementer
 from orchd import errors
 from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ISubscription, under
 from orchd.errors import ApiError
-from orchd.kinds.objects.conversions import custom
 from orchd.kinds.objects.listing import Selection, parse_version, selection, validate_options
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
 from orchd.server.pipeline.present import NO_STORE, View
+from orchd.server.pipeline.verbs.converting import BATCH, ConvertedFeed, SharedConversions
 from orchd.server.pipeline.verbs.options import boolean, list_options, number
 from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.txkit.coroutines import start
@@ -44,6 +44,7 @@ class Watching:
         self._shortest = shortest
         self.running: set[WatchStream] = set()
         self.dropped = 0
+        self._conversions = SharedConversions()
 
     def by_kind(self) -> dict[tuple[str, str, str], int]:
         """Running watches by group, version and kind."""
@@ -61,9 +62,6 @@ class Watching:
     async def __call__(self, tools: Tools, request: Request, target: Target) -> Response:
         resource = target.resource
         view = tools.present.view(request, resource, watch=True)
-        if resource.converter is not None and resource.api_version != resource.storage_version:
-            # Events are made where nothing can wait for another program.
-            raise custom.not_called(resource.storage_version, resource.kind)
         options = list_options(request)
         validate_options(tools.dialect, options, watch=True)
         chosen = selection(target.resource, options.label_selector, options.field_selector)
@@ -80,12 +78,16 @@ class Watching:
             await cache.ready()
         else:
             await cache.fresh()
+        feed = None
+        if resource.converter is not None:
+            feed = ConvertedFeed(tools, self._conversions, resource, past=not chosen.everything)
         stream = WatchStream(
             self,
             self._clock,
             tools.present,
             view,
             cache,
+            feed,
             chosen,
             prefix=path or prefix,
             exact=bool(path),
@@ -110,6 +112,7 @@ class WatchStream:
         presenter: Any,
         view: View,
         cache: ICache,
+        feed: ConvertedFeed | None,
         chosen: Selection,
         *,
         prefix: str,
@@ -124,6 +127,8 @@ class WatchStream:
         self._view = view
         self.resource = view.resource
         self._cache = cache
+        #: What a webhook makes of entries and changes; None where they are shown as they are.
+        self._feed = feed
         self._chosen = chosen
         self._prefix = prefix
         self._exact = exact
@@ -173,28 +178,42 @@ class WatchStream:
             fields=self._chosen.fields,
         )
         self._after = page.revision
-        for entry in page.entries:
-            self._send(self._frame("ADDED", entry))
-            await self._taken(sink)
-            if self._sink is None:
-                return
+        for at in range(0, len(page.entries), BATCH):
+            piece = page.entries[at : at + BATCH]
+            for entry in piece if self._feed is None else await self._feed.entries(piece):
+                self._send(self._frame("ADDED", entry))
+                await self._taken(sink)
+                if self._sink is None:
+                    return
         await self._follow(sink)
 
     async def _follow(self, sink: ISink) -> None:
         """Changes after `after`: those of the past as fast as they are read, then each as it comes. A client that is
         slower than the window moves on has to list again (ApiError 410)."""
         while past := self._cache.past(after=self._after, most=_PIECE):
-            for change in past:
+            seen = past if self._feed is None else await self._feed.changes([c for c in past if self._wanted(c)])
+            for change in seen:
                 self._after = change.revision
                 if under(change.entry.path, self._prefix):
                     self._changed(change)
                     await self._taken(sink)
                 if self._sink is None:
                     return
+            self._after = past[-1].revision
         self._initial = None
+        take = self._changed
+        if self._feed is not None:
+            take = self._feed.follower(self._wanted, self._changed, self._broken)
         self._subscription = self._cache.subscribe(
-            after=self._after, prefix=self._prefix, on_change=self._changed, on_end=self._ended
+            after=self._after, prefix=self._prefix, on_change=take, on_end=self._ended
         )
+
+    def _wanted(self, change: Change) -> bool:
+        """May a change be told? Before a webhook is asked what it looks like."""
+        if not under(change.entry.path, self._prefix):
+            return False
+        before = change.previous
+        return self._select is None or any(e is not None and self._chosen.accepts(e) for e in (change.entry, before))
 
     async def _taken(self, sink: ISink) -> None:
         """Wait while too much waits for the client."""
@@ -250,7 +269,7 @@ class WatchStream:
     def _bookmark(self) -> None:
         if self._sink is None:
             return
-        if self._initial is None:
+        if self._initial is None and (self._feed is None or self._feed.idle):
             # Not before all that there was is told; a watch from the future has nothing older to offer.
             obj = self._present.bookmark(self._view, str(max(self._cache.revision, self._after)))
             self._send(self._present.object_frame(self._view, "BOOKMARK", obj))
@@ -298,5 +317,6 @@ class WatchStream:
         if self._subscription is not None:
             self._subscription.cancel()
             self._subscription = None
-
+        if self._feed is not None:
+            self._feed.stop()
 

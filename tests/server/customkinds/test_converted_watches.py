@@ -1,0 +1,258 @@
+"""Watches in a version that a webhook makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from orchd.client.interfaces import ResourceRef
+from orchd.dialect import ORCH
+from orchd.errors import ApiError
+from orchd.server.pipeline.verbs import converting
+from orchd.server.webhookclient import WebhookError
+from orchd.testing.server import InProcessServer, make_server, run
+from orchd.txkit.coroutines import start
+
+DEFINITIONS = ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
+V1 = ResourceRef("example.com", "v1", "things")
+V2 = ResourceRef("example.com", "v2", "things")
+
+
+class Webhook:
+    """Renames spec.old of v1 to spec.new of v2 and back. While `held`, it answers only when told to."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[str]] = []
+        self.held = False
+        self.open: list[Deferred[None]] = []
+        self.broken = False
+
+    async def post(self, where: Any, document: dict[str, Any], seconds: float) -> dict[str, Any]:
+        request = document["request"]
+        to = request["desiredAPIVersion"]
+        self.calls.append([obj["metadata"]["name"] for obj in request["objects"]])
+        if self.held:
+            waiting: Deferred[None] = Deferred()
+            self.open.append(waiting)
+            await waiting
+        if self.broken:
+            raise WebhookError("nobody there")
+        member = {"example.com/v1": "old", "example.com/v2": "new"}[to]
+        converted = [
+            {**obj, "apiVersion": to, "spec": dict.fromkeys([member], *(obj.get("spec") or {"x": ""}).values())}
+            for obj in request["objects"]
+        ]
+        response = {"uid": request["uid"], "convertedObjects": converted, "result": {"status": "Success"}}
+        return {"apiVersion": document["apiVersion"], "kind": document["kind"], "response": response}
+
+    def answer(self) -> None:
+        self.open.pop(0).callback(None)
+
+
+def definition(*versions: tuple[str, str]) -> dict[str, Any]:
+    hook = {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://example.com/convert"}}
+    return {
+        "apiVersion": f"{DEFINITIONS.group}/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "things", "kind": "Thing"},
+            "conversion": {"strategy": "Webhook", "webhook": hook},
+            "versions": [_version(name, member, storage=name == "v1") for name, member in versions],
+        },
+    }
+
+
+def _version(name: str, member: str, *, storage: bool) -> dict[str, Any]:
+    spec = {"type": "object", "properties": {member: {"type": "string"}, "more": {"type": "string"}}}
+    schema = {"type": "object", "properties": {"spec": spec}}
+    columns = [{"name": "Said", "type": "string", "jsonPath": f".spec.{member}"}]
+    return {
+        "name": name, "served": True, "storage": storage, "schema": {"openAPIV3Schema": schema},
+        "additionalPrinterColumns": columns,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[InProcessServer]:
+    made = make_server(tmp_path)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def webhook(server: InProcessServer, monkeypatch: pytest.MonkeyPatch) -> Webhook:
+    played = Webhook()
+    monkeypatch.setattr(server.server.webhooks, "post", played.post)
+    run(server.client().create(DEFINITIONS, "", definition(("v1", "old"), ("v2", "new"))))
+    return played
+
+
+def thing(version: str, name: str = "a", *, labels: dict[str, str] | None = None, **spec: str) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"name": name, **({"labels": labels} if labels else {})}
+    return {"apiVersion": f"example.com/{version}", "kind": "Thing", "metadata": metadata, "spec": spec}
+
+
+def seen(event: Any) -> tuple[str, str, str, Any]:
+    return event.type, event.object["apiVersion"], event.object["metadata"]["name"], event.object.get("spec")
+
+
+def test_all_events(server: InProcessServer, webhook: Webhook) -> None:
+    """What there is, what is added, changed and deleted comes in the watched version, with revisions as they are."""
+    admin = server.client()
+    for name in ("a", "b"):
+        run(admin.create(V1, "default", thing("v1", name, old="x")))
+    stream = run(admin.watch(V2, "default", resource_version="0"))
+    run(admin.create(V1, "default", thing("v1", "c", old="y")))
+    run(admin.patch(V1, "default", "c", {"spec": {"old": "z"}}, content_type="application/merge-patch+json"))
+    last = run(admin.get(V1, "default", "c"))["metadata"]["resourceVersion"]
+    run(admin.delete(V1, "default", "c"))
+    events = [run(stream.next()) for _ in range(5)]
+    assert [seen(e) for e in events] == [
+        ("ADDED", "example.com/v2", "a", {"new": "x"}),
+        ("ADDED", "example.com/v2", "b", {"new": "x"}),
+        ("ADDED", "example.com/v2", "c", {"new": "y"}),
+        ("MODIFIED", "example.com/v2", "c", {"new": "z"}),
+        ("DELETED", "example.com/v2", "c", {"new": "z"}),
+    ]
+    assert events[3].object["metadata"]["resourceVersion"] == last
+    assert int(events[4].object["metadata"]["resourceVersion"]) > int(last)
+    assert webhook.calls[0] == ["a", "b"]
+    stream.close()
+
+
+def test_the_past(server: InProcessServer, webhook: Webhook) -> None:
+    """A watch from a version in the past gets what happened since, converted with one call."""
+    admin = server.client()
+    first = run(admin.create(V1, "default", thing("v1", "a", old="x")))
+    for name in ("b", "c"):
+        run(admin.create(V1, "default", thing("v1", name, old=name)))
+    stream = run(admin.watch(V2, "default", resource_version=first["metadata"]["resourceVersion"]))
+    assert [seen(run(stream.next()))[2:] for _ in range(2)] == [("b", {"new": "b"}), ("c", {"new": "c"})]
+    assert webhook.calls == [["b", "c"]]
+    stream.close()
+
+
+def test_events_keep_their_order(server: InProcessServer, webhook: Webhook) -> None:
+    """While the webhook thinks, changes wait; they then go out together, and watchers share the answer."""
+    admin = server.client()
+    streams = [run(admin.watch(V2, "default", resource_version="0")) for _ in range(3)]
+    webhook.held = True
+    for name in ("a", "b", "c"):
+        run(admin.create(V1, "default", thing("v1", name, old=name)))
+    assert webhook.calls == [["a"]]
+    webhook.answer()
+    assert webhook.calls == [["a"], ["b", "c"]]
+    webhook.answer()
+    for stream in streams:
+        assert [seen(run(stream.next()))[2] for _ in range(3)] == ["a", "b", "c"]
+        stream.close()
+    assert len(webhook.calls) == 2
+
+
+def test_selectors(server: InProcessServer, webhook: Webhook) -> None:
+    """Objects move in and out of what is selected, in the watched version; what is not selected is not converted."""
+    admin = server.client()
+    stream = run(admin.watch(V2, "default", resource_version="0", label_selector="l=m"))
+    run(admin.create(V1, "default", thing("v1", "a", old="x")))
+    assert webhook.calls == []
+    for label in ("m", None):
+        patch = {"metadata": {"labels": {"l": label}}}
+        run(admin.patch(V1, "default", "a", patch, content_type="application/merge-patch+json"))
+    events = [run(stream.next()) for _ in range(2)]
+    assert [seen(e) for e in events] == [
+        ("ADDED", "example.com/v2", "a", {"new": "x"}), ("DELETED", "example.com/v2", "a", {"new": "x"}),
+    ]  # fmt: skip
+    revisions = [int(e.object["metadata"]["resourceVersion"]) for e in events]
+    assert revisions[0] < revisions[1]
+    stream.close()
+
+
+def test_a_failure_ends_the_watch(server: InProcessServer, webhook: Webhook) -> None:
+    """What cannot be converted is told as an error, which is the last event."""
+    admin = server.client()
+    streams = [run(admin.watch(V2, "default", resource_version="0")) for _ in range(2)]
+    webhook.broken = True
+    run(admin.create(V1, "default", thing("v1", old="x")))
+    for stream in streams:
+        with pytest.raises(ApiError, match="conversion webhook for example.com/v1, Kind=Thing failed: nobody there") as caught:
+            run(stream.next())
+        assert caught.value.code == 500
+        assert run(stream.next()) is None
+
+
+def test_the_queue_is_bounded(server: InProcessServer, webhook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A watch whose changes pile up before a slow webhook ends and has to be opened again."""
+    monkeypatch.setattr(converting, "MOST_WAITING", 2)
+    admin = server.client()
+    stream = run(admin.watch(V2, "default", resource_version="0"))
+    webhook.held = True
+    for name in ("a", "b", "c", "d"):
+        run(admin.create(V1, "default", thing("v1", name, old=name)))
+    with pytest.raises(ApiError, match="too many changes wait for the conversion webhook") as caught:
+        run(stream.next())
+    assert caught.value.code == 410
+    webhook.answer()
+
+
+def test_a_watch_that_goes_while_the_webhook_thinks(server: InProcessServer, webhook: Webhook) -> None:
+    """Who leaves takes nothing from those who share the answer."""
+    admin = server.client()
+    first, second = (run(admin.watch(V2, "default", resource_version="0")) for _ in range(2))
+    webhook.held = True
+    run(admin.create(V1, "default", thing("v1", old="x")))
+    got: list[Any] = []
+    start(second.next()).addCallback(got.append)
+    first.close()
+    assert got == []
+    webhook.answer()
+    assert [seen(e)[3] for e in got] == [{"new": "x"}]
+    second.close()
+
+
+def test_a_version_that_is_served_no_more(server: InProcessServer, webhook: Webhook) -> None:
+    """Watches of a version end when the definition no longer serves it."""
+    admin = server.client()
+    stream = run(admin.watch(V2, "default", resource_version="0"))
+    current = run(admin.get(DEFINITIONS, "", "things.example.com"))
+    current["spec"]["versions"][1]["served"] = False
+    run(admin.update(DEFINITIONS, "", "things.example.com", current))
+    run(admin.create(V1, "default", thing("v1", old="x")))
+    with pytest.raises(ApiError, match="example.com/v2 Thing is served no more") as caught:
+        run(stream.next())
+    assert caught.value.code == 410
+
+
+def test_objects_of_an_old_storage_version(server: InProcessServer, webhook: Webhook) -> None:
+    """When the storage version moves on, what was stored before is converted for watchers of the new one."""
+    admin = server.client()
+    run(admin.create(V1, "default", thing("v1", old="x")))
+    current = run(admin.get(DEFINITIONS, "", "things.example.com"))
+    for version in current["spec"]["versions"]:
+        version["storage"] = version["name"] == "v2"
+    run(admin.update(DEFINITIONS, "", "things.example.com", current))
+    stream = run(admin.watch(V2, "default", resource_version="0"))
+    assert seen(run(stream.next())) == ("ADDED", "example.com/v2", "a", {"new": "x"})
+    assert run(admin.get(V1, "default", "a"))["spec"] == {"old": "x"}
+    stream.close()
+
+
+def test_tables(server: InProcessServer, webhook: Webhook) -> None:
+    """Tables and metadata alone are made of converted objects, in lists and in gets."""
+    run(server.client().create(V1, "default", thing("v1", old="x")))
+    group = ORCH("meta.{abbr}.io")
+    for path in ("things", "things/a"):
+        accept = {"Accept": f"application/json;as=Table;v=v1;g={group}"}
+        shown = run(server.request("GET", f"/apis/example.com/v2/namespaces/default/{path}", headers=accept)).json
+        assert shown["kind"] == "Table" and shown["rows"][0]["cells"][1] == "x"
+    accept = {"Accept": f"application/json;as=PartialObjectMetadataList;v=v1;g={group}"}
+    shown = run(server.request("GET", "/apis/example.com/v2/namespaces/default/things", headers=accept)).json
+    assert [i["metadata"]["name"] for i in shown["items"]] == ["a"]
+    accept = {"Accept": ORCH("application/vnd.{long}.protobuf")}
+    assert run(server.request("GET", "/apis/example.com/v2/namespaces/default/things", headers=accept)).code == 406
