@@ -14,7 +14,7 @@ from orchd.kinds.catalog import builtin_catalog
 from orchd.server.pipeline.endpoints import metrics
 from orchd.store.encryption_config import mark_of, parse_encryption
 from orchd.store.interfaces import IStore, StoreError
-from orchd.store.sealed import SealedStore, refuse_sealed
+from orchd.store.sealed import SealedStore, SharedSealedStore, refuse_sealed
 from orchd.store.sqlite import SqliteStore
 
 
@@ -50,7 +50,8 @@ def sealed(settings: Settings, store: IStore, name: str) -> SealedStore:
     except (OSError, ValueError) as error:
         raise ValueError(f"--encryption-provider-config: {name}: {error}") from error
     # Objects are kept as JSON, which no wrong key makes.
-    return SealedStore(store, rules, mark=mark_of(settings.dialect), plausible=lambda value: value[:1] == b"{")
+    cls = SealedStore if store.exclusive else SharedSealedStore
+    return cls(store, rules, mark=mark_of(settings.dialect), plausible=lambda value: value[:1] == b"{")
 
 
 def _sqlite(settings: Settings, reactor: Any) -> SqliteStore:

@@ -6,7 +6,7 @@ reads. A revision is a positive integer that every write raises by exactly one; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -33,6 +33,16 @@ class RevisionConflictError(StoreError):
         super().__init__(f"revision conflict at {key}: " + ("gone" if current is None else str(current.revision)))
         self.key = key
         self.current = current
+
+
+class ClaimedError(StoreError):
+    """A write wanted what another key holds (`holder`), since `revision`."""
+
+    def __init__(self, claim: str, holder: str, revision: int) -> None:
+        super().__init__(f"{claim} is held by {holder}")
+        self.claim = claim
+        self.holder = holder
+        self.revision = revision
 
 
 class CompactedError(StoreError):
@@ -167,3 +177,20 @@ class IStore(Interface):
 
     async def compact(revision: int) -> None:
         """Forget history before `revision`; current values stay. A revision at or below `compacted` does nothing."""
+
+
+class ISharedStore(IStore):
+    """A store that other processes write too, so that nobody knows by itself what is free: names that only one key may
+    hold (an address, a port) are claimed and given up in the same moment as the write that they belong to."""
+
+    async def write(
+        key: str, value: bytes | None, *, expected: int, take: Collection[str], leave: Collection[str],
+        ttl: int | None = None,
+    ) -> int:
+        """As `create` (`expected` 0), `update` or `delete` (`value` None). The claims in `take`, which must be nobody's,
+        become the key's, and those in `leave` become free, if the write happens; otherwise nothing of it does.
+
+        Raises ClaimedError besides what these raise."""
+
+    async def free(claimed: ClaimedError) -> None:
+        """Free a claim that its holder turned out not to need, unless something happened to it since."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -13,7 +13,9 @@ from zope.interface import implementer
 
 from orchd.store.encryption import Rule, UnsealError
 from orchd.store.interfaces import (
+    ClaimedError,
     Event,
+    ISharedStore,
     IStore,
     IWatch,
     KeyValue,
@@ -263,6 +265,25 @@ class SealedStore:
             opened.watch.cancel()
         watch: IWatch = opened.watch
         return watch
+
+
+@implementer(ISharedStore)
+class SharedSealedStore(SealedStore):
+    """A `SealedStore` around a store that others write too."""
+
+    inner: ISharedStore
+
+    async def write(
+        self, key: str, value: bytes | None, *, expected: int, take: Collection[str], leave: Collection[str],
+        ttl: int | None = None,
+    ) -> int:  # fmt: skip
+        sealed = None if value is None else self._seal(key, value)
+        return await self._guarded(
+            self.inner.write(key, sealed, expected=expected, take=take, leave=leave, ttl=ttl)
+        )
+
+    async def free(self, claimed: ClaimedError) -> None:
+        await self.inner.free(claimed)
 
 
 class _Opened:

@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any
 
 from orchd import errors
-from orchd.cache import stored
 from orchd.cache.interfaces import Entry
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects.scalars import timestamp
@@ -69,9 +68,7 @@ class Deleter:
             return Deleted(object=old, revision=entry.revision, gone=False)
         if context.dry_run:
             return Deleted(object=marked, revision=entry.revision, gone=False)
-        revision = await self._access.store.update(
-            key, stored.encode(marked), expected=entry.revision, ttl=strategy.ttl(marked)
-        )
+        revision = await self._access.keeping(strategy).update(key, marked, old, marked, expected=entry.revision)
         final = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
         return Deleted(object=final, revision=revision, gone=False)
 
@@ -83,10 +80,10 @@ class Deleter:
         if not strategy.grace or marked == old:
             marked = old
         elif not context.dry_run:
-            revision = await self._access.store.update(key, stored.encode(marked), expected=revision)
+            revision = await self._access.keeping(strategy).update(key, marked, old, marked, expected=revision)
             marked = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
         if not context.dry_run:
-            revision = await self._access.store.delete(key, expected=revision)
+            revision = await self._access.keeping(strategy).delete(key, old, expected=revision)
         return Deleted(object=marked, revision=revision, gone=True)
 
 

@@ -1,7 +1,8 @@
 """Numbers and addresses that are handed out once: cluster IPs and node ports.
 
 What is taken is what the stored services say, plus what is reserved by writes under way, so nothing has to be repaired
-after a crash and nothing is handed out twice by one server.
+after a crash and nothing is handed out twice by one server. Where there are several, the store has the last word
+(`keeping`).
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from orchd import errors
-from orchd.cache import stored
 from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource, split_group_version
@@ -19,7 +18,7 @@ from orchd.kinds.patch import ownership
 from orchd.server.registry import objectmeta
 from orchd.server.registry.access import Access, path_of
 from orchd.server.registry.interfaces import Admit, Context, IStrategy, Object, Transform
-from orchd.store.interfaces import KeyExistsError, RevisionConflictError, StoreError, UnavailableError
+from orchd.store.interfaces import ClaimedError, KeyExistsError, RevisionConflictError, StoreError, UnavailableError
 
 #: How often a write starts over because somebody else was faster, before the client is told.
 _ATTEMPTS = 100
@@ -55,7 +54,7 @@ class Writer:
         """Store a new object given in the requested version, with shape, defaults and managed fields done."""
         resource, metadata = context.resource, obj.get("metadata") or {}
         try:
-            return await self._create(context, obj)
+            return await self._create_patiently(context, obj)
         except KeyExistsError as taken:
             name = taken.key.rpartition("/")[2]
             if metadata.get("generateName"):
@@ -63,6 +62,15 @@ class Writer:
             raise errors.already_exists(resource.group, resource.plural, name) from None
         except StoreError as error:
             raise store_failure(error) from error
+
+    async def _create_patiently(self, context: Context, obj: Object) -> Entry:
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return await self._create(context, obj)
+            except ClaimedError:
+                # Another server handed the same out: choose again, or say that it is taken.
+                continue
+        return await self._create(context, obj)
 
     async def _create(self, context: Context, obj: Object) -> Entry:
         resource = context.resource
@@ -91,11 +99,8 @@ class Writer:
         if context.dry_run:
             await self._must_be_free(resource, path)
             return self._access.unsaved(resource, path, objectmeta.with_metadata(obj, resourceVersion=None))
-        revision = await self._access.store.create(
-            self._access.key(resource, path),
-            stored.encode(await self._access.kept(resource, obj)),
-            ttl=strategy.ttl(obj),
-        )
+        kept = await self._access.kept(resource, obj)
+        revision = await self._access.keeping(strategy).create(self._access.key(resource, path), obj, kept)
         return await self._written(resource, path, revision, obj)
 
     async def _must_be_free(self, resource: Resource, path: str) -> None:
@@ -138,7 +143,7 @@ class Writer:
                 if entry is None:
                     return await self._create_on_update(context, name, transform, create), True
                 return await self._change(context, name, path, entry, transform, replace), False
-            except (RevisionConflictError, KeyExistsError):
+            except (RevisionConflictError, KeyExistsError, ClaimedError):
                 # Somebody was faster: look again, and decide again.
                 continue
             except StoreError as error:
@@ -184,19 +189,15 @@ class Writer:
         key = self._access.key(resource, path)
         if strategy.gone_after_update(context, obj, old):
             if not context.dry_run:
-                await self._access.store.delete(key, expected=entry.revision)
+                await self._access.keeping(strategy).delete(key, old, expected=entry.revision)
             return self._access.unsaved(resource, path, obj)
         if obj == old or ownership.keep_times(obj, old) is old:
             # Nothing but the time of an owner's entry would change.
             return entry
         if context.dry_run:
             return self._access.unsaved(resource, path, obj)
-        revision = await self._access.store.update(
-            key,
-            stored.encode(await self._access.kept(resource, obj)),
-            expected=entry.revision,
-            ttl=strategy.ttl(obj),
-        )
+        kept = await self._access.kept(resource, obj)
+        revision = await self._access.keeping(strategy).update(key, obj, old, kept, expected=entry.revision)
         return await self._written(resource, path, revision, obj)
 
     def _check_guard(

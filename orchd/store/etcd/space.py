@@ -18,7 +18,8 @@ class LostValueError(Exception):
 
 
 class Space:
-    """Keys under `prefix`: ``/pods/default/a`` is ``/registry/pods/default/a``; ``/registry.meta/`` has what is about it.
+    """Keys under `prefix`: ``/pods/default/a`` is ``/registry/pods/default/a``; ``/registry.meta/`` has what is about it:
+    the dialect, and the claims with the keys that hold them.
 
     The second range begins before the first and is no part of it.
     """
@@ -29,6 +30,7 @@ class Space:
         self._cut = len(self._root)
         self._low = f"{self._root}/".encode()
         self.dialect_key = f"{self._root}.meta/dialect".encode()
+        self._claims = f"{self._root}.meta/claims/"
 
     @property
     def prefix(self) -> str:
@@ -40,6 +42,10 @@ class Space:
         if key[0] != "/":
             raise ValueError(f"a key must begin with a slash: {key!r}")
         return (self._root + key).encode()
+
+    def claim(self, claim: str) -> bytes:
+        """Where it is written who holds a claim."""
+        return (self._claims + claim).encode()
 
     def span(self, prefix: str, start: str = "") -> tuple[bytes, bytes]:
         """The range of the keys that begin with `prefix`, from `start` on."""

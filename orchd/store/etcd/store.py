@@ -1,8 +1,8 @@
-"""`IStore` on etcd v3: revisions are etcd's, so that all servers of a cluster have the same ones."""
+"""`ISharedStore` on etcd v3: revisions are etcd's, so that all servers of a cluster have the same ones."""
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Collection, Coroutine, Sequence
 from random import Random
 from typing import Any, Final
 
@@ -21,17 +21,17 @@ from orchd.store.etcd.leases import Leases
 from orchd.store.etcd.probe import compacted_revision
 from orchd.store.etcd.servers import Server
 from orchd.store.etcd.space import Space
+from orchd.store.etcd.writes import Write, freeing
 from orchd.store.interfaces import (
+    ClaimedError,
     CompactedError,
     FutureRevisionError,
-    IStore,
-    KeyExistsError,
+    ISharedStore,
     KeyValue,
     OnEnd,
     OnEvents,
     OnProgress,
     Range,
-    RevisionConflictError,
     StoreError,
     UnavailableError,
 )
@@ -48,7 +48,7 @@ _PATIENCE: Final = 3.0
 _CHECK: Final = 5.0
 
 
-@implementer(IStore)
+@implementer(ISharedStore)
 class EtcdStore:
     """Others write too, so `revision` is what this process has seen, and moves by more than one.
 
@@ -304,29 +304,44 @@ class EtcdStore:
     # Writes.
 
     async def create(self, key: str, value: bytes, *, ttl: int | None = None) -> int:
-        return await self._submit(key, value, 0, ttl)
+        return await self._submit(Write(key=key, value=value, expected=0, ttl=ttl))
 
     async def update(self, key: str, value: bytes, *, expected: int, ttl: int | None = None) -> int:
-        return await self._submit(key, value, expected, ttl)
+        return await self._submit(Write(key=key, value=value, expected=expected, ttl=ttl))
 
     async def delete(self, key: str, *, expected: int) -> int:
-        return await self._submit(key, None, expected, None)
+        return await self._submit(Write(key=key, value=None, expected=expected))
 
-    def _submit(self, key: str, value: bytes | None, expected: int, ttl: int | None) -> Deferred[int]:
-        """`value` None deletes; `expected` 0 creates. Goes on when who waits for it is cancelled."""
+    async def write(
+        self, key: str, value: bytes | None, *, expected: int, take: Collection[str], leave: Collection[str],
+        ttl: int | None = None,
+    ) -> int:  # fmt: skip
+        return await self._submit(
+            Write(key=key, value=value, expected=expected, ttl=ttl, take=tuple(take), leave=leave)
+        )
+
+    async def free(self, claimed: ClaimedError) -> None:
         if self._refusal:
             raise UnavailableError(self._refusal)
-        name = self._space.key(key)
-        before, mine = self._last.get(key), Deferred[None]()
-        self._last[key] = mine
+        try:
+            await self._txn(freeing(self._space, claimed), self._timeout, repeat=True)
+        except CallError as error:
+            raise of_write(error, 0) from error
+
+    def _submit(self, write: Write) -> Deferred[int]:
+        """Goes on when who waits for it is cancelled. Raises ValueError for what cannot be a key."""
+        if self._refusal:
+            raise UnavailableError(self._refusal)
+        request = write.request(self._space)
+        before, mine = self._last.get(write.key), Deferred[None]()
+        self._last[write.key] = mine
         result: Deferred[int] = Deferred()
-        self._own(self._write(key, name, value, expected, ttl, before, mine, result))
+        self._own(self._write(write, request, before, mine, result))
         return result
 
     async def _write(
-        self, key: str, name: bytes, value: bytes | None, expected: int, ttl: int | None,
-        before: Deferred[None] | None, mine: Deferred[None], result: Deferred[int],
-    ) -> None:  # fmt: skip
+        self, write: Write, request: Any, before: Deferred[None] | None, mine: Deferred[None], result: Deferred[int]
+    ) -> None:
         """Write, let the next write of the same key begin, wait for the watch to be as far, and tell."""
         failure: Failure | None = None
         revision = 0
@@ -335,14 +350,16 @@ class EtcdStore:
                 # Streams overtake each other in the server, and guards are decided in the order of submission.
                 await before
             try:
-                revision = await self._decide(key, name, value, expected, ttl)
+                if write.ttl is not None:
+                    request.success[0].put.lease = await self._leases.lease(write.ttl)
+                revision = write.revision(self._space, await self._txn(request, self._timeout, repeat=False))
             except CallError as error:
-                failure = Failure(of_write(error, len(value or b"")))
+                failure = Failure(of_write(error, len(write.value or b"")))
             except StoreError:
                 failure = Failure()
         finally:
-            if self._last.get(key) is mine:
-                del self._last[key]
+            if self._last.get(write.key) is mine:
+                del self._last[write.key]
             mine.callback(None)
         if failure is not None:
             result.errback(failure)
@@ -350,28 +367,6 @@ class EtcdStore:
         self.writes += 1
         await self._feed.reached(revision)
         result.callback(revision)
-
-    async def _decide(self, key: str, name: bytes, value: bytes | None, expected: int, ttl: int | None) -> int:
-        request = messages.TxnRequest()
-        compare = request.compare.add(target=messages.MOD_REVISION if expected else messages.CREATE_REVISION, key=name)
-        operation = request.success.add()
-        if value is None:
-            operation.delete_range.key = name
-        else:
-            put = operation.put
-            put.key, put.value = name, value
-            if ttl is not None:
-                put.lease = await self._leases.lease(ttl)
-        if expected:
-            compare.mod_revision = expected
-            request.failure.add().range.key = name
-        response = await self._txn(request, self._timeout, repeat=False)
-        if response.succeeded:
-            return int(response.header.revision)
-        if not expected:
-            raise KeyExistsError(key)
-        found = response.responses[0].range.kvs
-        raise RevisionConflictError(key, self._space.item(found[0]) if found else None)
 
     async def _txn(self, request: Any, timeout: float, *, repeat: bool) -> Any:
         data = await self._channel.call(messages.TXN, request.SerializeToString(), timeout=timeout, repeat=repeat)

@@ -17,6 +17,8 @@ from orchd.kinds.patch.fieldset import FieldSet, of_paths
 from orchd.server.registry.interfaces import Context, IStrategy, Object
 from orchd.server.registry.strategies import facts
 
+_NO_CLAIMS: frozenset[str] = frozenset()
+
 
 def nothing_taken() -> None:
     """The end of a write that took nothing from a range."""
@@ -116,6 +118,9 @@ class Strategy:
 
     async def allocate(self, context: Context, obj: Object, old: Object | None) -> tuple[Object, Callable[[], None]]:
         return obj, nothing_taken
+
+    def claims(self, obj: Object) -> frozenset[str]:
+        return _NO_CLAIMS
 
     def ttl(self, obj: Object) -> int | None:
         return None

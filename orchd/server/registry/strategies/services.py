@@ -16,7 +16,7 @@ from orchd.kinds.objects.settings import ObjectSettings
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.ranges import AddressRange, Exhausted, NumberRange, OutOfRange, Taken
 from orchd.server.registry.strategies.base import Strategy
-from orchd.server.registry.strategies.taken import TakenByServices
+from orchd.server.registry.strategies.taken import TakenByServices, addresses_of, ports_of
 
 HEADLESS = "None"
 
@@ -71,6 +71,12 @@ class ServiceStrategy(Strategy):
             settle()
             raise
         return {**obj, "spec": spec}, settle
+
+    def claims(self, obj: Object) -> frozenset[str]:
+        spec = obj.get("spec") or {}
+        return frozenset(
+            (*(f"addresses/{address}" for address in addresses_of(spec)), *(f"node-ports/{n}" for n in ports_of(spec)))
+        )
 
     def _families(self, spec: dict[str, Any]) -> None:
         """IP families and their policy, where the client left them out."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from ipaddress import ip_address
+from collections.abc import Callable, Iterator, Mapping
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any
 
 import orjson
 
@@ -60,15 +61,26 @@ class TakenByServices:
 
     def _held(self, entry: Entry) -> Iterator[tuple[Counter[int], int]]:
         spec = orjson.loads(entry.json).get("spec") or {}
-        for text in spec.get("clusterIPs") or (spec.get("clusterIP"),):
-            try:
-                address = ip_address(text or "")
-            except ValueError:
-                # None of its own: headless, or a name.
-                continue
+        for address in addresses_of(spec):
             yield self._addresses[address.version], int(address)
-        for port in spec.get("ports") or ():
-            if port.get("nodePort"):
-                yield self._ports, port["nodePort"]
-        if spec.get("healthCheckNodePort"):
-            yield self._ports, spec["healthCheckNodePort"]
+        for port in ports_of(spec):
+            yield self._ports, port
+
+
+def addresses_of(spec: Mapping[str, Any]) -> Iterator[IPv4Address | IPv6Address]:
+    """The cluster IPs that a service's spec holds."""
+    for text in spec.get("clusterIPs") or (spec.get("clusterIP"),):
+        try:
+            yield ip_address(text or "")
+        except ValueError:
+            # None of its own: headless, or a name.
+            continue
+
+
+def ports_of(spec: Mapping[str, Any]) -> Iterator[int]:
+    """The node ports that it holds; one may come twice, for two protocols."""
+    for port in spec.get("ports") or ():
+        if port.get("nodePort"):
+            yield port["nodePort"]
+    if spec.get("healthCheckNodePort"):
+        yield spec["healthCheckNodePort"]

@@ -1,0 +1,75 @@
+"""Guarded writes as transactions of etcd: the requests, and what their answers mean."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from orchd.store.etcd import messages
+from orchd.store.etcd.space import Space
+from orchd.store.interfaces import ClaimedError, KeyExistsError, RevisionConflictError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """`value` None deletes; `expected` 0 creates. `take` and `leave` are claims (`ISharedStore.write`)."""
+
+    key: str
+    value: bytes | None
+    expected: int
+    ttl: int | None = None
+    take: tuple[str, ...] = ()
+    leave: Collection[str] = ()
+
+    def request(self, space: Space) -> Any:
+        """A TxnRequest, whose first operation is the write itself. Raises ValueError for what cannot be a key."""
+        name = space.key(self.key)
+        request = messages.TxnRequest()
+        compare = request.compare.add(
+            target=messages.MOD_REVISION if self.expected else messages.CREATE_REVISION, key=name
+        )
+        operation = request.success.add()
+        if self.value is None:
+            operation.delete_range.key = name
+        else:
+            operation.put.key, operation.put.value = name, self.value
+        if self.expected:
+            compare.mod_revision = self.expected
+        if self.expected or self.take:
+            request.failure.add().range.key = name
+        for claim in self.take:
+            held = space.claim(claim)
+            request.compare.add(target=messages.CREATE_REVISION, key=held)
+            put = request.success.add().put
+            put.key, put.value = held, self.key.encode()
+            request.failure.add().range.key = held
+        for claim in self.leave:
+            request.success.add().delete_range.key = space.claim(claim)
+        return request
+
+    def revision(self, space: Space, response: Any) -> int:
+        """The revision of a write that happened. Raises why it did not."""
+        if response.succeeded:
+            return int(response.header.revision)
+        answers = [answer.range.kvs for answer in response.responses] or [()]
+        found, claims = answers[0], answers[1:]
+        if self.expected and (not found or found[0].mod_revision != self.expected):
+            raise RevisionConflictError(self.key, space.item(found[0]) if found else None)
+        if not self.expected and (found or not claims):
+            raise KeyExistsError(self.key)
+        # The key is as it should be, so a claim is not.
+        raise next(
+            ClaimedError(claim, kvs[0].value.decode("utf-8", "replace"), kvs[0].mod_revision)
+            for claim, kvs in zip(self.take, claims, strict=True)
+            if kvs
+        )
+
+
+def freeing(space: Space, claimed: ClaimedError) -> Any:
+    """A TxnRequest that frees a claim as long as it is what was seen."""
+    held = space.claim(claimed.claim)
+    request = messages.TxnRequest()
+    request.compare.add(target=messages.MOD_REVISION, key=held, mod_revision=claimed.revision)
+    request.success.add().delete_range.key = held
+    return request

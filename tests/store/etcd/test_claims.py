@@ -1,0 +1,107 @@
+"""What only one key may hold: claimed with the write that needs it, whichever server writes."""
+
+from __future__ import annotations
+
+import pytest
+import pytest_twisted
+from etcd_support import Open
+from twisted.internet.defer import Deferred, DeferredList
+from zope.interface.verify import verifyObject
+
+from orchd.store.encryption import AesGcm, Rule
+from orchd.store.interfaces import ClaimedError, ISharedStore, KeyExistsError, RevisionConflictError, UnavailableError
+from orchd.store.sealed import SharedSealedStore
+from orchd.testing.etcd import Etcd
+from orchd.testing.store_contract import Seen
+
+
+@pytest_twisted.ensureDeferred
+async def test_claims(etcd: Etcd, opened: Open) -> None:
+    """A claim is its key's from the write that took it to the one that leaves it, and a refused write changes nothing."""
+    async with opened(etcd.url) as one, opened(etcd.url) as two:
+        verifyObject(ISharedStore, one)
+        made = await one.write("/services/a", b"a", expected=0, take=["ip/1", "port/1"], leave=[])
+        with pytest.raises(ClaimedError) as refused:
+            await two.write("/services/b", b"b", expected=0, take=["ip/2", "port/1"], leave=[])
+        assert (refused.value.claim, refused.value.holder, refused.value.revision) == ("port/1", "/services/a", made)
+        assert await one.get("/services/b") is None
+        # What it would have taken besides is free.
+        other = await two.write("/services/b", b"b", expected=0, take=["ip/2"], leave=[])
+        changed = await one.write("/services/a", b"A", expected=made, take=["ip/3"], leave=["ip/1", "ip/none"])
+        await two.write("/services/b", b"B", expected=other, take=["ip/1"], leave=["ip/2"])
+        # The guard on the key comes before claims.
+        with pytest.raises(RevisionConflictError) as stale:
+            await two.write("/services/a", b"x", expected=made, take=["ip/1"], leave=[])
+        assert stale.value.current == await one.get("/services/a")
+        with pytest.raises(KeyExistsError):
+            await two.write("/services/a", b"x", expected=0, take=["ip/1"], leave=[])
+        await one.write("/services/a", None, expected=changed, take=[], leave=["ip/3", "port/1"])
+        await two.write("/services/c", b"c", expected=0, take=["ip/2", "ip/3", "port/1"], leave=[])
+        found = await two.range("/")
+        assert [(item.key, item.value) for item in found.items] == [("/services/b", b"B"), ("/services/c", b"c")]
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest_twisted.ensureDeferred
+async def test_claims_are_no_events(etcd: Etcd, opened: Open, trusted: bool) -> None:
+    """Watches see the write and nothing of its claims; each write has one revision."""
+    async with opened(etcd.url, trust_progress=trusted) as store:
+        seen = Seen()
+        seen.watch(store, "", store.revision)
+        made = await store.write("/a", b"1", expected=0, take=["x", "y"], leave=[])
+        changed = await store.write("/a", b"2", expected=made, take=["z"], leave=["x", "y"])
+        gone = await store.write("/a", None, expected=changed, take=[], leave=["z"])
+        assert seen.revisions() == [made, changed, gone] == [made, made + 1, made + 2]
+
+
+@pytest_twisted.ensureDeferred
+async def test_only_one_wins(etcd: Etcd, opened: Open) -> None:
+    """Of any number of writes on two servers that want the same, one gets it."""
+    async with opened(etcd.url) as one, opened(etcd.url) as two:
+        writes = [
+            Deferred.fromCoroutine((one, two)[n % 2].write(f"/{n}", b"", expected=0, take=[f"ip/{n // 10}"], leave=[]))
+            for n in range(100)
+        ]
+        results = await DeferredList(writes, consumeErrors=True)
+        won = [n for n, (ok, _) in enumerate(results) if ok]
+        assert sorted(n // 10 for n in won) == list(range(10))
+        assert all(ok or failure.check(ClaimedError) for ok, failure in results)
+        assert (await two.range("/")).remaining == 0
+        assert len((await one.range("/")).items) == 10
+
+
+@pytest_twisted.ensureDeferred
+async def test_freed_only_as_seen(etcd: Etcd, opened: Open) -> None:
+    """A claim that nobody needs can be freed, but not once somebody has it anew."""
+    async with opened(etcd.url) as store:
+        await store.write("/a", b"", expected=0, take=["x"], leave=[])
+        with pytest.raises(ClaimedError) as first:
+            await store.write("/b", b"", expected=0, take=["x"], leave=[])
+        await store.free(first.value)
+        await store.write("/b", b"", expected=0, take=["x"], leave=[])
+        # An answer from before: /b has it now.
+        await store.free(first.value)
+        with pytest.raises(ClaimedError) as second:
+            await store.write("/c", b"", expected=0, take=["x"], leave=[])
+        assert second.value.holder == "/b"
+    with pytest.raises(UnavailableError):
+        await store.free(second.value)
+
+
+@pytest_twisted.ensureDeferred
+async def test_claims_of_sealed_values(etcd: Etcd, opened: Open) -> None:
+    """Encryption does not stand in the way, and conflicts show values in clear."""
+    rule = Rule("services", (AesGcm(b"sealed:", b"k" * 16),), b"sealed:")
+    async with opened(etcd.url) as inner:
+        store = SharedSealedStore(inner, {"/services/": rule}, mark=b"sealed:")
+        verifyObject(ISharedStore, store)
+        made = await store.write("/services/a", b"clear", expected=0, take=["x"], leave=[])
+        assert b"clear" not in (await inner.get("/services/a")).value
+        with pytest.raises(RevisionConflictError) as conflict:
+            await store.write("/services/a", b"x", expected=made - 1, take=[], leave=["x"])
+        assert conflict.value.current is not None
+        assert conflict.value.current.value == b"clear"
+        with pytest.raises(ClaimedError) as refused:
+            await store.write("/services/b", b"x", expected=0, take=["x"], leave=[])
+        await store.free(refused.value)
+        await store.write("/services/b", b"x", expected=0, take=["x"], leave=[])
