@@ -1,0 +1,169 @@
+"""Addresses and node ports of services, handed out by several servers on one etcd."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_twisted
+from test_two_servers import serving
+from twisted.internet.defer import Deferred, DeferredList
+
+from orchd.assembly.server import ApiServer
+from orchd.client.interfaces import ResourceRef
+from orchd.errors import ApiError
+from orchd.testing.etcd import Etcd
+from orchd.testing.trio import Trio
+
+SERVICES = ResourceRef("", "v1", "services")
+#: 14 addresses, of which the API's own service has one, and 10 node ports.
+RANGES = ("--service-cluster-ip-range=10.1.0.0/28", "--service-node-port-range=30000-30009")
+
+
+def service(name: str, **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
+        "spec": {"type": "NodePort", "ports": [{"port": 80}], **spec},
+    }  # fmt: skip
+
+
+def taken(services: list[Any]) -> tuple[list[str], list[int]]:
+    """Every address and every node port of a list."""
+    specs = [each["spec"] for each in services]
+    return (
+        sorted(address for spec in specs for address in spec.get("clusterIPs", ())),
+        sorted(port["nodePort"] for spec in specs for port in spec["ports"] if "nodePort" in port),
+    )
+
+
+async def together(*work: Any) -> list[tuple[bool, Any]]:
+    return list(await DeferredList([Deferred.fromCoroutine(each) for each in work], consumeErrors=True))
+
+
+def why(failure: Any) -> str:
+    assert failure.check(ApiError), failure
+    return str(failure.value)
+
+
+@pytest_twisted.ensureDeferred
+async def test_nothing_twice(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
+    """Two servers start at once and hand out all that there is at once: each address and port to one service."""
+    flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", *RANGES)
+    async with serving(tmp_path / "one", *flags) as one, serving(tmp_path / "two", *flags) as two:
+        servers = (one, two)
+        for turn in range(3):
+            made = await together(
+                *(servers[n % 2].client.create(SERVICES, "default", service(f"s{n}")) for n in range(16))
+            )
+            assert sum(ok for ok, _ in made) == 10
+            assert {why(failure) for ok, failure in made if not ok} == {
+                "Internal error occurred: failed to allocate a nodePort: range is full"
+            }
+            plain = await together(
+                *(servers[n % 2].client.create(SERVICES, "default", service(f"p{n}", type="ClusterIP")) for n in range(8))
+            )
+            assert sum(ok for ok, _ in plain) == 3
+            listed = [(await server.client.list(SERVICES))["items"] for server in servers]
+            assert listed[0] == listed[1]
+            addresses, ports = taken(listed[0])
+            assert addresses == sorted(f"10.1.0.{n}" for n in range(1, 15)), "all, and each once"
+            assert ports == list(range(30000, 30010))
+            # What is freed on one server can be had on the other.
+            gone = await together(
+                *(
+                    servers[(n + turn) % 2].client.delete(SERVICES, "default", each["metadata"]["name"])
+                    for n, each in enumerate(each for each in listed[0] if each["metadata"]["name"] != one_of_ours(one))
+                )
+            )
+            assert all(ok for ok, _ in gone)
+
+
+def one_of_ours(server: ApiServer) -> str:
+    """The API's own service."""
+    return server.settings.dialect("{long}")
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_is_asked_for(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
+    """Of those who ask for the same address or port at once one gets it, and the others are told as ever."""
+    flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", *RANGES)
+    async with serving(tmp_path / "one", *flags) as one, serving(tmp_path / "two", *flags) as two:
+        servers = (one, two)
+        for wish, message in (
+            ({"type": "ClusterIP", "clusterIP": "10.1.0.7"}, "provided IP is already allocated"),
+            ({"ports": [{"port": 80, "nodePort": 30005}]}, "provided port is already allocated"),
+        ):
+            made = await together(
+                *(servers[n % 2].client.create(SERVICES, "default", service(f"s{n}", **wish)) for n in range(6))
+            )
+            assert Counter(ok for ok, _ in made) == {True: 1, False: 5}
+            assert all(message in why(failure) for ok, failure in made if not ok)
+            (winner,) = (result for ok, result in made if ok)
+            # A change of type gives up the port, a change of the port takes another.
+            name = winner["metadata"]["name"]
+            if "ports" in wish:
+                changed = {**winner, "spec": {**winner["spec"], "ports": [{"port": 80, "nodePort": 30006}]}}
+                await two.client.update(SERVICES, "default", name, changed)
+                await one.client.create(SERVICES, "default", service("again", **wish))
+                with pytest.raises(ApiError):
+                    await one.client.create(SERVICES, "default", service("x", ports=[{"port": 80, "nodePort": 30006}]))
+            await one.client.delete(SERVICES, "default", name)
+
+
+@pytest_twisted.ensureDeferred
+async def test_holders_that_went_past_the_servers(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
+    """A service that somebody removed from etcd itself holds nothing for ever."""
+    flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", *RANGES)
+    async with serving(tmp_path / "one", *flags) as one:
+        wish = {"ports": [{"port": 80, "nodePort": 30001}], "clusterIP": "10.1.0.5"}
+        made = await one.client.create(SERVICES, "default", service("a", **wish))
+        key = f"/{one.catalog.resource('', 'v1', 'services').key}/default/a"
+        # As etcdctl would: the store, without the registry.
+        await one.store.delete(key, expected=int(made["metadata"]["resourceVersion"]))
+        again = await one.client.create(SERVICES, "default", service("b", **wish))
+        assert again["spec"]["clusterIP"] == "10.1.0.5"
+
+
+def test_killed_while_handing_out(program: str, tmp_path: Path) -> None:
+    """Servers are killed amid creates and deletes: nothing is handed out twice, and nothing is lost for ever."""
+    url = "/api/v1/namespaces/default/services"
+    stop = threading.Event()
+    with Trio(tmp_path, *RANGES) as trio:
+        one, two, three = trio.servers
+
+        def churn(number: int) -> int:
+            server, made = (one, two)[number % 2], 0
+            while not stop.is_set():
+                try:
+                    made += server.request("POST", url, service(f"s{number}"))[0] == 201
+                    server.request("DELETE", f"{url}/s{number}")
+                except OSError:
+                    # Killed; perhaps back soon.
+                    stop.wait(0.1)
+            return made
+
+        with ThreadPoolExecutor(8) as pool:
+            running = [pool.submit(churn, number) for number in range(8)]
+            try:
+                for _ in range(3):
+                    for victim in (one, two):
+                        stop.wait(0.3)
+                        victim.kill()
+                        addresses, ports = taken(three.request("GET", "/api/v1/services")[1]["items"])
+                        assert len(set(addresses)) == len(addresses)
+                        assert len(set(ports)) == len(ports)
+                        victim.start()
+            finally:
+                stop.set()
+            assert sum(each.result() for each in running) > 8
+        # All that there is can be had.
+        for number in range(8):
+            three.request("DELETE", f"{url}/s{number}")
+        codes = [three.request("POST", url, service(f"t{n}"))[0] for n in range(11)]
+        assert codes == [201] * 10 + [500]
+        addresses, ports = taken(three.request("GET", "/api/v1/services")[1]["items"])
+        assert (len(set(addresses)), ports) == (11, list(range(30000, 30010)))
