@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from orchd.dialect import Dialect
-from orchd.kinds.catalog import Deprecation, Resource, Subresource, group_version
+from orchd.kinds.catalog import Deprecation, Resource, Subresource, group_version, split_group_version
 from orchd.kinds.crd.conditions import TERMINATING, condition
 from orchd.kinds.crd.schema import Schema, SchemaReader
 from orchd.kinds.ir import Type, TypeTable
@@ -26,10 +26,14 @@ class VersionEntry(Mapping[str, Any]):
     `terminating` says that the definition is being deleted.
     """
 
-    __slots__ = ("_load", "_members", "_name", "terminating")
+    __slots__ = ("_load", "_members", "_name", "_types", "terminating")
 
-    def __init__(self, entry: Mapping[str, Any], load: Load, *, terminating: bool = False) -> None:
+    def __init__(
+        self, entry: Mapping[str, Any], load: Load, *, types: Mapping[str, Type] | None = None, terminating: bool = False
+    ) -> None:
+        """`types` has the types of all versions of the kind, by name."""
         self.terminating = terminating
+        self._types = {} if types is None else types
         self._members = {key: value for key, value in entry.items() if key != "schema"}
         self._name = entry["name"]
         self._load = load
@@ -45,6 +49,15 @@ class VersionEntry(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._members) + 1
+
+    def sibling(self, resource: Resource, api_version: str) -> Resource | None:
+        """The version with this apiVersion of the kind of `resource`, served or not, as far as reading and converting
+        objects takes; None when the definition has no such version."""
+        group, version = split_group_version(api_version)
+        type_ = self._types.get(version)
+        if type_ is None or group != resource.group:
+            return None
+        return replace(resource, version=version, type=type_)
 
     @property
     def json_schema(self) -> Schema:
@@ -100,7 +113,7 @@ def custom_kind(definition: Object, load: Load, types: TypeTable, dialect: Diale
     entries: dict[str, VersionEntry] = {}
     made: dict[str, Type] = {}
     for version in spec["versions"]:
-        entry = VersionEntry(version, load, terminating=terminating)
+        entry = VersionEntry(version, load, types=made, terminating=terminating)
         schema = (version.get("schema") or {}).get("openAPIV3Schema") or _EMPTY
         entries[version["name"]] = entry
         made[version["name"]] = reader.kind(

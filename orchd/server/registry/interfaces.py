@@ -123,6 +123,10 @@ class IRegistry(Interface):
     async def converted(resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Entries in the requested version, where another program converts; as they are elsewhere."""
 
+    async def translated(resource: Resource, obj: Object) -> Object:
+        """An object of any version of a custom kind in the version of `resource`, by another program where that is
+        needed. Raises ApiError 500."""
+
     def cache(resource: Resource) -> ICache:
         """Where watches of a resource come from."""
 

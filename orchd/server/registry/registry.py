@@ -60,6 +60,9 @@ class Registry:
     async def converted(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
         return await self.access.shown(resource, entries)
 
+    async def translated(self, resource: Resource, obj: Object) -> Object:
+        return await self.access.worked_on(resource, obj)
+
     def cache(self, resource: Resource) -> ICache:
         return self.access.cache(resource)
 

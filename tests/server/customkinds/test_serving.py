@@ -272,6 +272,6 @@ def test_webhooks_are_never_left_out(server: InProcessServer, monkeypatch: pytes
         answer = run(server.request("GET", path))
         assert answer.code == 500 and "conversion webhook for example.com/v1, Kind=Thing" in answer.json["message"]
     stream = run(admin.watch(ResourceRef("example.com", "v2", "things"), "default", resource_version="0"))
-    with pytest.raises(ApiError, match="conversion webhook for example.com/v1, Kind=Thing") as caught:
+    with pytest.raises(ApiError, match="conversion webhook for") as caught:
         run(stream.next())
     assert caught.value.code == 500

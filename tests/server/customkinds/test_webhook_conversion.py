@@ -31,7 +31,7 @@ class Webhook:
         self.calls.append((to, len(request["objects"])))
         member = {"example.com/v1": "old", "example.com/v2": "new"}[to]
         converted = [
-            {**obj, "apiVersion": to, "spec": dict.fromkeys([member], *obj["spec"].values())}
+            {**obj, "apiVersion": to, **({"spec": dict(zip([member], obj["spec"].values(), strict=False))} if "spec" in obj else {})}
             for obj in request["objects"]
         ]
         response = {"uid": request["uid"], "convertedObjects": converted, "result": {"status": "Success"}, **self.spoil}
@@ -141,3 +141,64 @@ def test_answers_that_are_none(
     assert caught.value.code == 500
     assert caught.value.message.startswith("conversion webhook for example.com/v1, Kind=Thing ")
     assert message in caught.value.message
+
+
+def owners(obj: dict[str, Any]) -> dict[tuple[str, str], Any]:
+    """Who owns which fields of the spec, by manager and version."""
+    found = {}
+    for entry in obj["metadata"].get("managedFields") or ():
+        fields = sorted((entry["fieldsV1"].get("f:spec") or {}).keys() - {"."})
+        found[entry["manager"], entry["apiVersion"].rpartition("/")[2]] = fields
+    return found
+
+
+def patched(server: InProcessServer, version: str, manager: str, content: str, *, force: bool = False, **spec: str) -> Any:
+    query = f"fieldManager={manager}" + ("&force=true" if force else "")
+    path = f"/apis/example.com/{version}/namespaces/default/things/a?{query}"
+    headers = {"Content-Type": f"application/{content}"}
+    return run(server.request("PATCH", path, body=thing(version, "a", **spec), headers=headers))
+
+
+def test_owners_of_another_version(server: InProcessServer, webhook: Webhook) -> None:
+    """What somebody owns in one version is lost when it is changed through another, and kept when it is not."""
+    assert patched(server, "v1", "one", "apply-patch+yaml", old="x").code == 201
+    made = patched(server, "v2", "two", "merge-patch+json", new="x").json
+    assert owners(made) == {("one", "v1"): ["f:old"]}
+    made = patched(server, "v2", "two", "merge-patch+json", new="y").json
+    assert owners(made) == {("two", "v2"): ["f:new"]}
+    stored = run(server.client().get(V1, "default", "a"))
+    assert (stored["spec"], owners(stored)) == ({"old": "y"}, {("two", "v2"): ["f:new"]})
+
+
+def test_conflicts_across_versions(server: InProcessServer, webhook: Webhook) -> None:
+    """An apply through one version meets those who applied through another."""
+    assert patched(server, "v1", "one", "apply-patch+yaml", old="x").code == 201
+    refused = patched(server, "v2", "two", "apply-patch+yaml", new="y")
+    assert refused.code == 409
+    assert refused.json["details"]["causes"] == [
+        {"reason": "FieldManagerConflict", "message": 'conflict with "one"', "field": ".spec.old"}
+    ]
+    shared = patched(server, "v2", "two", "apply-patch+yaml", new="x").json
+    assert owners(shared) == {("one", "v1"): ["f:old"], ("two", "v2"): ["f:new"]}
+    taken = patched(server, "v2", "two", "apply-patch+yaml", force=True, new="y").json
+    assert owners(taken) == {("two", "v2"): ["f:new"]}
+
+
+def test_applying_in_another_version(server: InProcessServer, webhook: Webhook) -> None:
+    """An applier that moves on to another version keeps what it says again and gives up the rest."""
+    assert patched(server, "v1", "one", "apply-patch+yaml", old="x").code == 201
+    moved = patched(server, "v2", "one", "apply-patch+yaml", new="x").json
+    assert owners(moved) == {("one", "v2"): ["f:new"]}
+    left = patched(server, "v1", "one", "apply-patch+yaml").json
+    assert left["spec"] == {} and owners(left) == {("one", "v1"): []}
+
+
+def test_owners_without_the_webhook(server: InProcessServer, webhook: Webhook) -> None:
+    """A write in the stored version goes on without the webhook, and forgets owners that only it could have told about;
+    an apply says what is wrong."""
+    assert patched(server, "v2", "two", "apply-patch+yaml", new="x").code == 201
+    webhook.spoil = {"result": {"status": "Failure", "message": "cannot"}}
+    made = patched(server, "v1", "one", "merge-patch+json", old="y")
+    assert made.code == 200
+    assert owners(made.json) == {("one", "v1"): ["f:old"]}
+    assert patched(server, "v2", "two", "apply-patch+yaml", new="x").code == 500

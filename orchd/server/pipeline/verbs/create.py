@@ -13,5 +13,5 @@ async def create(tools: Tools, request: Request, target: Target) -> Response:
     obj = await tools.sent(request, target.resource)
     options = write_options(tools.dialect, request, "CreateOptions")
     context = tools.context(request, target, options)
-    entry = await tools.registry.create(context, tools.owned(context, None, obj))
+    entry = await tools.registry.create(context, await tools.owning(context, None, obj))
     return tools.present.response(view, tools.present.entry(view, entry), code=201)

@@ -74,7 +74,7 @@ async def _patched(
     raw = change.make(live)
     changed = tools.settled(raw, target.resource, patched=lambda: change.shown(raw))
     check_name(target, changed)
-    return tools.owned(context, live, changed)
+    return await tools.owning(context, live, changed)
 
 
 def _config(data: bytes) -> Object:
@@ -98,14 +98,13 @@ def applying(
     async def applied(live: Object | None) -> Object:
         if live is None:
             await tools.authorize(request, "create")
-        merged = ownership.on_apply(
-            tools.ownership(context),
-            live,
-            config,
-            manager=options.manager,
-            force=bool(options.force),
-            now=context.now,
-        )
+
+        def merge(target: ownership.Target) -> Object:
+            return ownership.on_apply(
+                target, live, config, manager=options.manager, force=bool(options.force), now=context.now
+            )
+
+        merged = await tools.tracking(context, merge)
         if merged is live:
             return merged
         check_name(target, merged)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from orchd import errors
 from orchd.errors import ApiError
@@ -19,7 +19,10 @@ from orchd.kinds.patch import managers, ownership, refusals
 from orchd.server.pipeline.interfaces import Request
 from orchd.server.pipeline.present import Presenter, type_of
 from orchd.server.pipeline.verbs.options import WriteOptions
+from orchd.server.pipeline.verbs.translations import Translations, WantedError, type_of_version, version_of
 from orchd.server.registry.interfaces import Context, IRegistry, Object
+
+T = TypeVar("T")
 
 #: Largest request body, in bytes.
 BODY_LIMIT = 3 * 1024 * 1024
@@ -111,19 +114,27 @@ class Tools:
             raise refusals.unusable_result(patched(), str(error)) from None
         return default.apply(shaped, resource, self.settings)
 
+    async def owning(self, context: Context, live: Object | None, obj: Object) -> Object:
+        """As `owned`, for kinds that a webhook may have to convert. What the webhook does not convert counts as not
+        served: a write that does not need it otherwise goes on without it."""
+        if context.resource.converter is None:
+            return self.owned(context, live, obj)
+        obj = single_owners(obj, context.warn)
+        return await self.tracking(context, lambda target: self._owned(context, live, obj, target), lenient=True)
+
     def owned(self, context: Context, live: Object | None, obj: Object) -> Object:
         """`obj` with managedFields brought up to date for a create, update or patch by the context's manager.
 
         Owner references that say the same come down to one before that."""
-        obj = single_owners(obj, context.warn)
+        return self._owned(context, live, single_owners(obj, context.warn), self.ownership(context))
+
+    def _owned(self, context: Context, live: Object | None, obj: Object, target: ownership.Target) -> Object:
         if context.subresource == "ephemeralcontainers":
             # The reference tracks no owners through this endpoint.
             return obj
         if context.resource.kind in _UNTRACKED:
             return {**obj, "metadata": {k: v for k, v in (obj.get("metadata") or {}).items() if k != "managedFields"}}
-        entries = ownership.on_write(
-            self.ownership(context), live, obj, manager=context.manager, now=context.now
-        )
+        entries = ownership.on_write(target, live, obj, manager=context.manager, now=context.now)
         metadata = dict(obj.get("metadata") or {})
         if entries:
             metadata["managedFields"] = entries
@@ -131,28 +142,48 @@ class Tools:
             metadata.pop("managedFields", None)
         return {**obj, "metadata": metadata}
 
-    def ownership(self, context: Context) -> ownership.Target:
+    async def tracking(self, context: Context, work: Callable[[ownership.Target], T], *, lenient: bool = False) -> T:
+        """What `work` makes of field owners, where their versions may need a webhook: it is called again with what was
+        missing. Raises ApiError 500 for what cannot be converted, unless `lenient`."""
+        translations = Translations()
+        target = self.ownership(context, translations)
+        while True:
+            try:
+                return work(target)
+            except WantedError as wanted:
+                try:
+                    made = await self.registry.translated(wanted.resource, wanted.object)
+                except ApiError:
+                    if not lenient:
+                        raise
+                    made = None
+                translations.add(wanted, made)
+
+    def ownership(self, context: Context, translations: Translations | None = None) -> ownership.Target:
         """What the algorithms over field owners need to know of a write."""
-        catalog, kind = self.catalog(), context.resource.kind
+        catalog, resource = self.catalog(), context.resource
+        kind = resource.kind
 
         def types(version: str) -> Type | None:
             served = catalog.kind(version, kind)
-            return None if served is None else served.type
+            return type_of_version(resource, version) if served is None else served.type
 
         def converted(obj: Object, version: str) -> Object | None:
-            served = catalog.kind(version, kind)
-            if served is None or (served.converter is not None and obj["apiVersion"] != version):
-                # What only another program could convert counts as not served: nothing can wait for it here.
+            served = catalog.kind(version, kind) or version_of(resource, version)
+            if served is None:
                 return None
-            return convert.convert(obj, version, catalog)
+            if served.converter is None:
+                return convert.convert(obj, version, catalog)
+            # Where nothing can wait for a webhook, what it would have to convert counts as not served.
+            return None if translations is None else translations.find(served, obj)
 
         return ownership.Target(
             dialect=self.dialect,
-            type=context.resource.type,
+            type=resource.type,
             kind=kind,
-            api_version=context.resource.api_version,
+            api_version=resource.api_version,
             subresource=context.subresource,
-            reset=self.registry.strategy(context.resource).reset_fields(context.subresource),
+            reset=self.registry.strategy(resource).reset_fields(context.subresource),
             convert=converted,
             types=types,
         )

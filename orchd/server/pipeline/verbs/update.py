@@ -19,7 +19,7 @@ async def update(tools: Tools, request: Request, target: Target) -> Response:
     async def replaced(live: Object | None) -> Object:
         if live is None:
             await tools.authorize(request, "create")
-        return tools.owned(context, live, obj)
+        return await tools.owning(context, live, obj)
 
     creates = tools.registry.strategy(target.resource).creates_on_update and not target.subresource
     entry, created = await tools.registry.update(context, target.name, replaced, create=creates, replace=True)

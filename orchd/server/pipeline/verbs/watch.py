@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -201,7 +202,7 @@ class WatchStream:
                     return
             self._after = past[-1].revision
         self._initial = None
-        take = self._changed
+        take: Callable[[Change], None] = self._changed
         if self._feed is not None:
             take = self._feed.follower(self._wanted, self._changed, self._broken)
         self._subscription = self._cache.subscribe(
