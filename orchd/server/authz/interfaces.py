@@ -40,10 +40,13 @@ class Decision(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A decision and its reason, which the client sees after ``... is forbidden: ...`` when it is not ALLOW."""
+    """A decision and its reason, which the client sees after ``... is forbidden: ...`` when it is not ALLOW.
+
+    `error` is what went wrong while deciding: without ALLOW the request is then answered 500 instead of 403."""
 
     decision: Decision
     reason: str = ""
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +82,8 @@ class IAuthorizer(Interface):
 
     async def authorize(action: Action) -> Verdict:
         """Decide. Called after authentication, before the body is read; must not mutate. Must not raise: an authorizer
-        that cannot decide answers NO_OPINION with the reason. Usually finishes without suspending."""
+        that cannot decide answers NO_OPINION with the reason or the error. Usually finishes without suspending; one
+        that waits may be cancelled when the client goes away."""
 
     def rules(user: User, namespace: str) -> Rules:
         """The rules that apply to `user` in `namespace`."""

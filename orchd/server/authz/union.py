@@ -1,4 +1,4 @@
-"""Authorizers in order: the first that allows or denies decides; without one the reasons of all are the answer."""
+"""Authorizers in order: the first that allows or denies decides; without one the reasons and errors of all are the answer."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ class Union:
 
     async def authorize(self, action: Action) -> Verdict:
         reasons: list[str] = []
+        errors: list[str] = []
         for authorizer in self.authorizers:
             verdict = await authorizer.authorize(action)
             if verdict.decision is not Decision.NO_OPINION:
                 return verdict
             if verdict.reason:
                 reasons.append(verdict.reason)
-        return Verdict(Decision.NO_OPINION, "\n".join(reasons))
+            if verdict.error:
+                errors.append(verdict.error)
+        return Verdict(Decision.NO_OPINION, "\n".join(reasons), aggregated(errors))
 
     def rules(self, user: User, namespace: str) -> Rules:
         found = [a.rules(user, namespace) for a in self.authorizers]
@@ -33,5 +36,11 @@ class Union:
             resource=tuple(r for rules in found for r in rules.resource),
             non_resource=tuple(r for rules in found for r in rules.non_resource),
             incomplete=any(rules.incomplete for rules in found),
-            error=", ".join(rules.error for rules in found if rules.error),
+            error=aggregated([rules.error for rules in found if rules.error]),
         )
+
+
+def aggregated(errors: Sequence[str]) -> str:
+    """Several errors as one: each text once, in brackets when there is more than one."""
+    texts = list(dict.fromkeys(errors))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
+from urllib.parse import urlencode
 
-from orchd.errors import ApiError
+from orchd.errors import ApiError, quoted
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Authenticated, Credentials
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer
 from orchd.server.pipeline.interfaces import Next, Request, Response
+from orchd.server.pipeline.present import NO_STORE
+
+_MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def action_of(request: Request, verb: str = "") -> Action:
@@ -46,29 +50,33 @@ class Authentication:
         if request.user is None:
             known = await self._chain.authenticate(request.credentials)
             request.user = known.user
+            if known.consumed:
+                # What has shown who sends is nobody else's business, least of all that of a server behind this one.
+                request.headers = {n: v for n, v in request.headers.items() if n not in known.consumed}
             if known.annotations:
                 request.annotations.update(known.annotations)
         return await then(request)
 
 
 class Authorization:
-    """Asks the union of authorizers; anything but ALLOW is 403. `refused` makes the error in the reference's words."""
+    """Asks the union of authorizers; anything but ALLOW is 403, or 500 when an authorizer could not tell.
+
+    `refused` makes the error in the reference's words."""
 
     def __init__(self, authorizer: IAuthorizer, refused: Callable[[Action, str], ApiError]) -> None:
         self._authorizer = authorizer
         self._refused = refused
 
     async def __call__(self, request: Request, then: Next) -> Response:
-        await self.check(action_of(request))
-        return await then(request)
-
-    async def check(self, action: Action) -> None:
-        """Raise ApiError 403 unless `action` is allowed."""
+        action = action_of(request)
         verdict = await self._authorizer.authorize(action)
-        if verdict.decision is not Decision.ALLOW:
-            error = self._refused(action, verdict.reason)
-            error.headers["X-Content-Type-Options"] = "nosniff"
-            raise error
+        if verdict.decision is Decision.ALLOW:
+            return await then(request)
+        if verdict.error:
+            return internal_error(request, verdict.error)
+        error = self._refused(action, verdict.reason)
+        error.headers["X-Content-Type-Options"] = "nosniff"
+        raise error
 
 
 class Impersonating:
@@ -97,16 +105,23 @@ class Impersonating:
         try:
             asked = self._parse(headers, request.user)
         except self._nonsense as error:
-            return Response(
-                code=500,
-                content_type="text/plain; charset=utf-8",
-                headers=[("X-Content-Type-Options", "nosniff")],
-                body=f"Internal Server Error: {request.raw_path!r}: {error}\n".encode(),
-            )
+            return internal_error(request, str(error))
         if asked is not None:
             for action in asked.actions:
                 verdict = await self._authorizer.authorize(action)
-                if verdict.decision is not Decision.ALLOW:
+                if verdict.decision is not Decision.ALLOW or verdict.error:
                     raise self._refused(action, verdict.reason)
             request.impersonator, request.user = request.user, asked.user
         return await then(request)
+
+
+def internal_error(request: Request, why: str) -> Response:
+    """The plain text that a gate answers when it cannot do its work; it names what was asked for."""
+    query = urlencode(request.query, doseq=True)
+    asked = f"{request.raw_path}?{query}" if query else request.raw_path
+    return Response(
+        code=500,
+        content_type="text/plain; charset=utf-8",
+        headers=[NO_STORE, ("X-Content-Type-Options", "nosniff")],
+        body=f"Internal Server Error: {quoted(asked)}: {why}\n".translate(_MARKUP).encode(),
+    )

@@ -48,6 +48,8 @@ async def _decided(authorizer: IAuthorizer, asked: Action) -> Object:
         status["denied"] = True
     if verdict.reason:
         status["reason"] = verdict.reason
+    if verdict.error:
+        status["evaluationError"] = verdict.error
     return status
 
 
