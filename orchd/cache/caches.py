@@ -17,6 +17,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from orchd.cache.derived import Derived
 from orchd.cache.interfaces import ICaches, Index
 from orchd.cache.progress import Progress
 from orchd.cache.resource import ResourceCache
@@ -33,10 +34,11 @@ _RETRY = 1.0
 
 @implementer(ICaches)
 class Caches:
-    """`window_seconds`, `window_events` and `window_bytes` bound the history of each cache; `patience` is how many
-    seconds a read waits for a revision.
+    """`window_seconds`, `window_events` and `window_bytes` bound the history of each cache, `derived_bytes` what is kept
+    beside the entries of all of them (rows of tables, other encodings, decoded objects); `patience` is how many seconds a
+    read waits for a revision.
 
-    Figures for metrics: `caches` (by key), `restarts` (of the watch), `lag` (revisions), `waiting` (reads).
+    Figures for metrics: `caches` (by key), `restarts` (of the watch), `lag` (revisions), `waiting` (reads), `derived`.
     """
 
     def __init__(
@@ -47,10 +49,12 @@ class Caches:
         window_seconds: float = 300.0,
         window_events: int = 10_000,
         window_bytes: int = 64 * 1024 * 1024,
+        derived_bytes: int = 32 * 1024 * 1024,
         patience: float = 3.0,
     ) -> None:
         self.caches: dict[str, ResourceCache] = {}
         self.restarts = 0
+        self.derived = Derived(derived_bytes)
         self._store = store
         self._clock = clock
         self._window_seconds = window_seconds
@@ -111,6 +115,7 @@ class Caches:
                 self._clock,
                 limit=self._window_events,
                 limit_bytes=self._window_bytes,
+                derived=self.derived,
             )
             if self._watch is not None:
                 self._load([found])

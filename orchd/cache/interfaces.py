@@ -13,16 +13,19 @@ from typing import Any
 
 from zope.interface import Attribute, Interface
 
+from orchd.cache.derived import Derived, Holder
 
-class Entry:
+
+class Entry(Holder):
     """One object as of one revision. Immutable but for `forms`.
 
     `path` is ``namespace/name`` or ``name`` (the key below the resource's prefix), `json` the object's complete JSON,
     `labels` its labels, `fields` the values of the fields that its kind lets clients select by.
-    `forms` keeps what was derived from `json`, once per form (a codec's key: media type and version).
+    `forms` has what was derived from `json`, once per form (a codec's key: media type and version), as long as there is
+    place for it in `derived`; without that, nothing is kept.
     """
 
-    __slots__ = ("created", "fields", "forms", "json", "labels", "path", "revision")
+    __slots__ = ("created", "fields", "json", "labels", "path", "revision")
 
     def __init__(
         self,
@@ -32,14 +35,15 @@ class Entry:
         json: bytes,
         labels: Mapping[str, str],
         fields: Mapping[str, str],
+        derived: Derived | None = None,
     ) -> None:
+        super().__init__(derived)
         self.path = path
         self.revision = revision
         self.created = created
         self.json = json
         self.labels = labels
         self.fields = fields
-        self.forms: dict[Any, Any] = {}
 
     def at_revision(self, revision: int) -> Entry:
         """The same object under another revision: the last state of one that has moved out of a watcher's sight."""
@@ -54,16 +58,18 @@ class ChangeType(Enum):
     DELETED = "DELETED"
 
 
-class Change:
+class Change(Holder):
     """One event of one resource.
 
     `entry` is the object after the change; for DELETED the last state, carrying the revision of the deletion.
-    `previous` is the entry before it (None for ADDED). `frames` keeps encoded watch frames, once per form.
+    `previous` is the entry before it (None for ADDED). `forms` has encoded watch frames, once per form; `frames` what
+    the change is in another version, for as long as the change is known.
     """
 
     __slots__ = ("entry", "frames", "previous", "type")
 
-    def __init__(self, type: ChangeType, entry: Entry, previous: Entry | None) -> None:
+    def __init__(self, type: ChangeType, entry: Entry, previous: Entry | None, derived: Derived | None = None) -> None:
+        super().__init__(derived)
         self.type = type
         self.entry = entry
         self.previous = previous

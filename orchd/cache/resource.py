@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from zope.interface import implementer
 
+from orchd.cache.derived import Derived
 from orchd.cache.fanout import Fanout, Subscription
 from orchd.cache.indexes import Indexes
 from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, Index, Match, Page, under
@@ -35,7 +36,16 @@ class ResourceCache:
     """
 
     def __init__(
-        self, key: str, index: Index, store: IStore, progress: Progress, clock: Any, *, limit: int, limit_bytes: int
+        self,
+        key: str,
+        index: Index,
+        store: IStore,
+        progress: Progress,
+        clock: Any,
+        *,
+        limit: int,
+        limit_bytes: int,
+        derived: Derived,
     ) -> None:
         self.key = key
         self.prefix = f"/{key}/"
@@ -45,6 +55,7 @@ class ResourceCache:
         self._store = store
         self._progress = progress
         self._clock = clock
+        self._derived = derived
         self._entries: dict[str, Entry] = {}
         self._paths: SortedList = SortedList()
         self._share = _Shared()
@@ -108,6 +119,7 @@ class ResourceCache:
         """`events` are what happened between `begin` and `upto`; with those that came meanwhile all is complete."""
         if self._closed is not None:
             return
+        self._forget_forms()
         self._entries, self._taken = self._taken, {}
         self._paths = SortedList(self._entries)
         self._indexes.clear()
@@ -138,6 +150,7 @@ class ResourceCache:
         self._ready = False
         self._early = []
         self._fanout.end(error)
+        self._forget_forms()
         self._entries, self._taken = {}, {}
         self._paths = SortedList()
         self._indexes.clear()
@@ -149,6 +162,12 @@ class ResourceCache:
 
     def expire(self, before: float) -> None:
         self._window.expire(before)
+
+    def _forget_forms(self) -> None:
+        """What is here now is over."""
+        for entry in self._entries.values():
+            if entry.forms:
+                self._derived.forget(entry)
 
     # Events.
 
@@ -168,22 +187,24 @@ class ResourceCache:
             self._entries[path] = entry
             if before is None:
                 self._paths.add(path)
-                change = Change(ChangeType.ADDED, entry, None)
+                change = Change(ChangeType.ADDED, entry, None, self._derived)
             else:
-                change = Change(ChangeType.MODIFIED, entry, before)
+                change = Change(ChangeType.MODIFIED, entry, before, self._derived)
             self._indexes.replace(path, before, entry)
         elif before is not None:
             json = at_revision(before.json, before.revision, event.revision)
-            entry = Entry(path, event.revision, before.created, json, before.labels, before.fields)
+            entry = Entry(path, event.revision, before.created, json, before.labels, before.fields, self._derived)
             del self._entries[path]
             self._paths.remove(path)
             self._indexes.replace(path, before, None)
-            change = Change(ChangeType.DELETED, entry, before)
+            change = Change(ChangeType.DELETED, entry, before, self._derived)
         else:
             return
         self.applied_events += 1
         self._window.add(change, self._clock.seconds())
         self._fanout.tell(path, change)
+        if before is not None:
+            self._derived.forget(before)
 
     def _entry(self, path: str, value: bytes, revision: int, created: int, before: Entry | None) -> Entry:
         try:
@@ -198,7 +219,7 @@ class ResourceCache:
             fields = before.fields if fields == before.fields else self._share(fields)
         else:
             labels, fields = self._share(labels), self._share(fields)
-        return Entry(path, revision, created, json, labels, fields)
+        return Entry(path, revision, created, json, labels, fields, self._derived)
 
     # Waiting.
 

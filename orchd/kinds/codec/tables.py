@@ -43,6 +43,11 @@ class Row:
         self._pieces = pieces
         self._times = times
 
+    @property
+    def size(self) -> int:
+        """Bytes that it takes, about."""
+        return sum(map(len, self._pieces))
+
     def at(self, ages: Ages) -> bytes:
         """The row as of the moment of `ages`."""
         times, pieces = self._times, self._pieces

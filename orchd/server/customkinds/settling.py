@@ -56,7 +56,8 @@ class _Reader:
         mark = ("settled", known.since)
         found: Entry | None = entry.forms.get(mark)
         if found is None:
-            found = entry.forms[mark] = self._settled(entry, known)
+            found = self._settled(entry, known)
+            entry.keep(mark, found, len(found.json))
         return found
 
     def _settled(self, entry: Entry, known: Known) -> Entry:

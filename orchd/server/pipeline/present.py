@@ -1,7 +1,7 @@
 """From entries to answers: in the version, form and shape that a request asked for (DESIGN 1).
 
 The plain case, JSON in the storage version, hands on stored bytes. Whatever is derived from them is kept beside the
-entry, once per form, so that a second reader pays nothing.
+entry, once per form, so that a second reader pays nothing, as long as there is place for it (cache.derived).
 """
 
 from __future__ import annotations
@@ -148,7 +148,8 @@ class Presenter:
             return self._table_json(view, [entry], {"resourceVersion": str(entry.revision)})
         body: bytes | None = entry.forms.get(view.key)
         if body is None:
-            body = entry.forms[view.key] = self.encoded(view, self._shown(view, entry))
+            body = self.encoded(view, self._shown(view, entry))
+            entry.keep(view.key, body, len(body))
         return body
 
     def _shown(self, view: View, entry: Entry) -> dict[str, Any]:
@@ -186,7 +187,7 @@ class Presenter:
                 if row is None:
                     # Its text cannot be told from ours; the whole table is made the plain way.
                     return self.encoded(view, self._table(view, entries, meta))
-                entry.forms[view.key] = row
+                entry.keep(view.key, row, row.size)
             rows.append(row.at(ages))
         return tables.table_pieces(view.chosen.api_version, meta, how.columns_json, rows)
 
@@ -265,7 +266,8 @@ class Presenter:
         found: bytes | None = entry.forms.get(key)
         if found is None:
             obj = self.in_version(view.resource, entry)
-            found = entry.forms[key] = protobuf.encode_message(obj, view.resource.type)
+            found = protobuf.encode_message(obj, view.resource.type)
+            entry.keep(key, found, len(found))
         return found
 
     def _partials(self, view: View, entries: Sequence[Entry], meta: Mapping[str, Any]) -> bytes | list[bytes]:
@@ -302,7 +304,8 @@ class Presenter:
         key = ("frame", *view.key)
         body: bytes | None = entry.forms.get(key)
         if body is None:
-            body = entry.forms[key] = self._body(view, self._shown(view, entry))
+            body = self._body(view, self._shown(view, entry))
+            entry.keep(key, body, len(body))
         return self._framed(view, kind, body)
 
     def object_frame(self, view: View, kind: str, obj: dict[str, Any]) -> bytes:

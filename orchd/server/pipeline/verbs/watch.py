@@ -229,11 +229,11 @@ class WatchStream:
         if self._select is not None:
             frame = self._select(change)
         else:
-            frame = change.frames.get(self._key)
+            frame = change.forms.get(self._key)
             if frame is None:
                 frame = self._frame(change.type.value, change.entry)
                 if self._view.chosen.as_ != "Table":
-                    change.frames[self._key] = frame
+                    change.keep(self._key, frame, len(frame))
         if frame is not None:
             self._send(frame)
 
