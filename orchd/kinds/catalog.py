@@ -91,6 +91,8 @@ class Resource:
     definition: Mapping[str, Any] | None = None
     #: For a custom kind, the type of the version in which objects are kept, which need not be served; else None.
     storage_type: Type | None = None
+    #: For a custom kind, the types of all its versions by apiVersion, served or not.
+    version_types: Mapping[str, Type] = field(default_factory=dict)
     #: For a custom kind whose versions another program converts, its definition's ``webhook``; else None.
     converter: Mapping[str, Any] | None = None
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from orchd.dialect import Dialect
-from orchd.kinds.catalog import Deprecation, Resource, Subresource, group_version, split_group_version
+from orchd.kinds.catalog import Deprecation, Resource, Subresource, group_version
 from orchd.kinds.crd.conditions import TERMINATING, condition
 from orchd.kinds.crd.schema import Schema, SchemaReader
 from orchd.kinds.ir import Type, TypeTable
@@ -26,14 +26,10 @@ class VersionEntry(Mapping[str, Any]):
     `terminating` says that the definition is being deleted.
     """
 
-    __slots__ = ("_load", "_members", "_name", "_types", "terminating")
+    __slots__ = ("_load", "_members", "_name", "terminating")
 
-    def __init__(
-        self, entry: Mapping[str, Any], load: Load, *, types: Mapping[str, Type] | None = None, terminating: bool = False
-    ) -> None:
-        """`types` has the types of all versions of the kind, by name."""
+    def __init__(self, entry: Mapping[str, Any], load: Load, *, terminating: bool = False) -> None:
         self.terminating = terminating
-        self._types = {} if types is None else types
         self._members = {key: value for key, value in entry.items() if key != "schema"}
         self._name = entry["name"]
         self._load = load
@@ -49,15 +45,6 @@ class VersionEntry(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._members) + 1
-
-    def sibling(self, resource: Resource, api_version: str) -> Resource | None:
-        """The version with this apiVersion of the kind of `resource`, served or not, as far as reading and converting
-        objects takes; None when the definition has no such version."""
-        group, version = split_group_version(api_version)
-        type_ = self._types.get(version)
-        if type_ is None or group != resource.group:
-            return None
-        return replace(resource, version=version, type=type_)
 
     @property
     def json_schema(self) -> Schema:
@@ -113,15 +100,16 @@ def custom_kind(definition: Object, load: Load, types: TypeTable, dialect: Diale
     entries: dict[str, VersionEntry] = {}
     made: dict[str, Type] = {}
     for version in spec["versions"]:
-        entry = VersionEntry(version, load, types=made, terminating=terminating)
+        entry = VersionEntry(version, load, terminating=terminating)
         schema = (version.get("schema") or {}).get("openAPIV3Schema") or _EMPTY
         entries[version["name"]] = entry
         made[version["name"]] = reader.kind(
             schema, _schema_of(entry), preserve_all=bool(spec.get("preserveUnknownFields"))
         )
     storage = next(name for name, entry in entries.items() if entry.get("storage"))
+    by_version = {group_version(spec["group"], name): type_ for name, type_ in made.items()}
     resources = {
-        name: _resource(spec, names, entry, made[name], (storage, made[storage]), converter)
+        name: _resource(spec, names, entry, by_version, storage, converter)
         for name, entry in entries.items()
         if entry.get("served") or name == storage
     }
@@ -148,25 +136,27 @@ def _resource(
     spec: Mapping[str, Any],
     names: Mapping[str, Any],
     entry: VersionEntry,
-    type_: Type,
-    storage: tuple[str, Type],
+    types: Mapping[str, Type],
+    storage: str,
     converter: Mapping[str, Any] | None,
 ) -> Resource:
     group = spec["group"]
+    kept = group_version(group, storage)
     return Resource(
         group=group,
         version=entry["name"],
         kind=names["kind"],
         plural=names["plural"],
-        type=type_,
+        type=types[group_version(group, entry["name"])],
         namespaced=spec["scope"] == "Namespaced",
         singular=names.get("singular") or "",
         list_kind=names.get("listKind") or names["kind"] + "List",
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         subresources=_subresources(names["kind"], entry.get("subresources") or {}),
-        storage_version=group_version(group, storage[0]),
-        storage_type=storage[1],
+        storage_version=kept,
+        storage_type=types[kept],
+        version_types=types,
         key=f"{group}/{names['plural']}",
         deprecation=DeprecatedVersion(text=entry.get("deprecationWarning") or "") if entry.get("deprecated") else None,
         custom=True,

@@ -6,7 +6,6 @@ from typing import Any
 
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource
-from orchd.kinds.crd.resources import VersionEntry
 from orchd.kinds.ir import Type
 from orchd.kinds.objects.shape import canonical
 
@@ -29,8 +28,4 @@ def not_called(api_version: str, kind: str) -> ApiError:
 def _type(to: str, resource: Resource) -> Type:
     if resource.api_version != to and resource.storage_version == to and resource.storage_type is not None:
         return resource.storage_type
-    if resource.api_version != to and isinstance(resource.definition, VersionEntry):
-        other = resource.definition.sibling(resource, to)
-        if other is not None:
-            return other.type
-    return resource.type
+    return resource.version_types.get(to, resource.type)

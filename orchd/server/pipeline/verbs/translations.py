@@ -7,12 +7,12 @@ same things each time, so it comes to an end.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import orjson
 
-from orchd.kinds.catalog import Resource
-from orchd.kinds.crd.resources import VersionEntry
+from orchd.kinds.catalog import Resource, split_group_version
 from orchd.kinds.ir import Type
 
 Object = dict[str, Any]
@@ -55,11 +55,12 @@ class Translations:
 
 def version_of(resource: Resource, api_version: str) -> Resource | None:
     """A version of a custom kind that its definition has, served or not."""
-    entry = resource.definition
-    return entry.sibling(resource, api_version) if isinstance(entry, VersionEntry) else None
+    type_ = resource.version_types.get(api_version)
+    if type_ is None:
+        return None
+    return dataclasses.replace(resource, version=split_group_version(api_version)[1], type=type_)
 
 
 def type_of_version(resource: Resource, api_version: str) -> Type | None:
     """The type of such a version."""
-    found = version_of(resource, api_version)
-    return None if found is None else found.type
+    return resource.version_types.get(api_version)
