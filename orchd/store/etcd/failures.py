@@ -52,6 +52,8 @@ def of_write(error: CallError, size: int) -> StoreError:
     """What a writer is told. After an answer was lost nobody knows here whether the write happened."""
     if "too large" in str(error) or "larger than max" in str(error):
         return ValueTooLargeError(size)
+    if "too many operations" in str(error):
+        return UnavailableError(f"etcd: {error}: its --max-txn-ops should be larger on every member")
     if error.sent and error.transient:
         return UnavailableError(f"etcd did not answer, and the write may have happened or not: {error}")
     return UnavailableError(f"etcd: {error}")

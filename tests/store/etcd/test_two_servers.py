@@ -11,6 +11,7 @@ import pytest
 import pytest_twisted
 from etcd_support import until
 from twisted.internet import reactor
+from twisted.internet.defer import Deferred, DeferredList, gatherResults
 
 from orchd.assembly.plugins import capabilities
 from orchd.assembly.server import ApiServer
@@ -28,13 +29,17 @@ def config_map(name: str, **data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
 
-@asynccontextmanager
-async def serving(folder: Path, *flags: str) -> AsyncIterator[ApiServer]:
+def make(folder: Path, *flags: str) -> ApiServer:
     options = Options(capabilities=capabilities())
     options.parseOptions(
         [f"--data-dir={folder}", "--bind-address=127.0.0.1", "--secure-port=0", "--controllers=-*", *flags]
     )
-    server = ApiServer(settings.from_options(options), reactor)
+    return ApiServer(settings.from_options(options), reactor)
+
+
+@asynccontextmanager
+async def serving(folder: Path, *flags: str) -> AsyncIterator[ApiServer]:
+    server = make(folder, *flags)
     server.service.startService()
     await server.service.wait_ready()
     try:
@@ -74,6 +79,31 @@ async def test_one_cluster(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
         with pytest.raises(ApiError) as gone:
             await one.client.get(MAPS, "default", "a")
         assert gone.value.code == 404
+
+
+@pytest_twisted.ensureDeferred
+async def test_first_starts_at_once(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
+    """Any number of servers may make a new cluster together: each comes up, and what they make is there once."""
+    flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", "--authorization-mode=RBAC")
+    servers = [make(tmp_path / str(number), *flags) for number in range(4)]
+    try:
+        for server in servers:
+            server.service.startService()
+        await gatherResults([Deferred.fromCoroutine(server.service.wait_ready()) for server in servers])
+        refs = [
+            ResourceRef(r.group, r.version, r.plural)
+            for r in servers[0].catalog.resources
+            if "list" in r.verbs and r.plural != "events"
+        ]
+        for ref in refs:
+            first, *others = [(await server.client.list(ref))["items"] for server in servers]
+            assert others == [first] * 3
+            keys = [(item["metadata"].get("namespace"), item["metadata"]["name"]) for item in first]
+            assert len(set(keys)) == len(keys)
+        (service,) = (await servers[0].client.list(ResourceRef("", "v1", "services")))["items"]
+        assert service["spec"]["clusterIP"] == servers[0].service_ip
+    finally:
+        await DeferredList([server.service.stopService() for server in servers])
 
 
 @pytest_twisted.ensureDeferred
