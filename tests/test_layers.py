@@ -52,7 +52,7 @@ LAYERS = {
     # Some plugins ask whether the user may do something else as well, through the contract.
     # Webhooks are called with credentials from a client configuration.
     "server.admission": "client.interfaces kinds txkit pki.clientconfig server.authz.interfaces server.webhookclient plugins",
-    "server.webhookclient": "client.interfaces client.streams kinds.codec pki.clientconfig txkit",
+    "server.webhookclient": "client.interfaces client.streams kinds.codec kinds.jsontext pki.clientconfig txkit",
     "server.registry": "cache store.interfaces kinds pki",
     # What a fresh cluster holds: data, and a client to bring it there.
     "server.bootstrap": "client.interfaces kinds",

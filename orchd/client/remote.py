@@ -28,7 +28,7 @@ from orchd.client.streams import LineStream, read_body
 from orchd.errors import ApiError
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig
-from orchd.txkit.outgoing import ReadyBody, own_certificate, trust_roots
+from orchd.txkit.outgoing import ReadyBody, Unchecked, own_certificate, trust_roots
 from orchd.txkit.timeouts import within
 
 #: Refused requests are sent again so often, each time after what Retry-After says but no longer than this.
@@ -51,22 +51,9 @@ class _Policy:
 
     def creatorForNetloc(self, hostname: bytes, port: int) -> Any:
         if self._config.insecure:
-            key = {} if self._own is None else {"privateKey": self._own.privateKey.original, "certificate": self._own.original}
-            return _Unchecked(ssl.CertificateOptions(verify=False, **key))
+            return Unchecked(self._own)
         name = self._config.server_name or hostname.decode("ascii").strip("[]")
         return ssl.optionsForClientTLS(name, trustRoot=self._trust, clientCertificate=self._own)
-
-
-class _Unchecked:
-    """For insecure-skip-tls-verify: TLS with whoever answers."""
-
-    def __init__(self, options: ssl.CertificateOptions) -> None:
-        self._options = options
-
-    def clientConnectionForTLS(self, protocol: Any) -> Any:
-        from OpenSSL.SSL import Connection
-
-        return Connection(self._options.getContext(), None)
 
 
 class _Token:

@@ -1,4 +1,5 @@
-"""HTTPS calls to webhooks: who is meant, how they are reached and known, and what an answer that is none is called.
+"""HTTPS calls to webhooks and other services: who is meant, how they are reached and known, and what an answer that is
+none is called.
 
 The texts of failures are recorded facts. Connections are kept for a while, and as many as `_MOST_POOLS` combinations of
 authority and credentials are remembered with their TLS contexts.
@@ -9,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,6 +25,7 @@ from twisted.internet.error import (
     ConnectError,
     ConnectingCancelledError,
     ConnectionClosed,
+    ConnectionLost,
     ConnectionRefusedError,
     DNSLookupError,
 )
@@ -38,9 +40,10 @@ from orchd.client.interfaces import IClient, ResourceRef
 from orchd.client.streams import read_body
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.kinds import jsontext
 from orchd.kinds.codec import yaml_
 from orchd.pki.clientconfig import ClientConfig
-from orchd.txkit.outgoing import ReadyBody, own_certificate, trust_roots
+from orchd.txkit.outgoing import ReadyBody, Unchecked, own_certificate, trust_roots
 from orchd.txkit.timeouts import within
 
 #: Combinations of authority and credentials whose connections and TLS contexts are kept.
@@ -67,11 +70,24 @@ _STATUS_TEXTS = {
 
 
 class WebhookError(Exception):
-    """A call that brought no document; the text says why. `code` is the HTTP status of the answer, 0 without one."""
+    """A call that brought no document; the text says why. `code` is the HTTP status of the answer, 0 without one;
+    `reset` says that the connection was lost under the call."""
 
-    def __init__(self, text: str, code: int = 0) -> None:
+    def __init__(self, text: str, code: int = 0, *, reset: bool = False) -> None:
         super().__init__(text)
         self.code = code
+        self.reset = reset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came back, of any status. `text` is the body if it says that it is text; `headers` by lower-case name, the
+    first of each."""
+
+    code: int
+    data: bytes
+    text: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +122,15 @@ class _Peer:
         self.pool.cachedConnectionTimeout = _IDLE_SECONDS
         self._trust = trust_roots(authority) if authority else ssl.platformTrust()
         self._own = own_certificate(user.certificate, user.key) if user is not None else None
+        self._unchecked = user is not None and user.insecure
+        self._name = user.server_name if user is not None else ""
         self._options: OrderedDict[str, Any] = OrderedDict()
 
     def options(self, host: str) -> Any:
-        """What makes TLS connections to whoever must be called `host`."""
+        """What makes TLS connections to whoever must be called `host`, or what the client configuration says instead."""
+        if self._unchecked:
+            return Unchecked(self._own)
+        host = self._name or host
         found = self._options.get(host)
         if found is None:
             found = ssl.optionsForClientTLS(host, trustRoot=self._trust, clientCertificate=self._own)
@@ -131,14 +152,39 @@ class _Where:
 
     def endpointForURI(self, uri: Any) -> Any:
         plain = HostnameEndpoint(self._reactor, *self._address, timeout=self._seconds)
-        return wrapClientTLS(self._options, plain)
+        return plain if uri.scheme == b"http" else wrapClientTLS(self._options, plain)
 
 
-Resolve = Callable[[str, str, int], Awaitable[tuple[str, int]]]
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One request; as a text it is what errors begin with."""
+
+    method: str
+    url: str
+    body: bytes | None
+    headers: Mapping[str, str]
+    limit: int
+
+    def __str__(self) -> str:
+        return f"{self.method.capitalize()} {errors.quoted(self.url)}"
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.url).hostname or ""
+
+    @property
+    def port(self) -> int:
+        parts = urlsplit(self.url)
+        return parts.port or (80 if parts.scheme == "http" else 443)
+
+    @property
+    def netloc(self) -> str:
+        return f"{self.host}:{self.port}"
 
 
 class WebhookClient:
-    """Posts documents to webhooks. `client` reads the services that they may be behind. Call `close` when done."""
+    """Posts documents to webhooks, and calls other services. `client` reads the services of the cluster that webhooks may
+    be behind. Call `close` when done."""
 
     def __init__(self, reactor: Any, dialect: Dialect, client: IClient) -> None:
         self._reactor = reactor
@@ -157,49 +203,86 @@ class WebhookClient:
         """Send a document to a WebhookClientConfig; gives back the answer's. `seconds` bound all of it.
 
         Raises WebhookError."""
-        url = f"{_base(where)}?timeout={seconds:g}s"
-        waiting = Deferred.fromCoroutine(self._post(where, url, document, seconds, credentials))
-        try:
-            code, data, text = await within(waiting, seconds, self._reactor)
-        except TimeoutError:
-            raise WebhookError(f"Post {errors.quoted(url)}: context deadline exceeded") from None
-        if not 200 <= code <= 206:
-            raise _refused(code, text)
-        return _document(data, code)
+        service = where.get("service")
+        bundle = where.get("caBundle") or ""
+        call = _Call("POST", f"{_base(where)}?timeout={seconds:g}s", orjson.dumps(document), {}, _MOST_BODY)
+        answer = await self._within(call, seconds, lambda: _pem(bundle), credentials.of(call.netloc), service)
+        if not 200 <= answer.code <= 206:
+            raise refused(answer.code, answer.text)
+        return read_document(answer.data, answer.code)
 
-    async def _post(
-        self, where: Mapping[str, Any], url: str, document: Any, seconds: float, credentials: Credentials
-    ) -> tuple[int, bytes, str]:
-        """Status, body, and the body once more as text if it says that it is text."""
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port or 443
-        address = host, port
+    async def call(
+        self,
+        method: str,
+        url: str,
+        seconds: float,
+        *,
+        authority: bytes = b"",
+        user: ClientConfig | None = None,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        limit: int = _MOST_BODY,
+    ) -> Answer:
+        """Any request to any service, checked by `authority` (PEM; b"" trusts whom this machine trusts) and known to it
+        as `user`. A body longer than `limit` bytes is an error. Raises WebhookError when no answer comes."""
+        return await self._within(_Call(method, url, body, headers or {}, limit), seconds, lambda: authority, user, None)
+
+    async def _within(
+        self,
+        call: _Call,
+        seconds: float,
+        authority: Callable[[], bytes],
+        user: ClientConfig | None,
+        service: Mapping[str, Any] | None,
+    ) -> Answer:
+        waiting = Deferred.fromCoroutine(self._send(call, seconds, authority, user, service))
         try:
-            service = where.get("service")
+            return await within(waiting, seconds, self._reactor)
+        except TimeoutError:
+            raise WebhookError(f"{call}: context deadline exceeded") from None
+
+    async def _send(
+        self,
+        call: _Call,
+        seconds: float,
+        authority: Callable[[], bytes],
+        user: ClientConfig | None,
+        service: Mapping[str, Any] | None,
+    ) -> Answer:
+        address = call.host, call.port
+        try:
             if service:
-                address = await self._resolve(service["namespace"], service["name"], port)
-            user = credentials.of(f"{host}:{port}")
-            peer = self._peer(where.get("caBundle") or "", user)
+                address = await self._resolve(service["namespace"], service["name"], call.port)
+            peer = self._peer(authority(), user)
             agent = Agent.usingEndpointFactory(
-                self._reactor, _Where(self._reactor, address, peer.options(host), seconds), pool=peer.pool
+                self._reactor, _Where(self._reactor, address, peer.options(call.host), seconds), pool=peer.pool
             )
-            asked = agent.request(b"POST", url.encode("ascii"), self._headers(user), ReadyBody(orjson.dumps(document)))
+            body = None if call.body is None else ReadyBody(call.body)
+            asked = agent.request(call.method.encode(), call.url.encode("ascii"), self._headers(call, user), body)
             response = await asked
-            data = await read_body(response, _MOST_BODY)
-            plain = response.headers.getRawHeaders("Content-Type", [""])[0].startswith("text/")
-            return response.code, data, data.decode("utf-8", "replace").strip() if plain else ""
+            data = await read_body(response, call.limit)
+            received = {
+                name.decode("latin-1").lower(): values[0].decode("latin-1")
+                for name, values in response.headers.getAllRawHeaders()
+            }
+            plain = received.get("content-type", "").startswith("text/")
+            text = data.decode("utf-8", "replace").strip() if plain else ""
+            return Answer(code=response.code, data=data, text=text, headers=received)
         except (CancelledError, WebhookError):
             raise
         except Exception as error:
             if _cancelled(error):
                 raise CancelledError from error
             # Whatever goes wrong out there or in what the configuration says must become a refusal in words.
-            raise WebhookError(f"Post {errors.quoted(url)}: {_why(error, address)}") from error
+            raise WebhookError(f"{call}: {_why(error, address)}", reset=_was_lost(error)) from error
 
-    def _headers(self, user: ClientConfig | None) -> Headers:
-        headers = Headers(
-            {"User-Agent": [self._agent], "Accept": ["application/json, */*"], "Content-Type": ["application/json"]}
-        )
+    def _headers(self, call: _Call, user: ClientConfig | None) -> Headers:
+        headers = Headers({"User-Agent": [self._agent]})
+        if call.body is not None:
+            headers.setRawHeaders("Accept", ["application/json, */*"])
+            headers.setRawHeaders("Content-Type", ["application/json"])
+        for name, value in call.headers.items():
+            headers.setRawHeaders(name, [value])
         if user is not None and user.token:
             headers.setRawHeaders("Authorization", [f"Bearer {user.token}"])
         elif user is not None and user.username:
@@ -207,8 +290,8 @@ class WebhookClient:
             headers.setRawHeaders("Authorization", [f"Basic {pair}"])
         return headers
 
-    def _peer(self, authority: str, user: ClientConfig | None) -> _Peer:
-        key = (_pem(authority), user)
+    def _peer(self, authority: bytes, user: ClientConfig | None) -> _Peer:
+        key = (authority, user)
         peer = self._peers.get(key)
         if peer is None:
             peer = self._peers[key] = _Peer(self._reactor, *key)
@@ -295,7 +378,14 @@ def _first(reasons: Any) -> BaseException:
     return found[0] if found else ConnectionClosed("")
 
 
-def _refused(code: int, text: str) -> WebhookError:
+def _was_lost(error: BaseException) -> bool:
+    """Did the other side drop the connection instead of answering?"""
+    if isinstance(error, ResponseFailed):
+        return any(isinstance(reason, Failure) and reason.check(ConnectionLost) for reason in error.reasons)
+    return isinstance(error, ConnectionLost)
+
+
+def refused(code: int, text: str) -> WebhookError:
     """What an answer with a status that is none of success means. `text` is its body, "" if that is no text."""
     if code == 403:
         return WebhookError(text or "unknown", code)
@@ -307,13 +397,17 @@ def _refused(code: int, text: str) -> WebhookError:
     return WebhookError(f"the server responded with the status code {code} but did not return more information", code)
 
 
-def _document(data: bytes, code: int) -> dict[str, Any]:
-    """The object in a body of JSON, or of YAML if it is none, as the reference reads answers."""
+def read_document(data: bytes, code: int) -> dict[str, Any]:
+    """The object in a body of JSON, or of YAML if it does not begin as an object of JSON does, as the reference reads
+    answers. Raises WebhookError."""
     if not data:
         raise WebhookError(f"0-length response with status code: {code} and content type: application/json")
     try:
         found: Any = orjson.loads(data)
-    except orjson.JSONDecodeError:
+    except orjson.JSONDecodeError as bad:
+        if data.lstrip()[:1] == b"{":
+            why = jsontext.syntax_error(data) or str(bad)
+            raise WebhookError(f"couldn't get version/kind; json parse error: {why}") from None
         try:
             found = yaml_.decode(data)
         except yaml_.YAMLError as error:

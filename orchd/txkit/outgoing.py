@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from OpenSSL import SSL
 from twisted.internet import ssl
 from twisted.internet.defer import Deferred, succeed
 from twisted.web.iweb import IBodyProducer
@@ -32,6 +33,17 @@ class ReadyBody:
 
     def stopProducing(self) -> None:
         pass
+
+
+class Unchecked:
+    """TLS with whoever answers, for configurations that ask for it; `own` is shown to them."""
+
+    def __init__(self, own: ssl.PrivateCertificate | None) -> None:
+        pair = {} if own is None else {"privateKey": own.privateKey.original, "certificate": own.original}
+        self._context = ssl.CertificateOptions(verify=False, **pair).getContext()
+
+    def clientConnectionForTLS(self, protocol: Any) -> SSL.Connection:
+        return SSL.Connection(self._context, None)
 
 
 def trust_roots(pem: bytes) -> Any:
