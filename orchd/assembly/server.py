@@ -17,6 +17,7 @@ from orchd import errors
 from orchd.assembly.checks import Progress, checks
 from orchd.assembly.controllers import controller_group
 from orchd.assembly.files import ServerFiles, advertised_address, prepare
+from orchd.assembly.flowcontrol import FlowControl, mandatory
 from orchd.assembly.gates import Authentication as AuthenticationParts
 from orchd.assembly.gates import authentication, authorization
 from orchd.assembly.guards import guarded
@@ -48,17 +49,19 @@ from orchd.server.http.tls import ServerContexts
 from orchd.server.local import LocalClient
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.documents import Documents
+from orchd.server.pipeline.endpoints.fairness import fairness_metrics
 from orchd.server.pipeline.endpoints.health import Health
 from orchd.server.pipeline.endpoints.numbers import AdmissionNumbers, AuthenticationNumbers, WebhookNumbers
 from orchd.server.pipeline.endpoints.routes import Routes
 from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
-from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.fairness.stage import Fairness
+from orchd.server.pipeline.interfaces import Request, RequestInfo, Response, Stage
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.present import Presenter
 from orchd.server.pipeline.stages import identity
 from orchd.server.pipeline.stages.deadline import Deadline
 from orchd.server.pipeline.stages.failure import Failure as FailureStage
-from orchd.server.pipeline.stages.limits import InFlight
+from orchd.server.pipeline.stages.limits import InFlight, Underway
 from orchd.server.pipeline.stages.measuring import Measuring
 from orchd.server.pipeline.verbs.dispatch import Dispatch, served
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, unasked
@@ -153,6 +156,8 @@ class ApiServer:
         self.informers = Informers(self.client, reactor, self.random)
         self.webhooks = WebhookClient(reactor, settings.dialect, self.client)
         self._is_open = False
+        #: None with --enable-priority-and-fairness=false.
+        self.flow_control: FlowControl | None = None
         self._compose()
         self.controllers = controller_group(
             settings,
@@ -248,9 +253,7 @@ class ApiServer:
         )
         self.present = Presenter(lambda: self.catalog, self.wall)
         self.measuring = Measuring(reactor.seconds, lambda info: served(self.catalog, info))
-        self.in_flight = InFlight(
-            reading=settings.serving.max_requests, changing=settings.serving.max_mutating_requests
-        )
+        self.underway = Underway()
         self.watching = Watching(reactor, self.random, shortest=settings.serving.min_watch_timeout)
         self.deadline = Deadline(reactor, settings.serving.request_timeout)
         gate = identity.Authorization(union, forbidden)
@@ -260,19 +263,45 @@ class ApiServer:
                 FailureStage(self.present.failure),
                 self.deadline,
                 identity.Authentication(self.authentication.chain),
-                self.in_flight,
                 identity.Impersonating(
                     union,
                     lambda headers, user: parse_impersonation(settings.dialect, headers, user),
                     forbidden,
                     ImpersonationError,
                 ),
+                self._limits(),
                 gate,
             ],
             self._routes(gate),
             self.random,
         )
         self.factory = ApiServerFactory(self.pipeline, reactor)
+
+    def _limits(self) -> Stage:
+        """What keeps the requests under way few enough: fairness, or two limits alone."""
+        serving = self.settings.serving
+        if not serving.priority_and_fairness:
+            return InFlight(self.underway, reading=serving.max_requests, changing=serving.max_mutating_requests)
+        dialect = self.settings.dialect
+        fairness = Fairness(
+            dialect,
+            self.reactor,
+            self.underway,
+            total=serving.max_requests + serving.max_mutating_requests,
+            patience=serving.request_timeout / 4,
+            count=self._objects_of,
+            mandatory=mandatory(dialect),
+        )
+        self.flow_control = FlowControl(
+            dialect, fairness, self.client, self.informers, clock=self.reactor, wall=self.wall
+        )
+        return fairness
+
+    def _objects_of(self, info: RequestInfo) -> int:
+        """How many objects a list over all namespaces would look at."""
+        resource = self.catalog.resource(info.group, info.version, info.resource)
+        cache = None if resource is None else self.caches.caches.get(resource.key)
+        return 0 if cache is None else len(cache)
 
     def _routes(self, gate: identity.Authorization) -> Routes:
         settings = self.settings
@@ -342,7 +371,8 @@ class ApiServer:
     def _metric_sources(self) -> Iterable[metrics.Source]:
         return [
             *store_metrics(self.store),
-            metrics.request_metrics(self.measuring, self.in_flight, self.watching),
+            metrics.request_metrics(self.measuring, self.underway, self.watching),
+            *([] if self.flow_control is None else [fairness_metrics(self.flow_control.fairness)]),
             self.authentication_numbers.families,
             self.admission_numbers.families,
             self.webhook_numbers.families,
@@ -364,12 +394,14 @@ class ApiServer:
     # -- life
 
     def _members(self) -> list[Member]:
+        flow_control = self.flow_control
         return [
             as_member("store", lambda: start_store(self.settings, self.store), self.store.stop),
             as_member("caches", self.caches.start, self.caches.stop),
             as_member("custom kinds", self._start_custom_kinds, self.custom.stop),
             as_member("informers", self._start_informers, self.informers.stop),
             as_member("bootstrap", self._bootstrap, self._drain),
+            *([] if flow_control is None else [as_member("flow control", flow_control.start, flow_control.stop)]),
             as_member("upkeep of custom kinds", self.upkeep.start, self.upkeep.stop),
             self.listener,
             as_member("open", self._open, self._close),

@@ -245,6 +245,8 @@ class _Builder:
             raise self._error("secure-port", "must be between 0 and 65535 (0: a free port)")
         if not 0 <= v["goaway-chance"] <= 0.02:
             raise self._error("goaway-chance", "must be between 0 and 0.02")
+        if v["enable-priority-and-fairness"] and not v["max-requests-inflight"] + v["max-mutating-requests-inflight"]:
+            raise self._error("max-requests-inflight", "there are no requests to share: needs --enable-priority-and-fairness=false")
         if v["request-timeout"] <= 0:
             raise self._error("request-timeout", "must be above 0")
         if v["contention-profiling"] and not v["profiling"]:

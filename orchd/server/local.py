@@ -72,24 +72,28 @@ class LocalClient(Methods):
 
     async def _call(self, call: Call) -> Object:
         response = await self._pipeline.handle(self._request(call))
-        body = response.body if isinstance(response.body, bytes) else b"".join(response.body)
-        try:
-            answer: Object = orjson.loads(body)
-        except orjson.JSONDecodeError:
-            raise error_of(body.decode("utf-8", "replace"), response.code) from None
-        if response.code >= 400:
+        answer = _value(response)
+        if response.code >= 400 or not isinstance(answer, dict):
             raise error_of(answer, response.code)
         return answer
 
     async def watch(self, ref: ResourceRef, namespace: str = "", **options: Any) -> IWatchStream:
         response: Response = await self._pipeline.handle(self._request(requests.watch(ref, namespace, **options)))
         if response.stream is None:
-            body = response.body if isinstance(response.body, bytes) else b"".join(response.body)
-            raise error_of(orjson.loads(body), response.code)
+            raise error_of(_value(response), response.code)
         sink = _EventSink(response.stream)
         response.stream.start(sink)
         stream: IWatchStream = sink
         return stream
+
+
+def _value(response: Response) -> Any:
+    """The JSON of a complete answer; the text of one that is no JSON."""
+    body = response.body if isinstance(response.body, bytes) else b"".join(response.body)
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return body.decode("utf-8", "replace")
 
 
 @implementer(ISink, IWatchStream)

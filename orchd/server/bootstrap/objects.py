@@ -32,12 +32,14 @@ _PRIORITY_CLASSES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """An object that is to exist. `kept` names the top-level members that are brought back when they differ;
+    """An object that is to exist. `kept` names the top-level members that are brought back when they differ; with
+    `asked`, the key of an annotation, only while that says "true", or is absent from an object that nobody has changed.
     `status` is written through the status endpoint."""
 
     ref: ResourceRef
     object: Object
     kept: tuple[str, ...] = ()
+    asked: str = ""
     status: Mapping[str, Any] | None = None
 
     @property
@@ -80,7 +82,8 @@ def flow_control(dialect: Dialect) -> Iterator[Wanted]:
     """Priority levels and flow schemas; their specs are kept as long as their annotation says so."""
     group = dialect("flowcontrol.apiserver.{abbr}.io")
     api_version = f"{group}/v1beta2"
-    annotations = {dialect("apf.{long}.io/autoupdate-spec"): "true"}
+    asked = dialect("apf.{long}.io/autoupdate-spec")
+    annotations = {asked: "true"}
     for name, spec in PRIORITY_LEVELS.items():
         yield Wanted(
             ref=ResourceRef(group, "v1beta2", "prioritylevelconfigurations"),
@@ -88,18 +91,16 @@ def flow_control(dialect: Dialect) -> Iterator[Wanted]:
                 api_version, "PriorityLevelConfiguration", {"name": name, "annotations": annotations}, spec=expand(dialect, spec)
             ),
             kept=("spec",),
+            asked=asked,
         )
     for name, spec in FLOW_SCHEMAS.items():
-        level = spec["priorityLevelConfiguration"]["name"]
-        message = f'This FlowSchema references the PriorityLevelConfiguration object named "{level}" and it exists'
-        condition = {"type": "Dangling", "status": "False", "reason": "Found", "message": message}
         yield Wanted(
             ref=ResourceRef(group, "v1beta2", "flowschemas"),
             object=_object(
                 api_version, "FlowSchema", {"name": dialect(name), "annotations": annotations}, spec=expand(dialect, spec)
             ),
             kept=("spec",),
-            status={"conditions": [condition]},
+            asked=asked,
         )
 
 

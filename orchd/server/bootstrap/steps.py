@@ -45,13 +45,21 @@ async def _attempt(client: IClient, wanted: Wanted, now: str) -> None:
         existing = None
     if existing is None:
         existing = await client.create(ref, namespace, wanted.object)
-    else:
+    elif _is_kept(wanted, existing):
         members = {m: wanted.object[m] for m in wanted.kept if not _within(wanted.object[m], existing.get(m))}
         if members:
             existing = await client.update(ref, namespace, name, {**existing, **members})
     if wanted.status is not None and not existing.get("status", {}).get("conditions"):
         conditions = [{**c, "lastTransitionTime": now} for c in wanted.status["conditions"]]
         await client.update(ref, namespace, name, {**existing, "status": {"conditions": conditions}}, subresource="status")
+
+
+def _is_kept(wanted: Wanted, existing: Object) -> bool:
+    if not wanted.asked:
+        return True
+    metadata = existing["metadata"]
+    said = metadata.get("annotations", {}).get(wanted.asked)
+    return bool(metadata.get("generation") == 1) if said is None else bool(said == "true")
 
 
 def _within(wanted: Any, found: Any) -> bool:

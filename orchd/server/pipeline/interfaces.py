@@ -67,6 +67,8 @@ class Request:
     warnings: list[str] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
     audit_id: str = ""
+    #: Headers that the answer gets, whatever it is and wherever it comes from.
+    answer_headers: list[tuple[str, str]] = field(default_factory=list)
     #: For CONNECT-like subresources: takes the raw connection over (None where the transport cannot).
     hijack: Callable[[], Any] | None = None
 

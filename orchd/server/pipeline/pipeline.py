@@ -39,6 +39,7 @@ class Pipeline:
         if request.warnings:
             for text in _bounded(list(dict.fromkeys(request.warnings))):
                 response.headers.append(("Warning", f'299 - "{_quoted(text)}"'))
+        response.headers += request.answer_headers
         response.headers.append(("Audit-Id", request.audit_id))
         return response
 

@@ -14,7 +14,7 @@ from prometheus_client.process_collector import ProcessCollector
 
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.present import NO_STORE
-from orchd.server.pipeline.stages.limits import InFlight
+from orchd.server.pipeline.stages.limits import Underway
 from orchd.server.pipeline.stages.measuring import DURATION_BUCKETS, SIZE_BUCKETS, Histogram, Measuring
 from orchd.server.pipeline.verbs.watch import Watching
 
@@ -33,7 +33,7 @@ def cumulative(histogram: Histogram, bounds: tuple[float, ...]) -> list[tuple[st
     return out
 
 
-def request_metrics(measuring: Measuring, in_flight: InFlight, watching: Watching) -> Source:
+def request_metrics(measuring: Measuring, underway: Underway, watching: Watching) -> Source:
     """What the pipeline counts."""
 
     def families() -> Iterator[Metric]:
@@ -63,18 +63,24 @@ def request_metrics(measuring: Measuring, in_flight: InFlight, watching: Watchin
             "apiserver_current_inflight_requests", "Highest number of requests under way since the last look.", labels=("request_kind",)
         )
         for half, kind in ((True, "mutating"), (False, "readOnly")):
-            current.add_metric([kind], float(max(in_flight.peak[half], in_flight.current[half])))
-            in_flight.peak[half] = in_flight.current[half]
+            current.add_metric([kind], float(max(underway.peak[half], underway.current[half])))
+            underway.peak[half] = underway.current[half]
         yield current
+        dropped = CounterMetricFamily(
+            "apiserver_dropped_requests", "Requests turned away because too many were under way.", labels=("request_kind",)
+        )
+        for half, kind in ((True, "mutating"), (False, "readOnly")):
+            dropped.add_metric([kind], float(underway.refused[half]))
+        yield dropped
         watchers = GaugeMetricFamily(
             "apiserver_registered_watchers", "Watches under way.", labels=("group", "version", "kind")
         )
         for (group, version, kind), count in watching.by_kind().items():
             watchers.add_metric([group, version, kind], float(count))
         yield watchers
-        dropped = CounterMetricFamily("apiserver_terminated_watchers", "Watches cut because their client was too slow.")
-        dropped.add_metric([], float(watching.dropped))
-        yield dropped
+        cut = CounterMetricFamily("apiserver_terminated_watchers", "Watches cut because their client was too slow.")
+        cut.add_metric([], float(watching.dropped))
+        yield cut
 
     return families
 

@@ -5,9 +5,6 @@ Long-running requests (watches, streams to pods) are not counted; neither are me
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from orchd import errors
 from orchd.kinds.identity import MASTERS_GROUP
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response
 
@@ -26,29 +23,55 @@ def mutating(info: RequestInfo | None) -> bool:
     return not (info is not None and info.verb in _READING)
 
 
-class InFlight:
-    """Counts requests under way. A limit of 0 means no limit."""
+class Underway:
+    """How many requests are being served: False is the reading half, True the mutating one."""
 
-    def __init__(self, *, reading: int, changing: int, rejected: Callable[[str], None] = lambda kind: None) -> None:
-        self._limits = {False: reading, True: changing}
+    __slots__ = ("current", "peak", "refused")
+
+    def __init__(self) -> None:
         self.current = {False: 0, True: 0}
+        #: Requests turned away for want of room, per half.
+        self.refused = {False: 0, True: 0}
         #: Highest number seen since it was last asked for, per half.
         self.peak = {False: 0, True: 0}
-        self._rejected = rejected
+
+    def begin(self, half: bool) -> None:
+        now = self.current[half] = self.current[half] + 1
+        if now > self.peak[half]:
+            self.peak[half] = now
+
+    def end(self, half: bool) -> None:
+        self.current[half] -= 1
+
+
+def too_many() -> Response:
+    """What the reference answers for want of room: plain text."""
+    return Response(
+        code=429,
+        content_type="text/plain; charset=utf-8",
+        headers=[("Retry-After", "1"), ("X-Content-Type-Options", "nosniff")],
+        body=b"Too many requests, please try again later.\n",
+    )
+
+
+class InFlight:
+    """Two limits, for when --enable-priority-and-fairness is off. A limit of 0 means no limit."""
+
+    def __init__(self, underway: Underway, *, reading: int, changing: int) -> None:
+        self._underway = underway
+        self._limits = {False: reading, True: changing}
 
     async def __call__(self, request: Request, then: Next) -> Response:
         if long_running(request.info):
             return await then(request)
-        half = mutating(request.info)
+        half, underway = mutating(request.info), self._underway
         limit = self._limits[half]
         exempt = request.user is not None and MASTERS_GROUP in request.user.groups
-        if limit and self.current[half] >= limit and not exempt:
-            self._rejected("mutating" if half else "readOnly")
-            raise errors.too_many_requests("too many requests, please try again later")
-        now = self.current[half] = self.current[half] + 1
-        if now > self.peak[half]:
-            self.peak[half] = now
+        if limit and underway.current[half] >= limit and not exempt:
+            underway.refused[half] += 1
+            return too_many()
+        underway.begin(half)
         try:
             return await then(request)
         finally:
-            self.current[half] -= 1
+            underway.end(half)

@@ -1,0 +1,253 @@
+"""The stage: each request gets a seat of its priority level, waits for one, or is turned away.
+
+A request belongs to the first flow schema that matches it, and through it to a priority level. An exempt level lets
+everything pass. The others share the server's seats (--max-requests-inflight and --max-mutating-requests-inflight
+together) by their assured concurrency shares. A watch keeps its seat until it has begun; what talks to pods and nodes
+takes none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IReactorTime
+
+from orchd.dialect import Dialect
+from orchd.kinds.identity import User
+from orchd.server.pipeline.fairness.numbers import BOUNDS, Numbers
+from orchd.server.pipeline.fairness.queues import Full, Level, Queuing, Ticket
+from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
+from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response
+from orchd.server.pipeline.stages.limits import Underway, long_running, mutating, too_many
+
+Object = Mapping[str, Any]
+
+#: Seats of a list: one for so many objects that are looked at, up to so many.
+_OBJECTS_A_SEAT, _MOST_SEATS = 100, 10
+
+
+class LimitedLevel:
+    """A priority level with seats, as it is configured now."""
+
+    __slots__ = ("name", "seats", "shares", "uid", "waking")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.uid = ""
+        self.shares = 0
+        self.seats = Level(1, None)
+        #: True while requests are being told to begin: each of them may end at once, inside the telling.
+        self.waking = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assigned:
+    """Where the requests of one flow schema go; `level` is None for an exempt one."""
+
+    level: LimitedLevel | None
+    numbers: Numbers
+    headers: tuple[tuple[str, str], ...]
+
+
+class Fairness:
+    """`total` seats for all levels; a request waits at most `patience` seconds. `count` gives the number of objects of
+    a resource, which decides how many seats a list takes. `mandatory` are the flow schemas and priority levels that are
+    there even when nobody has stored them."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        clock: IReactorTime,
+        underway: Underway,
+        *,
+        total: int,
+        patience: float,
+        count: Callable[[RequestInfo], int],
+        mandatory: tuple[Iterable[Object], Iterable[Object]],
+    ) -> None:
+        self._clock = clock
+        self._underway = underway
+        self._total = total
+        self._patience = patience
+        self._count = count
+        self._schema_header = dialect("X-{Long}-PF-FlowSchema-UID")
+        self._level_header = dialect("X-{Long}-PF-PriorityLevel-UID")
+        self._mandatory = tuple({each["metadata"]["name"]: each for each in objects} for objects in mandatory)
+        self._classifier = Classifier(())
+        self._assigned: dict[str, Assigned] = {}
+        self._waiting: dict[Ticket, Deferred[None]] = {}
+        #: By name; also those that are gone from the configuration and still have requests.
+        self.levels: dict[str, LimitedLevel] = {}
+        #: By flow schema and priority level, while both are configured.
+        self.numbers: dict[tuple[str, str], Numbers] = {}
+        self.configure((), ())
+
+    # -- configuration
+
+    def configure(self, schemas: Iterable[Object], levels: Iterable[Object]) -> list[str]:
+        """From now on go by these FlowSchema and PriorityLevelConfiguration objects, which have been validated.
+
+        Gives the names of the flow schemas whose priority level does not exist; nothing is classified by them.
+        """
+        known = self._mandatory[1] | {each["metadata"]["name"]: each for each in levels}
+        limited = self._limited(known)
+        dangling, usable = [], []
+        for obj in (self._mandatory[0] | {each["metadata"]["name"]: each for each in schemas}).values():
+            schema = schema_of(obj)
+            if schema.level in known:
+                usable.append(schema)
+            else:
+                dangling.append(schema.name)
+        numbers, assigned = {}, {}
+        for schema in usable:
+            key = schema.name, schema.level
+            numbers[key] = self.numbers.get(key) or Numbers()
+            level = limited.get(schema.level)
+            headers = ((self._schema_header, schema.uid), (self._level_header, "" if level is None else level.uid))
+            assigned[schema.name] = Assigned(level=level, numbers=numbers[key], headers=headers)
+        self.numbers, self._assigned, self._classifier = numbers, assigned, Classifier(usable)
+        for level in self.levels.values():
+            self._wake(level)
+        return dangling
+
+    def _limited(self, known: Mapping[str, Object]) -> dict[str, LimitedLevel]:
+        """The levels with seats among `known`, each with its part of all seats."""
+        limited: dict[str, LimitedLevel] = {}
+        for name, obj in known.items():
+            spec = obj["spec"]
+            if spec["type"] != "Limited":
+                continue
+            level = limited[name] = self.levels.get(name) or LimitedLevel(name)
+            level.uid = obj["metadata"].get("uid", "")
+            level.shares = spec["limited"]["assuredConcurrencyShares"]
+            response = spec["limited"]["limitResponse"]
+            queuing = response.get("queuing") if response["type"] == "Queue" else None
+            level.seats.queuing = queuing and Queuing(
+                queues=queuing["queues"], hand=queuing["handSize"], length=queuing["queueLengthLimit"]
+            )
+        going = {name: level for name, level in self.levels.items() if name not in limited and not level.seats.idle}
+        self.levels = going | limited
+        shares = sum(level.shares for level in self.levels.values())
+        for level in self.levels.values():
+            level.seats.limit = max(1, ceil(self._total * level.shares / shares))
+        return limited
+
+    def assign(self, user: User, info: RequestInfo) -> tuple[Assigned, str]:
+        """Where a request goes, and the flow it belongs to."""
+        schema = self._classifier.schema(user, info)
+        if schema is None:
+            # The mandatory schemas know both groups that a user can be of; a drop-in authenticator may give neither.
+            return self._assigned["catch-all"], user.name
+        return self._assigned[schema.name], f"{schema.name}\0{schema.flow(user, info)}"
+
+    # -- requests
+
+    async def __call__(self, request: Request, then: Next) -> Response:
+        info, user = request.info, request.user
+        assert info is not None and user is not None
+        if info.verb != "watch" and long_running(info):
+            return await then(request)
+        assigned, flow = self.assign(user, info)
+        half = mutating(info)
+        level = assigned.level
+        if level is None:
+            return await self._serve(request, then, half)
+        request.answer_headers += assigned.headers
+        ticket = await self._seat(level, assigned.numbers, flow, self._seats(request, info))
+        if ticket is None:
+            self._underway.refused[half] += 1
+            return too_many()
+        assigned.numbers.executing += 1
+        try:
+            return await self._serve(request, then, half)
+        finally:
+            now = self._clock.seconds()
+            assert ticket.started is not None
+            assigned.numbers.executing -= 1
+            assigned.numbers.execution.observe(BOUNDS, now - ticket.started)
+            level.seats.leave(ticket, now)
+            if level.seats.waiting:
+                self._wake(level)
+
+    async def _serve(self, request: Request, then: Next, half: bool) -> Response:
+        self._underway.begin(half)
+        try:
+            return await then(request)
+        finally:
+            self._underway.end(half)
+
+    async def _seat(self, level: LimitedLevel, numbers: Numbers, flow: str, seats: int) -> Ticket | None:
+        """A ticket of a request that may begin; None when it is turned away."""
+        now = self._clock.seconds()
+        try:
+            ticket = level.seats.enter(flow, seats, now)
+        except Full as full:
+            numbers.reject(full.reason)
+            return None
+        if ticket.started is None:
+            # A wide request may have been the only one, and the seats of those before it are free by now.
+            self._wake(level)
+        if ticket.started is None and not await self._begun(level, numbers, ticket):
+            return None
+        numbers.dispatched += 1
+        numbers.waited.observe(BOUNDS, self._clock.seconds() - now)
+        return ticket
+
+    async def _begun(self, level: LimitedLevel, numbers: Numbers, ticket: Ticket) -> bool:
+        """Wait until the request of `ticket` may begin. False when that takes too long."""
+        late = False
+
+        def expire() -> None:
+            nonlocal late
+            late = True
+            waiting.cancel()
+
+        waiting: Deferred[None] = Deferred()
+        self._waiting[ticket] = waiting
+        timer = self._clock.callLater(self._patience, expire)
+        numbers.waiting += 1
+        try:
+            await waiting
+        except CancelledError:
+            del self._waiting[ticket]
+            now = self._clock.seconds()
+            level.seats.leave(ticket, now)
+            numbers.reject("time-out" if late else "cancelled")
+            numbers.refused.observe(BOUNDS, now - ticket.arrived)
+            # What was in its way was perhaps only that.
+            self._wake(level)
+            if not late:
+                raise
+            return False
+        finally:
+            numbers.waiting -= 1
+            if timer.active():
+                timer.cancel()
+        return True
+
+    def _wake(self, level: LimitedLevel) -> None:
+        """Let as many requests begin as there are seats for."""
+        if level.waking:
+            return
+        level.waking = True
+        try:
+            while (ticket := level.seats.next(self._clock.seconds())) is not None:
+                waiting = self._waiting.pop(ticket, None)
+                if waiting is not None:
+                    waiting.callback(None)
+        finally:
+            level.waking = False
+
+    def _seats(self, request: Request, info: RequestInfo) -> int:
+        """How many seats a request takes: more than one for a list of many objects."""
+        if info.verb != "list" or info.name:
+            return 1
+        objects = self._count(info)
+        limit = request.param("limit")
+        if limit.isdecimal() and int(limit) and not (request.param("labelSelector") or request.param("fieldSelector")):
+            objects = min(objects, int(limit))
+        return min(max(1, ceil(objects / _OBJECTS_A_SEAT)), _MOST_SEATS)

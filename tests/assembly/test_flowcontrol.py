@@ -1,0 +1,103 @@
+"""Priority and fairness in a whole server: it follows the objects and keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.errors import ApiError
+from orchd.testing.server import InProcessServer, make_server, run, user
+
+SCHEMAS = ResourceRef("flowcontrol.apiserver.orch.io", "v1beta2", "flowschemas")
+LEVELS = ResourceRef("flowcontrol.apiserver.orch.io", "v1beta2", "prioritylevelconfigurations")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[InProcessServer]:
+    made = make_server(tmp_path)
+    yield made
+    made.stop()
+
+
+def schema(name: str, level: str) -> Object:
+    rule = {"subjects": [{"kind": "User", "user": {"name": "alice"}}], "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}]}
+    return {"metadata": {"name": name}, "spec": {"priorityLevelConfiguration": {"name": level}, "rules": [rule]}}
+
+
+def limited(name: str) -> Object:
+    spec = {"type": "Limited", "limited": {"assuredConcurrencyShares": 1, "limitResponse": {"type": "Reject"}}}
+    return {"metadata": {"name": name}, "spec": spec}
+
+
+def dangling(server: InProcessServer, name: str) -> Any:
+    server.clock.advance(0.1)
+    (condition,) = run(server.client().get(SCHEMAS, "", name))["status"]["conditions"]
+    return condition["type"], condition["status"], condition["reason"], condition["message"]
+
+
+def headers(server: InProcessServer) -> dict[str, str]:
+    return dict(run(server.request("GET", "/version", user=user("alice", "people"))).headers)
+
+
+def test_a_schema_without_its_level_says_so(server: InProcessServer) -> None:
+    """It is not used, and its condition follows the level's coming and going."""
+    client = server.client()
+    run(client.create(SCHEMAS, "", schema("mine", "absent")))
+    what = 'This FlowSchema references the PriorityLevelConfiguration object named "absent"'
+    assert dangling(server, "mine") == ("Dangling", "True", "NotFound", f"{what} but there is no such object")
+    default = run(client.get(SCHEMAS, "", "global-default"))["metadata"]["uid"]
+    assert headers(server)["X-Orch-PF-FlowSchema-UID"] == default
+    level = run(client.create(LEVELS, "", limited("absent")))
+    assert dangling(server, "mine") == ("Dangling", "False", "Found", f"{what} and it exists")
+    assert headers(server)["X-Orch-PF-PriorityLevel-UID"] == level["metadata"]["uid"]
+    run(client.delete(LEVELS, "", "absent"))
+    assert dangling(server, "mine")[1] == "True"
+
+
+def test_what_a_fresh_cluster_has_comes_back(server: InProcessServer) -> None:
+    """Objects that somebody deleted are made again within a minute; they work meanwhile."""
+    client = server.client()
+    for ref, name in ((SCHEMAS, "catch-all"), (SCHEMAS, "global-default"), (LEVELS, "catch-all")):
+        run(client.delete(ref, "", name))
+    server.clock.advance(0.1)
+    assert run(server.request("GET", "/version", user=user("alice", "people"))).code == 200
+    server.clock.advance(60)
+    for ref, name in ((SCHEMAS, "catch-all"), (SCHEMAS, "global-default"), (LEVELS, "catch-all")):
+        assert run(client.get(ref, "", name))["metadata"]["name"] == name
+
+
+def test_what_an_operator_keeps_is_left_alone(server: InProcessServer) -> None:
+    """With the annotation "false" a changed spec stays; with "true" it is restored."""
+    client, key = server.client(), server.dialect("apf.{long}.io/autoupdate-spec")
+    for said, expected in (("false", 7), ("true", 100)):
+        found = run(client.get(LEVELS, "", "workload-low"))
+        found = {
+            **found,
+            "metadata": {**found["metadata"], "annotations": {key: said}},
+            "spec": {**found["spec"], "limited": {**found["spec"]["limited"], "assuredConcurrencyShares": 7}},
+        }
+        run(client.update(LEVELS, "", "workload-low", found))
+        server.clock.advance(60)
+        assert run(client.get(LEVELS, "", "workload-low"))["spec"]["limited"]["assuredConcurrencyShares"] == expected
+
+
+def test_its_numbers_are_metrics(server: InProcessServer) -> None:
+    """Dispatched requests by schema and level, and the seats of levels, under the reference's names."""
+    run(server.request("GET", "/version", user=user("alice", "people")))
+    text = run(server.request("GET", "/metrics")).body.decode()
+    assert 'apiserver_flowcontrol_request_concurrency_limit{priority_level="catch-all"} 13.0' in text
+    line = 'apiserver_flowcontrol_dispatched_requests_total{flow_schema="global-default",priority_level="global-default"} '
+    assert float(text.split(line)[1].split("\n")[0]) >= 1
+
+
+def test_it_can_be_switched_off(tmp_path: Path) -> None:
+    """Then the two limits alone hold, and answers have no headers of it."""
+    server = make_server(tmp_path, "--enable-priority-and-fairness=false")
+    assert "X-Orch-PF-FlowSchema-UID" not in headers(server)
+    with pytest.raises(ApiError):
+        run(server.client().get(SCHEMAS, "", "absent"))
+    server.stop()

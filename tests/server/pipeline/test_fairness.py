@@ -1,0 +1,417 @@
+"""Priority and fairness: classification, queues, and the stage around an answer that the test controls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.task import Clock
+
+from orchd.assembly.flowcontrol import mandatory
+from orchd.dialect import ORCH
+from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, UNAUTHENTICATED_GROUP, User, service_account
+from orchd.server.authn.interfaces import Credentials
+from orchd.server.bootstrap import objects
+from orchd.server.pipeline import requestinfo
+from orchd.server.pipeline.fairness.queues import GUESS, Full, Level, Queuing, Ticket, hand
+from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
+from orchd.server.pipeline.fairness.stage import Fairness
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.stages.limits import Underway
+from orchd.testing.server import BytesBody
+from orchd.txkit.coroutines import start
+
+ALICE = User(name="alice", groups=(AUTHENTICATED_GROUP,))
+BOB = User(name="bob", groups=(AUTHENTICATED_GROUP,))
+BOOTSTRAP = [each.object for each in objects.flow_control(ORCH)]
+SCHEMAS = [each for each in BOOTSTRAP if each["kind"] == "FlowSchema"]
+LEVELS = [each for each in BOOTSTRAP if each["kind"] != "FlowSchema"]
+
+
+def info(method: str, path: str) -> Any:
+    raw, _, query = path.partition("?")
+    return requestinfo.parse(method, raw, {k: [v] for k, _, v in (p.partition("=") for p in query.split("&") if p)})
+
+
+def schema(name: str, rule: dict[str, Any], *, precedence: int = 500, level: str = "small", by: str = "") -> dict[str, Any]:
+    spec: dict[str, Any] = {
+        "priorityLevelConfiguration": {"name": level}, "matchingPrecedence": precedence, "rules": [rule]
+    }
+    if by:
+        spec["distinguisherMethod"] = {"type": by}
+    return {"kind": "FlowSchema", "metadata": {"name": name, "uid": f"uid of {name}"}, "spec": spec}
+
+
+def limited(name: str, shares: int = 100, **queuing: int) -> dict[str, Any]:
+    response: dict[str, Any] = {"type": "Queue", "queuing": queuing} if queuing else {"type": "Reject"}
+    spec = {"type": "Limited", "limited": {"assuredConcurrencyShares": shares, "limitResponse": response}}
+    return {"kind": "PriorityLevelConfiguration", "metadata": {"name": name, "uid": f"uid of {name}"}, "spec": spec}
+
+
+def subject(kind: str, **said: str) -> dict[str, Any]:
+    return {"kind": kind, kind[0].lower() + kind[1:]: said}
+
+
+EVERYTHING = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": True, "namespaces": ["*"]}
+OF_ALICE = {"subjects": [subject("User", name="alice")], "resourceRules": [EVERYTHING]}
+
+
+class TestSchemas:
+    @pytest.mark.parametrize(
+        ("user", "method", "path", "expected"),
+        [
+            (User(name="root", groups=(MASTERS_GROUP,)), "GET", "/api/v1/pods", "exempt"),
+            (ALICE, "GET", "/api/v1/pods", "global-default"),
+            (ALICE, "GET", "/readyz", "probes"),
+            (ALICE, "GET", "/readyz/ping", "global-default"),
+            (ALICE, "POST", "/readyz", "global-default"),
+            (User(name="nobody", groups=(UNAUTHENTICATED_GROUP,)), "GET", "/api/v1/pods", "global-default"),
+            (service_account("a", "default"), "GET", "/api/v1/pods", "service-accounts"),
+            (service_account("orch-system", "x"), "GET", "/api/v1/pods", "orch-system-service-accounts"),
+            (
+                service_account("orch-system", "x"), "GET", "/api/v1/namespaces/a/endpoints/x",
+                "workload-leader-election",
+            ),
+            (
+                service_account("orch-system", "x"), "PUT", "/api/v1/namespaces/orch-system/configmaps/x",
+                "system-leader-election",
+            ),
+            (User(name="n", groups=("system:nodes",)), "PATCH", "/api/v1/nodes/n/status", "system-node-high"),
+            (User(name="n", groups=("system:nodes",)), "PATCH", "/api/v1/nodes/n/proxy", "system-nodes"),
+            (User(name="n", groups=("system:nodes",)), "GET", "/api/v1/pods", "system-nodes"),
+        ],
+    )  # fmt: skip
+    def test_the_schemas_of_a_fresh_cluster(self, user: User, method: str, path: str, expected: str) -> None:
+        """The first by precedence and name whose subject, verb, resource and namespace all match."""
+        found = Classifier(map(schema_of, SCHEMAS)).schema(user, info(method, path))
+        assert found is not None and found.name == expected
+
+    @pytest.mark.parametrize(
+        ("rule", "path", "expected"),
+        [
+            ({**EVERYTHING, "clusterScope": False}, "/api/v1/pods", False),
+            ({**EVERYTHING, "clusterScope": False}, "/api/v1/namespaces/a/pods", True),
+            ({**EVERYTHING, "namespaces": ["b"]}, "/api/v1/namespaces/a/pods", False),
+            ({**EVERYTHING, "namespaces": []}, "/api/v1/nodes", True),
+            ({**EVERYTHING, "resources": ["pods"]}, "/api/v1/namespaces/a/pods/x/log", False),
+            ({**EVERYTHING, "resources": ["pods/log"]}, "/api/v1/namespaces/a/pods/x/log", True),
+            ({**EVERYTHING, "apiGroups": ["apps"]}, "/api/v1/namespaces/a/pods", False),
+            ({**EVERYTHING, "verbs": ["list", "watch"]}, "/api/v1/pods", True),
+            ({**EVERYTHING, "verbs": ["get"]}, "/api/v1/pods", False),
+        ],
+    )
+    def test_rules(self, rule: dict[str, Any], path: str, expected: bool) -> None:
+        """Everything that a rule says has to be so."""
+        made = schema_of(schema("s", {"subjects": [subject("User", name="*")], "resourceRules": [rule]}))
+        assert made.matches(ALICE, info("GET", path)) is expected
+
+    @pytest.mark.parametrize(
+        ("urls", "path", "expected"),
+        [
+            (["/healthz"], "/healthz/ping", False), (["/healthz/*"], "/healthz/ping", True),
+            (["/healthz/*"], "/healthz", False), (["*"], "/version", True), ([], "/version", False),
+        ],
+    )  # fmt: skip
+    def test_paths(self, urls: list[str], path: str, expected: bool) -> None:
+        """A path is matched whole, or by what comes before the star."""
+        rule = {"subjects": [subject("Group", name="*")], "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": urls}]}
+        assert schema_of(schema("s", rule)).matches(ALICE, info("GET", path)) is expected
+
+    @pytest.mark.parametrize(("by", "expected"), [("ByUser", "alice"), ("ByNamespace", "a"), ("", "")])
+    def test_flows(self, by: str, expected: str) -> None:
+        """The distinguisher tells flows apart."""
+        made = schema_of(schema("s", OF_ALICE, by=by))
+        assert made.flow(ALICE, info("GET", "/api/v1/namespaces/a/pods")) == expected
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(1, 200), st.data())
+def test_a_hand_is_of_different_cards(flow: int, deck: int, data: st.DataObject) -> None:
+    """No card is dealt twice, and all are of the deck."""
+    size = data.draw(st.integers(1, deck))
+    cards = hand(flow, deck, size)
+    assert len(set(cards)) == size and all(0 <= card < deck for card in cards)
+
+
+def test_every_hand_is_dealt() -> None:
+    """Each order of each hand is dealt by exactly one number below their count."""
+    assert len({tuple(hand(n, 5, 3)) for n in range(5 * 4 * 3)}) == 5 * 4 * 3
+
+
+class TestQueues:
+    def test_without_queues_the_next_is_refused(self) -> None:
+        """A level of type Reject takes what it has seats for."""
+        level = Level(1, None)
+        assert level.enter("a", 1, 0).started == 0
+        with pytest.raises(Full, match="concurrency-limit"):
+            level.enter("a", 1, 0)
+
+    def test_a_full_queue_refuses(self) -> None:
+        """So many wait as the queue is long."""
+        level = Level(1, Queuing(queues=1, hand=1, length=2))
+        places = [level.enter("a", 1, 0) for _ in range(3)]
+        assert [place.started for place in places] == [0, None, None]
+        with pytest.raises(Full, match="queue-full"):
+            level.enter("a", 1, 0)
+
+    def test_a_wide_request_is_served_alone_rather_than_never(self) -> None:
+        """More seats than the level has are had when nobody else has any."""
+        level = Level(2, Queuing(queues=1, hand=1, length=5))
+        first, wide, small = level.enter("a", 1, 0), level.enter("a", 10, 0), level.enter("a", 1, 0)
+        assert wide.started is None and level.next(0) is None
+        level.leave(first, 1)
+        assert level.next(1) is wide and level.next(1) is None
+        level.leave(wide, 2)
+        assert level.next(2) is small
+
+    def test_who_leaves_a_queue_is_forgotten(self) -> None:
+        """A place that is given up is nobody's, and an idle level keeps nothing."""
+        level = Level(1, Queuing(queues=8, hand=2, length=5))
+        first, second = level.enter("a", 1, 0), level.enter("b", 1, 0)
+        level.leave(second, 0)
+        level.leave(first, 0)
+        assert level.idle and level.next(0) is None and not level._queues
+
+    def test_flows_share(self) -> None:
+        """One that sends a hundred and one that sends ten are served in turn, until the ten are done."""
+        level = Level(1, Queuing(queues=64, hand=1, length=200))
+        running = level.enter("x", 1, 0)
+        flow: dict[Ticket, str] = {}
+        for name, count in (("greedy", 100), ("modest", 10)):
+            for _ in range(count):
+                flow[level.enter(name, 1, 0)] = name
+        now, order = 0.0, []
+        while not level.idle:
+            now += GUESS
+            level.leave(running, now)
+            begun = level.next(now)
+            if begun is None:
+                break
+            running = begun
+            order.append(flow[begun])
+        assert len(order) == 110 and order[:20].count("modest") == 10
+
+    def test_long_requests_count_for_more(self) -> None:
+        """A flow whose requests take ten times as long gets a tenth as many in."""
+        level = Level(1, Queuing(queues=64, hand=1, length=500))
+        running = level.enter("x", 1, 0)
+        flow = {level.enter(name, 1, 0): name for name in ("slow", "fast") for _ in range(200)}
+        now, order = 0.0, []
+        for _ in range(110):
+            now += 10 * GUESS if flow.get(running) == "slow" else GUESS
+            level.leave(running, now)
+            begun = level.next(now)
+            assert begun is not None
+            running = begun
+            order.append(flow[running])
+        assert 8 <= order.count("slow") <= 12
+
+    @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 4), st.booleans()), max_size=60))
+    def test_seats_are_never_overdrawn(self, steps: list[tuple[str, int, bool]]) -> None:
+        """However requests come and go: no more seats than there are (but for one wide one alone), nobody forgotten."""
+        level = Level(5, Queuing(queues=4, hand=2, length=10))
+        placed: list[Ticket] = []
+        for at, (flow, seats, end) in enumerate(steps):
+            now = float(at)
+            if end and placed:
+                level.leave(placed.pop(0), now)
+            else:
+                try:
+                    placed.append(level.enter(flow, seats, now))
+                except Full:
+                    continue
+            while level.next(now) is not None:
+                pass
+            running = [place for place in placed if place.started is not None]
+            assert level.seats == sum(place.seats for place in running) <= 5 and level.running == len(running)
+            assert level.waiting == len(placed) - len(running)
+            assert level.running or not level.waiting
+
+
+class Answers:
+    """Answers when the test says so."""
+
+    def __init__(self) -> None:
+        self.open: list[tuple[Request, Deferred[Response]]] = []
+
+    async def __call__(self, request: Request) -> Response:
+        waiting: Deferred[Response] = Deferred()
+        self.open.append((request, waiting))
+        return await waiting
+
+    def finish(self) -> None:
+        self.open.pop(0)[1].callback(Response())
+
+
+class Bench:
+    """The stage with two seats for the level "small", on a clock."""
+
+    def __init__(self, *levels: dict[str, Any], total: int = 2, count: int = 0) -> None:
+        self.clock, self.answers, self.underway = Clock(), Answers(), Underway()
+        self.stage = Fairness(
+            ORCH, self.clock, self.underway,
+            total=total, patience=15, count=lambda info: count, mandatory=mandatory(ORCH),
+        )  # fmt: skip
+        self.dangling = self.stage.configure(
+            [*SCHEMAS, schema("of-alice", OF_ALICE, by="ByUser")], [*LEVELS[:2], *levels] if levels else LEVELS
+        )
+
+    def send(self, user: User = ALICE, path: str = "/api/v1/namespaces/a/pods/x", method: str = "GET") -> list[Any]:
+        raw, _, query = path.partition("?")
+        parameters = {k: [v] for k, _, v in (p.partition("=") for p in query.split("&") if p)}
+        request = Request(
+            method=method, path=raw, raw_path=raw, query=parameters, headers={}, body=BytesBody(b""),
+            credentials=Credentials(headers={}), received=0.0, user=user,
+            info=requestinfo.parse(method, raw, parameters),
+        )  # fmt: skip
+        out: list[Any] = []
+        self.last = start(self.stage(request, self.answers))
+        self.last.addBoth(out.append)
+        self.headers = request.answer_headers
+        return out
+
+
+def small(**queuing: int) -> dict[str, Any]:
+    """With shares that leave the mandatory level one seat of its own."""
+    return limited("small", 1_000_000, **queuing)
+
+
+class TestStage:
+    def test_headers_tell_schema_and_level(self) -> None:
+        """Their uids, as the reference does; nothing for what is exempt."""
+        bench = Bench(small())
+        bench.send()
+        assert bench.headers == [
+            ("X-Orch-PF-FlowSchema-UID", "uid of of-alice"), ("X-Orch-PF-PriorityLevel-UID", "uid of small")
+        ]  # fmt: skip
+        bench.send(User(name="root", groups=(MASTERS_GROUP,)))
+        assert bench.headers == []
+
+    def test_a_seat_is_passed_on(self) -> None:
+        """Who waits begins when another ends."""
+        bench = Bench(small(queues=8, handSize=2, queueLengthLimit=10))
+        outcomes = [bench.send() for _ in range(4)]
+        assert len(bench.answers.open) == 2 and bench.stage.numbers["of-alice", "small"].waiting == 2
+        bench.answers.finish()
+        assert len(outcomes[0]) == 1 and len(bench.answers.open) == 2
+        while bench.answers.open:
+            bench.answers.finish()
+        assert [out[0].code for out in outcomes] == [200] * 4
+        numbers = bench.stage.numbers["of-alice", "small"]
+        assert (numbers.dispatched, numbers.executing, numbers.waiting) == (4, 0, 0)
+        assert not bench.clock.getDelayedCalls() and bench.stage.levels["small"].seats.idle
+
+    def test_without_room(self) -> None:
+        """The answer is the reference's, with a time to come back."""
+        bench = Bench(small())
+        bench.send(), bench.send()
+        (response,) = bench.send()
+        assert response.code == 429 and response.body == b"Too many requests, please try again later.\n"
+        assert ("Retry-After", "1") in response.headers
+        assert bench.stage.numbers["of-alice", "small"].rejected == {"concurrency-limit": 1}
+        assert bench.underway.refused == {False: 1, True: 0}
+
+    def test_waiting_ends(self) -> None:
+        """After so many seconds in a queue a request is turned away."""
+        bench = Bench(small(queues=8, handSize=2, queueLengthLimit=10))
+        bench.send(), bench.send()
+        out = bench.send()
+        bench.clock.advance(14.9)
+        assert not out
+        bench.clock.advance(0.2)
+        assert out[0].code == 429 and bench.stage.numbers["of-alice", "small"].rejected == {"time-out": 1}
+
+    def test_a_client_that_goes_gives_up_its_place(self) -> None:
+        """A cancelled request leaves the queue."""
+        bench = Bench(small(queues=8, handSize=2, queueLengthLimit=10))
+        bench.send(), bench.send()
+        out = bench.send()
+        bench.last.cancel()
+        assert out[0].check(CancelledError) and bench.stage.levels["small"].seats.waiting == 0
+        assert not bench.clock.getDelayedCalls()
+
+    def test_levels_do_not_touch_each_other(self) -> None:
+        """A level without seats left does not keep others waiting."""
+        bench = Bench(small(), limited("global-default", 1_000_000), total=2)
+        bench.send()
+        assert bench.send()[0].code == 429
+        assert bench.send(BOB) == [] and len(bench.answers.open) == 2
+
+    def test_watches_give_their_seat_back(self) -> None:
+        """What lasts does not count once it has begun."""
+        bench = Bench(small(), total=1)
+        out = bench.send(path="/api/v1/pods?watch=true")
+        bench.answers.finish()
+        assert out[0].code == 200 and bench.send() == []
+
+    def test_streams_to_pods_take_no_seat(self) -> None:
+        """Long-running requests other than watches pass."""
+        bench = Bench(small(), total=1)
+        bench.send()
+        assert bench.send(path="/api/v1/namespaces/a/pods/x/log") == [] and len(bench.answers.open) == 2
+
+    @pytest.mark.parametrize(
+        ("path", "count", "seats"),
+        [
+            ("/api/v1/pods", 0, 1), ("/api/v1/pods", 100, 1), ("/api/v1/pods", 101, 2), ("/api/v1/pods", 5000, 10),
+            ("/api/v1/pods?limit=150", 5000, 2), ("/api/v1/pods?limit=150&labelSelector=a", 5000, 10),
+            ("/api/v1/namespaces/a/pods/x", 5000, 1),
+        ],
+    )  # fmt: skip
+    def test_lists_are_wide(self, path: str, count: int, seats: int) -> None:
+        """A list takes a seat for each hundred objects that are looked at, ten at most."""
+        bench = Bench(small(), total=20, count=count)
+        bench.send(path=path)
+        assert bench.stage.levels["small"].seats.seats == seats
+
+    def test_requests_that_end_at_once_do_not_pile_up(self) -> None:
+        """A thousand that waited are served in a loop, not one inside the other."""
+        bench = Bench(small(queues=1, handSize=1, queueLengthLimit=2000), total=1)
+        blocker = bench.send()
+        answers, bench.answers = bench.answers, _at_once  # type: ignore[assignment]  # a callable like the other
+        outcomes = [bench.send() for _ in range(1500)]
+        answers.finish()
+        assert blocker[0].code == 200 and all(out[0].code == 200 for out in outcomes)
+
+    def test_a_level_that_is_taken_away_serves_those_who_wait(self) -> None:
+        """New requests go elsewhere; those in its queues still get their seats, and then it is forgotten."""
+        bench = Bench(small(queues=8, handSize=2, queueLengthLimit=10), total=1)
+        first, second = bench.send(), bench.send()
+        dangling = bench.stage.configure([*SCHEMAS, schema("of-alice", OF_ALICE)], LEVELS)
+        assert dangling == ["of-alice"] and "small" in bench.stage.levels
+        bench.answers.finish()
+        bench.answers.finish()
+        assert first[0].code == second[0].code == 200
+        bench.stage.configure(SCHEMAS, LEVELS)
+        assert "small" not in bench.stage.levels
+
+    def test_more_seats_wake_who_waits(self) -> None:
+        """A change of the configuration takes effect at once."""
+        bench = Bench(small(queues=8, handSize=2, queueLengthLimit=10), limited("other", 3_000_000), total=2)
+        bench.send(), bench.send()
+        assert len(bench.answers.open) == 1
+        bench.stage.configure(
+            [*SCHEMAS, schema("of-alice", OF_ALICE)], [*LEVELS[:2], small(queues=8, handSize=2, queueLengthLimit=10)]
+        )
+        assert len(bench.answers.open) == 2
+
+    def test_seats_are_shared_by_shares(self) -> None:
+        """Every limited level has its part of all seats, rounded up."""
+        stage = Bench(total=600).stage
+        shares = {name: level.shares for name, level in stage.levels.items()}
+        assert sum(shares.values()) == 245 and "exempt" not in shares
+        assert {name: level.seats.limit for name, level in stage.levels.items()} == {
+            name: -(-600 * share // 245) for name, share in shares.items()
+        }
+
+    def test_without_objects_everybody_has_a_place(self) -> None:
+        """The mandatory schema and level are there before anything has been read."""
+        bench = Bench()
+        bench.stage.configure((), ())
+        assert bench.send() == [] and list(bench.stage.levels) == ["catch-all"]
+
+
+async def _at_once(request: Request) -> Response:
+    return Response()
