@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from orchd.kinds.objects.validate import meta
@@ -38,7 +39,6 @@ def _webhooks(value: Object, report: Report, *, lenient: bool) -> None:
         at = root("webhooks")[i]
         _webhook(hook, at, report)
         review_versions(hook.get("admissionReviewVersions") or [], at / "admissionReviewVersions", report, lenient=lenient)
-        client(hook.get("clientConfig") or {}, at / "clientConfig", report)
         name = hook.get("name") or ""
         if name:
             if name in names:
@@ -62,7 +62,7 @@ def review_versions(versions: list[str], at: Path, report: Report, *, lenient: b
 def _webhook(hook: Object, at: Path, report: Report) -> None:
     name = hook.get("name") or ""
     if name:
-        report.invalids(at / "name", name, fully_qualified(name))
+        _joined(at / "name", name, fully_qualified(name), report)
     else:
         report.required(at / "name")
     for i, rule in enumerate(hook.get("rules") or ()):
@@ -80,6 +80,13 @@ def _webhook(hook: Object, at: Path, report: Report) -> None:
     label_selector(hook.get("namespaceSelector"), at / "namespaceSelector", report)
     label_selector(hook.get("objectSelector"), at / "objectSelector", report)
     _chosen(hook.get("reinvocationPolicy"), ("IfNeeded", "Never"), at / "reinvocationPolicy", report)
+    client(hook.get("clientConfig") or {}, at / "clientConfig", report)
+
+
+def _joined(at: Path, name: str, wrong: Sequence[str], report: Report) -> None:
+    """All that is wrong in one cause."""
+    if wrong:
+        report.invalid(at, name, ",".join(wrong))
 
 
 def _chosen(value: str | None, allowed: tuple[str, ...], at: Path, report: Report) -> None:
@@ -118,14 +125,15 @@ def _resources(resources: list[str], at: Path, report: Report) -> None:
         report.required(at)
     with_wildcard: set[str] = set()
     all_subresources: set[str] = set()
+    whole = False
     for i, resource in enumerate(resources):
         if not resource:
             report.required(at[i])
             continue
-        if resource == "*/*" and len(resources) > 1:
-            report.invalid(at, resources, "if '*/*' is present, must not specify other resources")
         name, slash, sub = resource.partition("/")
         if not slash:
+            # The last one decides, as in the reference.
+            whole = resource != "*"
             continue
         if name in with_wildcard:
             report.invalid(at[i], resource, f"if '{name}/*' is present, must not specify {resource}")
@@ -135,5 +143,7 @@ def _resources(resources: list[str], at: Path, report: Report) -> None:
             with_wildcard.add(name)
         if name == "*":
             all_subresources.add(sub)
-    if len(resources) > 1 and "*" in resources and any("/" not in r and r != "*" for r in resources):
+    if len(resources) > 1 and "*/*" in resources:
+        report.invalid(at, resources, "if '*/*' is present, must not specify other resources")
+    if whole and "*" in resources:
         report.invalid(at, resources, "if '*' is present, must not specify other resources without subresources")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from orchd.kinds.objects.validate import meta, workloads
+from orchd.kinds.objects.validate import differences, meta, workloads
 from orchd.kinds.objects.validate.core import podannotations, pods
 from orchd.kinds.objects.validate.gosyntax import Go, dump, interface
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
@@ -20,6 +20,7 @@ _STATEFUL: Final = (
     "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy', "
     "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
 )
+_RETENTION: Final = ("Retain", "Delete")
 _STATEFUL_CHANGEABLE: Final = (
     "replicas", "template", "updateStrategy", "persistentVolumeClaimRetentionPolicy", "minReadySeconds",
 )
@@ -49,7 +50,7 @@ def _deployment(spec: Object, report: Report) -> None:
     chosen = spec.get("selector")
     workloads.selector(chosen, "deployment", SPEC / "selector", report)
     if usable(chosen):
-        workloads.template(spec.get("template"), chosen, "ReplicaSet", _TEMPLATE, report)
+        workloads.template(spec.get("template"), chosen, "ReplicaSet", _TEMPLATE, report, replicas=spec.get("replicas"))
     else:
         report.invalid(SPEC / "selector", shown_selector(chosen), "invalid label selector")
     _deployment_strategy(spec.get("strategy") or {}, SPEC / "strategy", report)
@@ -117,7 +118,7 @@ def _replica_set(spec: Object, report: Report) -> None:
     chosen = spec.get("selector")
     workloads.selector(chosen, "deployment", SPEC / "selector", report)
     if usable(chosen):
-        workloads.template(spec.get("template"), chosen, "ReplicaSet", _TEMPLATE, report)
+        workloads.template(spec.get("template"), chosen, "ReplicaSet", _TEMPLATE, report, replicas=spec.get("replicas"))
     else:
         report.invalid(SPEC / "selector", shown_selector(chosen), "invalid label selector")
 
@@ -153,7 +154,8 @@ def _replication_controller(spec: Object, report: Report) -> None:
     if body is None:
         report.required(_TEMPLATE)
     else:
-        workloads.template(body, {"matchLabels": chosen or {}}, "ReplicationController", _TEMPLATE, report)
+        wanted = {"matchLabels": chosen or {}}
+        workloads.template(body, wanted, "ReplicationController", _TEMPLATE, report, replicas=spec.get("replicas"))
 
 
 def update_replication_controller(value: Object, old: Object, report: Report) -> None:
@@ -175,20 +177,11 @@ def _daemon_set(spec: Object, report: Report) -> None:
     if chosen is not None and is_empty(chosen):
         report.invalid(SPEC / "selector", shown_selector(chosen), "empty selector is invalid for daemonset")
     pods.template(body, _TEMPLATE, report)
-    _read_only_disks(body, report)
+    workloads.read_only_disks(body, _TEMPLATE, report)
     workloads.restarts_always(body, "DaemonSet", _TEMPLATE, report)
     nonnegative(spec, ("templateGeneration", "minReadySeconds"), SPEC, report)
     _daemon_strategy(spec.get("updateStrategy") or {}, SPEC / "updateStrategy", report)
     nonnegative(spec, ("revisionHistoryLimit",), SPEC, report)
-
-
-def _read_only_disks(template: Object, report: Report) -> None:
-    """A disk that only one node may write to is of no use on all of them."""
-    for i, volume in enumerate((template.get("spec") or {}).get("volumes") or ()):
-        disk = volume.get("gcePersistentDisk")
-        if disk is not None and not disk.get("readOnly"):
-            at = (_TEMPLATE / "spec" / "volumes")[i] / "gcePersistentDisk" / "readOnly"
-            report.invalid(at, False, "must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only")
 
 
 def _daemon_strategy(strategy: Object, at: Path, report: Report) -> None:
@@ -244,6 +237,11 @@ def create_stateful_set(value: Object, report: Report) -> None:
     elif policy not in ("OrderedReady", "Parallel"):
         report.invalid(SPEC / "podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
     _stateful_strategy(spec.get("updateStrategy") or {}, SPEC / "updateStrategy", report)
+    retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
+    for member in ("whenDeleted", "whenScaled"):
+        if retention and retention.get(member) not in _RETENTION:
+            at = SPEC / "persistentVolumeClaimRetentionPolicy" / member
+            report.unsupported(at, retention.get(member) or "", _RETENTION)
     nonnegative(spec, ("replicas", "minReadySeconds"), SPEC, report)
     chosen, body = spec.get("selector"), spec.get("template") or {}
     workloads.selector(chosen, "statefulset", SPEC / "selector", report)
@@ -281,7 +279,7 @@ def update_stateful_set(value: Object, old: Object, report: Report) -> None:
     _meta_update(value, old, report)
     new, before = value.get("spec") or {}, old.get("spec") or {}
     if any(
-        (new.get(k) or None) != (before.get(k) or None) for k in {*new, *before} if k not in _STATEFUL_CHANGEABLE
+        not differences.same(new.get(k), before.get(k)) for k in {*new, *before} if k not in _STATEFUL_CHANGEABLE
     ):
         report.forbidden(SPEC, _STATEFUL)
     nonnegative(new, ("replicas", "minReadySeconds"), SPEC, report)

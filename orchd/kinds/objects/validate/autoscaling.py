@@ -10,7 +10,6 @@ from orchd.kinds.objects.validate.gosyntax import quantity
 from orchd.kinds.objects.validate.numbers import amount
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.selectors import label_selector
 from orchd.kinds.objects.validate.words import path_segment, subdomain_name
 
 Object = dict[str, Any]
@@ -33,7 +32,7 @@ def create(value: Object, report: Report) -> None:
 
 def update(value: Object, old: Object, report: Report) -> None:
     meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
-    _spec(_internal(value, report), report)
+    _spec(_internal(value, report), report, was_zero=(old.get("spec") or {}).get("minReplicas") == 0)
 
 
 def update_status(value: Object, old: Object, report: Report) -> None:
@@ -91,9 +90,9 @@ def _from_v2beta1(metric: Object) -> Object:
     return out
 
 
-def _spec(spec: Object, report: Report) -> None:
+def _spec(spec: Object, report: Report, *, was_zero: bool = False) -> None:
     least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
-    floor = 0 if report.settings.feature("HPAScaleToZero", False) else 1
+    floor = 0 if was_zero or report.settings.feature("HPAScaleToZero", False) else 1
     if least is not None and least < floor:
         report.invalid(SPEC / "minReplicas", least, f"must be greater than or equal to {floor}")
     if most < 1:
@@ -135,7 +134,8 @@ def _metric(metric: Object, at: Path, report: Report) -> None:
     wanted = _SOURCES.get(kind, "")
     gated = report.settings.feature("HPAContainerMetrics", False)
     set_ = [m for m in _SOURCES.values() if metric.get(m) is not None and (gated or m != "containerResource")]
-    for member in set_:
+    # Of several sources only the first is looked at.
+    for member in set_[:1]:
         _RULES[member](metric[member], at / member, report)
     if wanted == "containerResource" and wanted not in set_:
         suffix = "" if gated else " (only allowed when HPAContainerMetrics feature is enabled)"
@@ -169,7 +169,6 @@ def _identifier(metric: Object, at: Path, report: Report) -> None:
         report.required(at / "name", "must specify a metric name")
     else:
         report.invalids(at / "name", name, path_segment(name))
-    label_selector(metric.get("selector"), at / "selector", report)
 
 
 def _object(source: Object, at: Path, report: Report) -> None:
@@ -198,14 +197,17 @@ def _pods(source: Object, at: Path, report: Report) -> None:
     _identifier(source.get("metric") or {}, at / "metric", report)
     target = source.get("target") or {}
     _target(target, at / "target", report)
-    if target.get("averageValue") is None or not amount(target["averageValue"]):
+    if target.get("averageValue") is None:
         report.required(at / "target" / "averageValue", "must specify a positive target averageValue")
 
 
 def _resource(source: Object, at: Path, report: Report) -> None:
     if not source.get("name"):
         report.required(at / "name", "must specify a resource name")
-    target = source.get("target") or {}
+    _share_or_amount(source.get("target") or {}, at, report)
+
+
+def _share_or_amount(target: Object, at: Path, report: Report) -> None:
     _target(target, at / "target", report)
     percent, average = target.get("averageUtilization"), target.get("averageValue")
     if percent is None and average is None:
@@ -217,9 +219,11 @@ def _resource(source: Object, at: Path, report: Report) -> None:
 
 
 def _container_resource(source: Object, at: Path, report: Report) -> None:
+    if not source.get("name"):
+        report.required(at / "name", "must specify a resource name")
     if not source.get("container"):
         report.required(at / "container", "must specify a container")
-    _resource(source, at, report)
+    _share_or_amount(source.get("target") or {}, at, report)
 
 
 _RULES: Final = {

@@ -18,13 +18,17 @@ Object = dict[str, Any]
 
 _COUNTS: Final = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
 _MAX_INDEXED: Final = 100000
+#: Annotation of a job whose pods are tracked with finalizers.
+TRACKING: Final = "batch.{long}.io/job-tracking"
 
 
-def create_job(job: Object, report: Report) -> None:
+def create_job(job: Object, report: Report, *, may_be_tracked: bool = True) -> None:
     metadata, spec = job.get("metadata") or {}, job.get("spec") or {}
     meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
     _generated_selector(metadata, spec, report)
     _job(spec, SPEC, report)
+    if not may_be_tracked and _tracked(job, report):
+        report.forbidden((METADATA / "annotations")[report.dialect(TRACKING)], "cannot add this annotation")
     completions = spec.get("completions") or 0
     if spec.get("completionMode") == "Indexed" and completions > 0:
         host = f"{metadata.get('name') or ''}-{completions - 1}"
@@ -43,10 +47,12 @@ def _generated_selector(metadata: Object, spec: Object, report: Report) -> None:
         report.required(METADATA / "uid")
     given = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
     at = SPEC / "template" / "metadata" / "labels"
-    for key, wanted in (("controller-uid", uid), ("job-name", metadata.get("name") or "")):
-        if given.get(key) != wanted:
-            report.invalid(at[key], dump("map[string]string", given), f"must be '{wanted}'")
     expected = {"controller-uid": uid, "job-name": metadata.get("name") or ""}
+    for key, wanted in expected.items():
+        if key not in given:
+            report.required(at[key], f"must be '{wanted}'")
+        elif given[key] != wanted:
+            report.invalid(at[key], dump("map[string]string", given), f"must be '{wanted}'")
     if usable(chosen) and not matches(chosen, expected):
         report.invalid(SPEC / "selector", shown_selector(chosen), "`selector` not auto-generated")
 
@@ -76,12 +82,20 @@ def _job_body(spec: Object, at: Path, report: Report) -> None:
                 report.invalid(at / "parallelism", spec["parallelism"], why)
     template = spec.get("template") or {}
     pods.template(template, at / "template", report)
-    if (template.get("spec") or {}).get("restartPolicy") not in ("OnFailure", "Never"):
-        report.required(at / "template" / "spec" / "restartPolicy", 'valid values: "OnFailure", "Never"')
+    policy, at = (template.get("spec") or {}).get("restartPolicy") or "", at / "template" / "spec" / "restartPolicy"
+    if policy in ("", "Always"):
+        report.required(at, 'valid values: "OnFailure", "Never"')
+    elif policy not in ("OnFailure", "Never"):
+        report.unsupported(at, policy, ("OnFailure", "Never"))
+
+
+def _tracked(job: Object, report: Report) -> bool:
+    return report.dialect(TRACKING) in ((job.get("metadata") or {}).get("annotations") or ())
 
 
 def update_job(job: Object, old: Object, report: Report) -> None:
-    create_job(job, report)
+    # Whether finalizers track the pods of a job is settled when it is made.
+    create_job(job, report, may_be_tracked=_tracked(old, report))
     meta.update(job.get("metadata") or {}, old.get("metadata") or {}, report)
     spec, before = job.get("spec") or {}, old.get("spec") or {}
     _job(spec, SPEC, report)
@@ -115,7 +129,17 @@ def _unplaced(template: Object) -> Object:
 
 def update_job_status(job: Object, old: Object, report: Report) -> None:
     meta.update(job.get("metadata") or {}, old.get("metadata") or {}, report)
-    nonnegative(job.get("status") or {}, ("active", "succeeded", "failed"), STATUS, report)
+    status = job.get("status") or {}
+    nonnegative(status, ("active", "succeeded", "failed", "ready"), STATUS, report)
+    seen: set[str] = set()
+    for member in ("succeeded", "failed"):
+        for i, uid in enumerate((status.get("uncountedTerminatedPods") or {}).get(member) or ()):
+            at = (STATUS / "uncountedTerminatedPods" / member)[i]
+            if not uid:
+                report.invalid(at, uid, "must not be empty")
+            elif uid in seen:
+                report.duplicate(at, uid)
+            seen.add(uid)
 
 
 def create_cron_job(value: Object, report: Report) -> None:

@@ -131,18 +131,15 @@ def _conditions(listed: list[Object], report: Report) -> None:
         at, kind, status = (STATUS / "conditions")[i], condition.get("type") or "", condition.get("status") or ""
         if not kind:
             report.required(at / "type")
-        allowed = ("True",) if kind in ("Approved", "Denied", "Failed") else ("True", "False", "Unknown")
-        if not kind or not status:
-            if not status:
-                report.required(at / "status")
+        allowed = ("True",) if kind in ("Approved", "Denied", "Failed") else ("False", "True", "Unknown")
+        if not status:
+            report.required(at / "status")
         elif status not in allowed:
             report.unsupported(at / "status", status, allowed)
-        if kind:
-            other = {"Approved": "Denied", "Denied": "Approved"}.get(kind)
-            if other in seen:
-                report.invalid(at / "type", kind, "Approved and Denied conditions are mutually exclusive")
-            if kind in seen:
-                report.duplicate(at / "type", kind)
+        if {"Approved": "Denied", "Denied": "Approved"}.get(kind) in seen:
+            report.invalid(at / "type", kind, "Approved and Denied conditions are mutually exclusive")
+        if kind in seen:
+            report.duplicate(at / "type", kind)
         seen.add(kind)
 
 

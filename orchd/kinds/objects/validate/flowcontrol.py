@@ -178,7 +178,7 @@ def _path_rule(rule: Object, at: Path, report: Report) -> None:
     else:
         for i, url in enumerate(urls):
             if not url:
-                report.required(at[i], "must not be empty")
+                report.invalid(at[i], url, "must not be empty")
             elif url != "/" and not url.startswith("/"):
                 report.invalid(at[i], url, "must start with slash")
             elif " " in url:
@@ -193,7 +193,7 @@ def create_level(value: Object, report: Report) -> None:
     meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
     name, spec = (value.get("metadata") or {}).get("name") or "", value.get("spec") or {}
     kind, limited = spec.get("type") or "", spec.get("limited")
-    if (name == "exempt") != (kind == "Exempt") and kind in ("Exempt", "Limited"):
+    if (name == "exempt") != (kind == "Exempt"):
         report.invalid(SPEC / "type", kind, "type must be 'Exempt' if and only if name is 'exempt'")
     if kind == "Exempt":
         if limited is not None:

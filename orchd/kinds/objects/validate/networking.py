@@ -16,6 +16,7 @@ from orchd.kinds.objects.validate.words import (
     label_1035,
     parse_cidr,
     parse_ip,
+    path_segment,
     port,
     port_name,
     subdomain,
@@ -112,23 +113,24 @@ def _block(block: Object, at: Path, report: Report) -> None:
         inner = parse_cidr(hole)
         if inner is None:
             report.invalid((at / "except")[i], hole, "not a valid CIDR")
-        elif inner[1].network_address not in parsed[1] or inner[1].prefixlen <= parsed[1].prefixlen:
+            return
+        if inner[1].network_address not in parsed[1] or inner[1].prefixlen <= parsed[1].prefixlen:
             report.invalid((at / "except")[i], hole, "must be a strict subset of `cidr`")
 
 
 def create_ingress(value: Object, report: Report) -> None:
     metadata, spec = value.get("metadata") or {}, value.get("spec") or {}
-    meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
+    _ingress(metadata, spec, report)
     key = report.dialect(CLASS_ANNOTATION)
     given = (metadata.get("annotations") or {}).get(key)
     if given is not None and spec.get("ingressClassName") is not None:
         report.invalid(root("annotations") / key, given, "can not be set when the class field is also set")
-    _ingress(spec, report)
 
 
 def update_ingress(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
-    _ingress(value.get("spec") or {}, report)
+    metadata = value.get("metadata") or {}
+    meta.update(metadata, old.get("metadata") or {}, report)
+    _ingress(metadata, value.get("spec") or {}, report)
 
 
 def update_ingress_status(value: Object, old: Object, report: Report) -> None:
@@ -137,7 +139,8 @@ def update_ingress_status(value: Object, old: Object, report: Report) -> None:
     load_balancer_status(status, STATUS / "loadBalancer", report)
 
 
-def _ingress(spec: Object, report: Report) -> None:
+def _ingress(metadata: Object, spec: Object, report: Report) -> None:
+    meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
     rules, backend = spec.get("rules") or [], spec.get("defaultBackend")
     if not rules and backend is None:
         shown = dump("[]networking.IngressRule", None)
@@ -176,7 +179,8 @@ def _path(path: Object, at: Path, report: Report) -> None:
     kind, text = path.get("pathType"), path.get("path") or ""
     if kind is None:
         report.required(at / "pathType", "pathType must be specified")
-    elif kind in ("Exact", "Prefix"):
+        return
+    if kind in ("Exact", "Prefix"):
         if not text.startswith("/"):
             report.invalid(at / "path", text, "must be an absolute path")
         for bad in _BAD_INSIDE:
@@ -231,9 +235,7 @@ def _typed_reference(reference: Object, at: Path, report: Report) -> None:
         if not value:
             report.required(at / member, f"{member} is required")
         else:
-            for bad in ("/", "%"):
-                if bad in value:
-                    report.invalid(at / member, value, f"may not contain '{bad}'")
+            report.invalids(at / member, value, path_segment(value))
 
 
 def create_class(value: Object, report: Report) -> None:
@@ -245,7 +247,7 @@ def update_class(value: Object, old: Object, report: Report) -> None:
     meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
     spec = value.get("spec") or {}
     report.immutable(SPEC / "controller", spec.get("controller") or "", (old.get("spec") or {}).get("controller") or "")
-    _class(spec, report)
+    create_class(value, report)
 
 
 def _class(spec: Object, report: Report) -> None:
@@ -265,7 +267,7 @@ def _class(spec: Object, report: Report) -> None:
     if scope not in ("Cluster", "Namespace"):
         report.unsupported(at / "scope", scope, ("Cluster", "Namespace"))
     elif scope == "Namespace":
-        if not namespace:
+        if namespace is None:
             report.required(at / "namespace", "`parameters.scope` is set to 'Namespace'")
         else:
             is_label(namespace, at / "namespace", report)

@@ -14,7 +14,7 @@ from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
-from orchd.kinds.objects.validate.words import parse_ip, port, subdomain, subdomain_name
+from orchd.kinds.objects.validate.words import label, parse_ip, port, subdomain, subdomain_name
 
 Object = dict[str, Any]
 
@@ -144,9 +144,8 @@ def _endpoint(endpoint: Object, kind: str, at: Path, report: Report) -> None:
         report.required(at / "addresses", "must contain at least 1 address")
     elif len(addresses) > 100:
         report.too_many(at / "addresses", len(addresses), 100)
-    else:
-        for i, address in enumerate(addresses):
-            _address(address, kind, (at / "addresses")[i], report)
+    for i, address in enumerate(addresses):
+        _address(address, kind, (at / "addresses")[i], report)
     if endpoint.get("nodeName") is not None:
         is_subdomain(endpoint["nodeName"], at / "nodeName", report)
     topology = endpoint.get("topology") or {}
@@ -171,13 +170,17 @@ def _address(address: str, kind: str, at: Path, report: Report) -> None:
         not_special(address, at, report)
     elif kind == "FQDN":
         text = address.removesuffix(".")
-        wrong = subdomain(text) if text else ()
-        if not text:
+        wrong = subdomain(text)
+        if not address:
             report.required(at)
         elif wrong:
-            report.invalids(at, address, wrong)
+            report.invalid(at, text, ",".join(wrong))
         elif "." not in text:
-            report.invalid(at, address, "should be a domain with at least two segments separated by dots")
+            report.invalid(at, text, "should be a domain with at least two segments separated by dots")
+        else:
+            for part in text.split("."):
+                if label(part):
+                    report.invalid(at, part, ",".join(label(part)))
 
 
 def _slice_port(entry: Object, names: set[str], at: Path, report: Report) -> None:

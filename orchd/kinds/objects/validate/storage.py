@@ -18,6 +18,8 @@ Object = dict[str, Any]
 
 _BINDING: Final = ("Immediate", "WaitForFirstConsumer")
 _MAX_NODE_ID: Final = 256
+_MAX_ERROR: Final = 1024
+_MAX_ATTACHED: Final = 256 * 1024
 _MAX_PARAMETERS: Final = 512
 _MAX_PARAMETERS_BYTES: Final = 256 * 1024
 
@@ -87,7 +89,11 @@ def update_class(value: Object, old: Object, report: Report) -> None:
 
 def create_attachment(value: Object, report: Report) -> None:
     _attachment(value, report)
-    csi_driver_name((value.get("spec") or {}).get("attacher") or "", SPEC / "attacher", report)
+    spec = value.get("spec") or {}
+    csi_driver_name(spec.get("attacher") or "", SPEC / "attacher", report)
+    name = (spec.get("source") or {}).get("persistentVolumeName")
+    if name is not None:
+        is_subdomain(name, SPEC / "source" / "persistentVolumeName", report)
 
 
 def _attachment(value: Object, report: Report) -> None:
@@ -108,9 +114,13 @@ def _attachment(value: Object, report: Report) -> None:
     else:
         persistentvolumes.spec(inline or {}, SPEC / "source" / "inlineVolumeSpec", report, inline=True)
     is_subdomain(spec.get("nodeName") or "", SPEC / "nodeName", report)
+    attached = status.get("attachmentMetadata") or {}
+    if sum(len(k.encode()) + len(v.encode()) for k, v in attached.items()) > _MAX_ATTACHED:
+        report.too_long(STATUS / "attachmentMetadata", _MAX_ATTACHED)
     for member in ("attachError", "detachError"):
-        if len(((status.get(member) or {}).get("message") or "").encode()) > 4096:
-            report.too_long(STATUS / member / "message", 4096)
+        if len(((status.get(member) or {}).get("message") or "").encode()) > _MAX_ERROR:
+            # The limit in the message is that of another member, as in the reference.
+            report.too_long(STATUS / member / "message", _MAX_ATTACHED)
 
 
 def update_attachment(value: Object, old: Object, report: Report) -> None:
@@ -144,6 +154,7 @@ def _token_requests(spec: Object, report: Report) -> None:
         at, audience = (SPEC / "tokenRequests")[i], request.get("audience") or ""
         if audience in audiences:
             report.duplicate(at / "audience", audience)
+            continue
         audiences.add(audience)
         if request.get("expirationSeconds") is not None:
             token_seconds(request["expirationSeconds"], at / "expirationSeconds", report)

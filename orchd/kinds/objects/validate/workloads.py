@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from orchd.kinds.objects.validate.core import pods
 from orchd.kinds.objects.validate.gosyntax import dump
@@ -12,6 +13,8 @@ from orchd.kinds.objects.validate.selectors import is_empty, label_selector, mat
 from orchd.kinds.objects.validate.words import percent
 
 Object = dict[str, Any]
+
+_DIGITS: Final = re.compile("[-+]?[0-9]+").fullmatch
 
 
 def shown_selector(selector: Object | None) -> Any:
@@ -36,13 +39,26 @@ def agrees(value: Object | None, template: Object, at: Path, report: Report) -> 
         report.invalid(at / "metadata" / "labels", shown, "`selector` does not match template `labels`")
 
 
-def template(value: Object | None, chosen: Object | None, kind: str, at: Path, report: Report) -> None:
+def template(
+    value: Object | None, chosen: Object | None, kind: str, at: Path, report: Report, *, replicas: int | None = None
+) -> None:
     """The template of a controller that replaces its pods forever. `chosen` is its selector."""
     value = value or {}
     if chosen is None or not is_empty(chosen):
         agrees(chosen, value, at, report)
     pods.template(value, at, report)
+    if (replicas or 0) > 1:
+        read_only_disks(value, at, report)
     restarts_always(value, kind, at, report)
+
+
+def read_only_disks(value: Object, at: Path, report: Report) -> None:
+    """A disk that only one node may write to is of no use to several pods. `at` is the template's path."""
+    for i, volume in enumerate((value.get("spec") or {}).get("volumes") or ()):
+        disk = volume.get("gcePersistentDisk")
+        if disk is not None and not disk.get("readOnly"):
+            why = "must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only"
+            report.invalid((at / "spec" / "volumes")[i] / "gcePersistentDisk" / "readOnly", False, why)
 
 
 def restarts_always(value: Object, kind: str, at: Path, report: Report) -> None:
@@ -74,9 +90,10 @@ def at_most_all(value: int | str | None, at: Path, report: Report) -> None:
 
 
 def number_of(value: int | str | None) -> int:
-    """The number in an int-or-percent; 0 for text that is none."""
+    """The number in an int-or-percent; 0 for text that is neither."""
     if isinstance(value, str):
-        return 0 if percent(value) else int(value[:-1])
+        text = value if percent(value) else value[:-1]
+        return int(text) if _DIGITS(text) else 0
     return value or 0
 
 
