@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-#: Nesting above this cannot be written again (the encoder's limit), so it is not read either.
-MAX_DEPTH: Final = 250
+#: Nesting above this is refused, as the reference's decoder does.
+MAX_DEPTH: Final = 10_000
 
 _SPACE: Final = frozenset(b" \t\r\n")
 _DIGITS: Final = frozenset(b"0123456789")

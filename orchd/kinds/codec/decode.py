@@ -31,6 +31,19 @@ class BodyError(ValueError):
     """A body that is not an object with readable apiVersion and kind. The message says why, without the body."""
 
 
+class UndecodableError(errors.ApiError):
+    """400 for a body of another kind or form than the endpoint takes. `why` is what is wrong, without which body it was."""
+
+    def __init__(self, message: str, why: str) -> None:
+        super().__init__(400, "BadRequest", message)
+        self.why = why
+
+
+#: Where messages say that the kinds of bodies, and those of delete options, are known.
+BODIES: Final = "{abbr}.io/{long}/pkg/api/legacyscheme/scheme.go:30"
+OPTIONS: Final = "{abbr}.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
+
+
 def json_kind(value: Any) -> str:
     """The JSON type of a value, as messages name it: object, array, string, number, bool, null."""
     if isinstance(value, dict):
@@ -84,13 +97,14 @@ def summary(data: bytes) -> str:
 
 def unrecognized(kind: str, why: str, data: bytes) -> errors.ApiError:
     """400: a body from which not even a kind can be read. `kind` is the one that is expected."""
-    return errors.bad_request(f"the object provided is unrecognized (must be of type {kind}): {why} ({summary(data)})")
+    message = f"the object provided is unrecognized (must be of type {kind}): {why} ({summary(data)})"
+    return UndecodableError(message, why)
 
 
 def cannot_be_handled(kind: str, api_version: str, expected: str, why: str) -> errors.ApiError:
     """400: an object of `kind` that cannot be one of the kind `expected`, or whose fields have the wrong types."""
     version = split_group_version(api_version)[1]
-    return errors.bad_request(f'{kind} in version "{version}" cannot be handled as a {expected}: {why}')
+    return UndecodableError(f'{kind} in version "{version}" cannot be handled as a {expected}: {why}', why)
 
 
 def decode_object(
@@ -103,15 +117,16 @@ def decode_object(
     type_: Type,
     custom: bool = False,
     any_version: bool = False,
+    scheme: str = BODIES,
 ) -> dict[str, Any]:
     """The object in a request body, with apiVersion and kind in place. Raises ApiError 400.
 
     `api_version`, `kind` and `type_` are what the endpoint takes; a built-in endpoint fills them in where the body
     leaves them out, one of a custom kind (`custom`) does not. `any_version` takes the kind under every apiVersion, as
-    options are.
+    options are; `scheme` is where messages say that kinds are looked for.
     """
     if form is Form.PROTOBUF:
-        return _decode_protobuf(data, catalog, api_version, kind, type_, custom=custom, any_version=any_version)
+        return _decode_protobuf(data, catalog, api_version, kind, type_, custom, any_version, scheme)
     try:
         obj = parse(data, form)
     except BodyError as error:
@@ -121,7 +136,7 @@ def decode_object(
         return obj
     actual = _defaulted(obj, api_version, kind)
     if actual != (api_version, kind):
-        _check_type(catalog, actual, (api_version, kind), type_, any_version=any_version)
+        _check_type(catalog, actual, (api_version, kind), type_, any_version, scheme)
     if "kind" not in obj or "apiVersion" not in obj or not obj["kind"] or not obj["apiVersion"]:
         rest = {k: v for k, v in obj.items() if k not in ("kind", "apiVersion")}
         return {"kind": actual[1], "apiVersion": actual[0], **rest}
@@ -149,14 +164,14 @@ def _wrong_version(given: str, expected: str) -> errors.ApiError:
 
 
 def _check_type(
-    catalog: Catalog, actual: tuple[str, str], expected: tuple[str, str], type_: Type, *, any_version: bool
+    catalog: Catalog, actual: tuple[str, str], expected: tuple[str, str], type_: Type, any_version: bool, scheme: str
 ) -> None:
     """Raises ApiError unless an object of the `actual` apiVersion and kind will do for the `expected` ones."""
     api_version, kind = actual
     if any_version and kind == expected[1]:
         return
-    if not _registered(catalog, api_version, kind):
-        where = catalog.dialect("{abbr}.io/{long}/pkg/api/legacyscheme/scheme.go:30")
+    if scheme == OPTIONS or not _registered(catalog, api_version, kind):
+        where = catalog.dialect(scheme)
         raise cannot_be_handled(
             kind, api_version, expected[1], f'no kind "{kind}" is registered for version "{api_version}" in scheme "{where}"'
         )
@@ -193,7 +208,7 @@ def _registered(catalog: Catalog, api_version: str, kind: str) -> bool:
 
 
 def _decode_protobuf(
-    data: bytes, catalog: Catalog, api_version: str, kind: str, type_: Type, *, custom: bool, any_version: bool
+    data: bytes, catalog: Catalog, api_version: str, kind: str, type_: Type, custom: bool, any_version: bool, scheme: str
 ) -> dict[str, Any]:
     if not data:
         raise unrecognized(kind, "empty data", data)
@@ -217,7 +232,7 @@ def _decode_protobuf(
     if actual[0].count("/") > 1:
         raise unrecognized(kind, f"unexpected GroupVersion string: {actual[0]}", data)
     if actual != (api_version, kind):
-        _check_type(catalog, actual, (api_version, kind), type_, any_version=any_version)
+        _check_type(catalog, actual, (api_version, kind), type_, any_version, scheme)
     try:
         fields = protobuf.decode_message(envelope.raw, type_)
     except protobuf.ProtobufError as error:

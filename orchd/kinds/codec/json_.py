@@ -5,13 +5,16 @@ that clients of the API know, or to take what the API takes and orjson does not 
 from __future__ import annotations
 
 import codecs
-import json
 from typing import Any, Final
 
 import orjson
 
-from orchd.kinds.jsontext import MAX_DEPTH, quoted, syntax_error
+from orchd.kinds.codec import nested
+from orchd.kinds.jsontext import syntax_error
 from orchd.kinds.objects.shape import NumberText
+
+#: Levels of nesting that can be encoded.
+WRITTEN_DEPTH: Final = 250
 
 
 class JSONError(ValueError):
@@ -28,75 +31,46 @@ codecs.register_error(_EACH_BYTE, _one_by_one)
 
 
 def decode(data: bytes) -> Any:
-    """The value of a JSON text. Raises JSONError. A repeated key keeps its last value; bytes that are not UTF-8 and
-    lone surrogates become U+FFFD."""
+    """The value of a JSON text, nested up to `jsontext.MAX_DEPTH` levels. Raises JSONError. A repeated key keeps its last
+    value; bytes that are not UTF-8 and lone surrogates become U+FFFD.
+
+    What is nested deeper than `WRITTEN_DEPTH` cannot be encoded again: look with `too_deep` at what is to be kept."""
     try:
-        value = orjson.loads(data)
+        return orjson.loads(data)
     except orjson.JSONDecodeError:
-        return _lenient(data)
-    # Reading takes deeper nesting than writing, so what could be too deep is tried.
-    if data.count(b"{") + data.count(b"[") > MAX_DEPTH:
-        try:
-            orjson.dumps(value)
-        except TypeError:
-            raise JSONError(syntax_error(data) or "exceeded max depth") from None
-    return value
+        return nested.decode(_valid(data))
 
 
 def decode_exact(data: bytes) -> Any:
     """As `decode`, but numbers with a fraction or exponent keep their spelling (`NumberText`): to shape an object
     once more when its shape was wrong, for a message that quotes the number as it was sent."""
-    return _lenient(data, exact=True)
+    return nested.decode(_valid(data), number=NumberText)
 
 
-def _lenient(data: bytes, *, exact: bool = False) -> Any:
+def decode_members(data: bytes) -> Any:
+    """The value of a text that `decode` took, with the members of objects as they stand there, for strict decoding."""
+    return nested.decode(data.decode("utf-8", _EACH_BYTE), members=True)
+
+
+def _valid(data: bytes) -> str:
     message = syntax_error(data)
     if message:
         raise JSONError(message)
-    text = data.decode("utf-8", _EACH_BYTE)
+    return data.decode("utf-8", _EACH_BYTE)
+
+
+def too_deep(value: Any) -> bool:
+    """Is a value nested so deeply that it cannot be encoded?"""
     try:
-        value = json.loads(text, parse_float=NumberText if exact else float, parse_constant=_no_constant)
-    except (RecursionError, ValueError) as error:
-        raise JSONError(str(error)) from None
-    return _without_surrogates(value) if "\\u" in text else value
+        orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        return True
+    return False
 
 
-def _no_constant(text: str) -> Any:
-    raise JSONError(f"invalid character {quoted(ord(text[0]))} looking for beginning of value")
-
-
-def _without_surrogates(value: Any) -> Any:
-    if isinstance(value, str):
-        return value if value.isascii() else "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in value)
-    if isinstance(value, dict):
-        return {_without_surrogates(k): _without_surrogates(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_without_surrogates(v) for v in value]
-    return value
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """An object before its keys are made unique."""
-
-
-def duplicates(data: bytes) -> list[str]:
-    """Keys that occur more than once in one object of a valid JSON text, each named once, in order of occurrence."""
-    found: dict[str, None] = {}
-
-    def walk(value: Any) -> None:
-        if isinstance(value, _Pairs):
-            seen: set[str] = set()
-            for key, inner in value:
-                if key in seen:
-                    found[key] = None
-                seen.add(key)
-                walk(inner)
-        elif isinstance(value, list):
-            for inner in value:
-                walk(inner)
-
-    walk(json.loads(data.decode("utf-8", _EACH_BYTE), object_pairs_hook=_Pairs))
-    return list(found)
+def may_be_too_deep(data: bytes) -> bool:
+    """Does a JSON text open so many containers that its value may be too deep? One look, for nearly all texts."""
+    return data.count(b"{") + data.count(b"[") > WRITTEN_DEPTH
 
 
 def encode(value: Any) -> bytes:

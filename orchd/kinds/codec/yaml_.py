@@ -5,14 +5,15 @@ that multiply can hurt.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from typing import Any, Final
 
 import yaml
 
-#: Nesting above this is refused; JSON has the same limit.
-MAX_DEPTH: Final = 250
+#: Nesting above this is refused, as the reference's parser does; JSON has the same limit.
+MAX_DEPTH: Final = 10_000
 
 _STR: Final = "tag:yaml.org,2002:str"
 _BOOLS: Final = {
@@ -80,6 +81,14 @@ def decode(data: bytes) -> Any:
         raise YAMLError(f"yaml: {reason}") from None
 
 
+def duplicates(data: bytes) -> str:
+    """What strict decoding says about keys that stand twice in one mapping of a document that `decode` takes: a heading,
+    and a line for each. "" when there are none."""
+    builder = _Watching(data)
+    builder.document()
+    return "\n  ".join(["yaml: unmarshal errors:", *builder.found]) if builder.found else ""
+
+
 def _message(error: yaml.MarkedYAMLError) -> str:
     """``yaml: line N: problem``: the line is counted as the reference counts it, so it may be left out."""
     line = 0
@@ -94,11 +103,12 @@ def _message(error: yaml.MarkedYAMLError) -> str:
 class _Open:
     """A collection that is being read."""
 
-    __slots__ = ("anchor", "key", "merges", "size", "value", "wants_key")
+    __slots__ = ("anchor", "flow", "key", "merges", "size", "value", "wants_key")
 
-    def __init__(self, value: dict[str, Any] | list[Any], anchor: str | None) -> None:
+    def __init__(self, value: dict[str, Any] | list[Any], anchor: str | None, flow: bool) -> None:
         self.value = value
         self.anchor = anchor
+        self.flow = flow
         self.wants_key = isinstance(value, dict)
         self.key: Any = None
         self.size = 1
@@ -142,12 +152,11 @@ class _Builder:
             self._alias(event)
         elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
             self._read += 1
-            if len(self._stack) >= MAX_DEPTH:
-                raise YAMLError(f"yaml: exceeded max depth of {MAX_DEPTH}")
+            self._deepen(event)
             is_map = isinstance(event, yaml.MappingStartEvent)
             if event.anchor is not None:
                 self._anchors.pop(event.anchor, None)
-            self._stack.append(_Open({} if is_map else [], event.anchor))
+            self._stack.append(_Open({} if is_map else [], event.anchor, event.flow_style))
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
             done = self._stack.pop()
             value = _merged(done)
@@ -156,6 +165,15 @@ class _Builder:
             self._put(value, done.size)
         elif isinstance(event, yaml.DocumentEndEvent):
             self._done = True
+
+    def _deepen(self, event: Any) -> None:
+        """Nesting in brackets and by indentation have a limit each."""
+        if len(self._stack) < MAX_DEPTH:
+            return
+        if sum(o.flow == event.flow_style for o in self._stack) >= MAX_DEPTH:
+            line = _line(event)
+            where = f"line {line + 1}: " if line else ""
+            raise YAMLError(f"yaml: {where}exceeded max depth of {MAX_DEPTH}")
 
     def _alias(self, event: Any) -> None:
         if any(o.anchor == event.anchor for o in self._stack):
@@ -194,10 +212,61 @@ class _Builder:
         if tag in (None, "!") and (event.style is None or event.style == ""):
             if text == "<<" and self._stack and self._stack[-1].wants_key:
                 return _MERGE
-            return _jsonable(resolve(text)) if tag is None else text
+            value = resolve(text) if tag is None else text
+            return value if self._stack and self._stack[-1].wants_key else _jsonable(value)
         if tag is None or tag in ("!", _STR):
             return text
         return _tagged(tag, text)
+
+
+class _Watching(_Builder):
+    """Notes keys that a mapping has already, as the reference does: by value before keys become text (1 is not "1"),
+    when the value has been read, with the line where that begins."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self.found: list[str] = []
+        #: For each open collection the line where it begins, and for mappings the keys so far.
+        self._opened: list[tuple[int, dict[tuple[type, Any], None]]] = []
+        self._keys: list[Any] = []
+        self._line = 0
+
+    def _take(self, event: Any) -> None:
+        if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+            self._opened.append((_line(event), {}))
+            self._keys.append(None)
+        elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+            self._line = self._opened.pop()[0]
+            self._keys.pop()
+        elif isinstance(event, (yaml.ScalarEvent, yaml.AliasEvent)):
+            self._line = _line(event)
+        super()._take(event)
+
+    def _put(self, value: Any, size: int) -> None:
+        if self._stack and isinstance(self._stack[-1].value, dict):
+            if self._stack[-1].wants_key:
+                self._keys[-1] = value
+            elif isinstance(key := self._keys[-1], str | int | float):
+                seen, place = self._opened[-1][1], (type(key), key)
+                if place in seen:
+                    self.found.append(f"line {self._line + 1}: key {_shown(key)} already set in map")
+                seen[place] = None
+        super()._put(value, size)
+
+
+def _line(event: Any) -> int:
+    line: int = event.start_mark.line
+    return line
+
+
+def _shown(key: Any) -> str:
+    """A key as messages quote it."""
+    if isinstance(key, dict):
+        inner = ", ".join(f"{_shown(k)}:{_shown(v)}" for k, v in key.items())
+        return f"map[interface {{}}]interface {{}}{{{inner}}}"
+    if isinstance(key, list):
+        return f"[]interface {{}}{{{', '.join(map(_shown, key))}}}"
+    return json.dumps(key, ensure_ascii=False) if isinstance(key, str | bool) else str(key)
 
 
 def _tagged(tag: str, text: str) -> Any:
@@ -227,9 +296,12 @@ def _key(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        return f"{value:g}"
-    name = "nil" if value is None else "map" if isinstance(value, dict) else "slice"
-    raise YAMLError(f"error converting YAML to JSON: unsupported map key of type {name}")
+        if math.isfinite(value):
+            return f"{value:g}"
+        return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
+    if value is None:
+        raise YAMLError("Unsupported map key of type: %!s(<nil>), key: <nil>")
+    raise YAMLError(f"yaml: invalid map key: {_shown(value)}")
 
 
 def _merged(done: _Open) -> Any:

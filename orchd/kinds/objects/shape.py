@@ -40,6 +40,11 @@ _TEMPLATES: Final = frozenset(("JobTemplateSpec", "PersistentVolumeClaimTemplate
 _BARE_KINDS: Final = frozenset(
     ("APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "AdmissionReview", "ConversionReview", "SerializedReference")
 )
+#: How names of kinds of options end; others that end alike are parts of objects.
+_OPTIONS: Final = (
+    *(f"{verb}Options" for verb in ("Create", "Delete", "Get", "List", "Patch", "Update", "Table")),
+    *(f"{what}Options" for what in ("Log", "Exec", "Attach", "PortForward", "Proxy")),
+)
 _RANGES: Final = {
     "int32": (-(2**31), 2**31 - 1),
     "int64": (-(2**63), 2**63 - 1),
@@ -89,7 +94,7 @@ def canonical(obj: dict[str, Any], type: Type) -> dict[str, Any]:
         raise ShapeError(error.text()) from None
     except ScalarError as error:
         raise ShapeError(str(error)) from None
-    if _is_custom(type):
+    if is_custom(type):
         # Schemas of custom kinds need not mention what every object has.
         lost = {name: obj[name] for name in _OBJECT_NAMES if name in obj and name not in result}
         if lost:
@@ -282,10 +287,9 @@ _SCALARS: Final[dict[str, Convert]] = {
 def _compile(type: Type, alias: str = "") -> Convert:
     kind = type.kind
     if kind == "struct":
-        if _is_custom(type):
+        if is_custom(type):
             return _custom_struct(type)
-        union = _UNIONS.get(_short(type)) if type.name.startswith("apiextensions/") else None
-        return union(type) if union else _named_struct(type)
+        return _UNIONS[_short(type)](type) if is_union(type) else _named_struct(type)
     if kind == "list":
         return _list(type, alias)
     return _map(type, alias) if kind == "map" else _scalar(kind, alias)
@@ -301,7 +305,7 @@ def _scalar(kind: str, alias: str = "") -> Convert:
     return _SCALARS[kind]
 
 
-def _is_custom(type: Type) -> bool:
+def is_custom(type: Type) -> bool:
     """Does a struct come from the definition of a custom kind?"""
     return not type.name or type.constraints is not None
 
@@ -346,14 +350,15 @@ def _map(type: Type, alias: str = "") -> Convert:
     return entries
 
 
-def _is_kind(type: Type) -> bool:
+def is_kind(type: Type) -> bool:
+    """Does a built-in struct carry kind and apiVersion?"""
     short = _short(type)
     if short in _TEMPLATES:
         return False
     metadata = type.fields.get("metadata")
     if metadata is not None and metadata.type.name in ("meta/v1.ObjectMeta", "meta/v1.ListMeta"):
         return True
-    return short in _BARE_KINDS or short.endswith("Options") or type.name == "audit/v1.Event"
+    return short in _BARE_KINDS or type.name == "audit/v1.Event" or short.endswith(_OPTIONS)
 
 
 def _emptiness(field: Field) -> int:
@@ -371,7 +376,7 @@ def _named_struct(type: Type) -> Convert:
 
     def prepare() -> None:
         nonlocal ready
-        if _is_kind(type):
+        if is_kind(type):
             for name in ("kind", "apiVersion"):
                 plans[name] = (None, _DROP, (), "string")
         for name, field in type.fields.items():
@@ -463,6 +468,12 @@ _UNIONS: Final[dict[str, Callable[[Type], Convert]]] = {
     "JSONSchemaPropsOrStringArray": lambda t: _schema_or(t, lambda t: _list(t.fields["Property"].type), list, ""),
     "JSONSchemaPropsOrBool": lambda t: _schema_or(t, lambda t: _same, bool, "boolean or JSON schema expected"),
 }
+
+def is_union(type: Type) -> bool:
+    """Is a built-in struct written as one thing or another, never as itself?"""
+    return type.name.startswith("apiextensions/") and _short(type) in _UNIONS
+
+
 _UNION_ZEROS: Final[dict[str, Any]] = {
     "JSONSchemaPropsOrArray": None,
     "JSONSchemaPropsOrStringArray": None,
@@ -569,34 +580,3 @@ def _custom_map(type: Type) -> Convert:
         return value if all(out[key] is item for key, item in value.items()) else out
 
     return entries
-
-
-# --- strict decoding ----------------------------------------------------------------------------
-
-
-def unknown_fields(obj: dict[str, Any], type: Type) -> list[str]:
-    """Members that the schema does not know, in the order of the body: bare names in built-in kinds, dotted paths in
-    custom ones. For requests that ask to be told; `canonical` drops them silently."""
-    out: list[str] = []
-    _unknown(obj, type, "", out)
-    return out
-
-
-def _unknown(value: Any, type: Type, path: str, out: list[str]) -> None:
-    if type.kind == "struct" and isinstance(value, dict):
-        custom = _is_custom(type)
-        kind = _is_kind(type) if not custom else type.embedded_resource or not path
-        for key, item in value.items():
-            here = f"{path}.{key}" if path else key
-            field = type.fields.get(key)
-            if field is not None:
-                _unknown(item, field.type, here, out)
-            elif not type.preserve_unknown and not (kind and key in _OBJECT_NAMES):
-                out.append(here if custom else key)
-    elif type.kind == "list" and isinstance(value, list):
-        for index, item in enumerate(value):
-            _unknown(item, type.element, f"{path}[{index}]", out)
-    elif type.kind == "map" and isinstance(value, dict):
-        for key, item in value.items():
-            _unknown(item, type.element, f"{path}.{key}", out)
-

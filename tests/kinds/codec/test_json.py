@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from orchd.kinds.codec import json_
 from orchd.kinds.jsontext import syntax_error
+from orchd.kinds.objects.strict import Members
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text() | st.floats(allow_nan=False, allow_infinity=False),
@@ -40,7 +42,7 @@ VALUES = st.recursive(
     (b"1ex", "invalid character 'x' in exponent of numeric literal"), (b"01", "invalid character '1' after top-level value"),
     (b'"\\u12g4"', "invalid character 'g' in \\u hexadecimal character escape"),
     (b"[" * 20000, "invalid character '[' exceeded max depth"),
-    (b"[" * 400 + b"]" * 400, "invalid character '[' exceeded max depth"),
+    (b'{"a":' * 10_001 + b"1" + b"}" * 10_001, "invalid character '{' exceeded max depth"),
 ])
 def test_errors(text: bytes, message: str) -> None:
     """Malformed JSON is refused in the reference's words."""
@@ -64,9 +66,28 @@ def test_exact_numbers() -> None:
     assert [getattr(v, "text", v) for v in value["a"]] == ["1.0", "1e2", 5] and value["a"][1] == 100
 
 
-def test_duplicates() -> None:
-    """Repeated keys are found at any depth."""
-    assert json_.duplicates(b'{"a":1,"s":{"p":1,"p":2,"p":3},"l":[{"x":1,"x":1}],"a":0}') == ["p", "x", "a"]
+def test_members() -> None:
+    """For strict decoding objects come as pairs in the order of the text, repeated ones included."""
+    text = b' { "a" :[1,-2.5e1, "\\ud800x\xff" ,{},[ ],null,true] ,"a":false, "n": 99999999999999999999 }\n'
+    assert json_.decode_members(text) == [
+        ("a", [1, -25.0, "\ufffdx\ufffd", [], [], None, True]), ("a", False), ("n", 1e20),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("depth", [250, 251, 1024, 1025, 10_000])
+def test_depth(depth: int) -> None:
+    """Nesting is read up to the reference's limit, whatever the stack holds; what cannot be written is known as such."""
+    for opening, closing in ((b"[", b"]"), (b'{"a":[', b"]}")):
+        levels = len(opening.replace(b'"a":', b""))
+        times = depth // levels
+        text = opening * times + closing * times
+        value = json_.decode(text)
+        for _ in range(times - 1):
+            value = value[0] if isinstance(value, list) else value["a"][0]
+        assert value in ([], {"a": []})
+        assert json_.too_deep(json_.decode(text)) is (times * levels > 254)
+        assert json_.may_be_too_deep(text) is (times * levels > 250)
+        assert json_.decode_members(text)
 
 
 def test_forms() -> None:
@@ -79,11 +100,18 @@ def test_forms() -> None:
 
 @given(VALUES)
 def test_round_trip(value: object) -> None:
-    """Whatever is written can be read, and is valid for the scanner too."""
+    """Whatever is written can be read, by every decoder, and is valid for the scanner too."""
     data = json_.encode(value)
     assert json_.decode(data) == value
     assert syntax_error(data) == ""
     assert json_.decode_exact(data) == value
+    assert plain(json_.decode_members(data)) == value
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, Members):
+        return {key: plain(item) for key, item in value}
+    return [plain(item) for item in value] if isinstance(value, list) else value
 
 
 @given(st.binary(max_size=60) | st.text(alphabet='{}[]",:\\u0123eE+-.tfn ', max_size=40).map(str.encode))

@@ -34,8 +34,10 @@ def test_decode(text: bytes, value: object) -> None:
     (b"apiVersion: v1\nkind: [", "yaml: line 2: did not find expected node content"),
     (b"a: [", "yaml: line 1: did not find expected node content"),
     (b"a: *n", "yaml: unknown anchor 'n' referenced"), (b"a: &a [*a]", "yaml: anchor 'a' value contains itself"),
-    (b"x: .nan", "json: unsupported value: NaN"), (b"- " * 30000, "yaml: exceeded max depth of 250"),
-    (b"[" * 30000, "yaml: exceeded max depth of 250"),
+    (b"x: .nan", "json: unsupported value: NaN"), (b"- " * 30000, "yaml: exceeded max depth of 10000"),
+    (b"[" * 30000, "yaml: exceeded max depth of 10000"),
+    (b"x: 1\ny:\n " + b"[\n" * 10_002, "yaml: line 10003: exceeded max depth of 10000"),
+    (b"? [a]\n: b", 'yaml: invalid map key: []interface {}{"a"}'),
 ])
 def test_errors(text: bytes, message: str) -> None:
     """Malformed YAML is refused in the reference's words."""
@@ -73,3 +75,17 @@ def test_any_bytes(data: bytes) -> None:
         yaml_.decode(data)
     except yaml_.YAMLError as error:
         assert str(error)
+
+
+@pytest.mark.parametrize(("text", "lines"), [
+    ("a: 1\nb: 2", []), ("a: 1\na: 2\n", ['line 2: key "a"']), ("a: {b: 1, b: 2}\na: 3", ['line 1: key "b"', 'line 2: key "a"']),
+    ("- a: 1\n  a: 2", ['line 2: key "a"']), ("a:\n  1.5: x\n  1.5: y\n  yes: 1\n  true: 2\n  '1': z\n  1: b", [
+        "line 3: key 1.5", "line 5: key true"]),
+    ("s:\n  p: 1\n  'p': true\n  \"p\":\n    x: 1\n    x: 2", ['line 3: key "p"', 'line 6: key "x"', 'line 5: key "p"']),
+    ("a: &x 1\nb: *x\nb: *x", ['line 3: key "b"']), ('{"a": 1,\n"b": 2,\n"a": {}}', ['line 3: key "a"']),
+])  # fmt: skip
+def test_repeated_keys(text: str, lines: list[str]) -> None:
+    """Strict decoding names keys that a mapping has twice, with the line where the later value begins; keys are compared
+    before they become text."""
+    expected = "\n  ".join(["yaml: unmarshal errors:", *(f"{line} already set in map" for line in lines)]) if lines else ""
+    assert yaml_.duplicates(text.encode()) == expected

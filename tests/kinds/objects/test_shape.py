@@ -12,7 +12,7 @@ from orchd.dialect import ORCH
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.ir import Field, Type
 from orchd.kinds.objects.emptied import as_stored
-from orchd.kinds.objects.shape import NumberText, ShapeError, canonical, unknown_fields
+from orchd.kinds.objects.shape import NumberText, ShapeError, canonical
 
 SOME_TIME = "2020-01-01T00:00:00Z"
 
@@ -179,12 +179,3 @@ def test_custom_objects_are_pruned_only() -> None:
     assert canonical(obj, type) == {
         "kind": "X", "metadata": {"name": "n"}, "spec": {"a": "", "l": [{"x": None}]}, "free": {"z": [{}]},
     }  # fmt: skip
-    assert unknown_fields(obj, type) == ["spec.l[0].y", "spec.q", "zz"]
-
-
-def test_unknown_members_are_named(catalog: Catalog) -> None:
-    """Strict decoding names unknown members of built-in kinds in the order of the body, without their path."""
-    resource = catalog.kind("apps/v1", "Deployment")
-    assert resource is not None
-    obj = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {}, "spec": {"nope": 1}, "zzz": 2}
-    assert unknown_fields(obj, resource.type) == ["nope", "zzz"]

@@ -1,0 +1,114 @@
+"""Members that a kind does not know, and members that stand twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.dialect import KUBERNETES
+from orchd.kinds.catalog import Catalog, builtin_catalog
+from orchd.kinds.codec import json_
+from orchd.kinds.ir import Field, Type
+from orchd.kinds.objects import strict
+from orchd.kinds.objects.shape import canonical
+
+BODY = b"""{"apiVersion": "apps/v1", "kind": "Deployment", "kind": "Deployment", "metadata": {"labels": {"a": "b", "a": "c"}},
+  "spec": {"unknown1": 1, "twice": {"in": 1, "in": 2}, "twice": 2, "paused": true, "paused": false, "template": {"spec": {
+    "containers": [{"name": "a", "alien": {}, "image": "x", "image": "y", "securityContext": {"seLinuxOptions":
+      {"kind": "k"}}}]}}}, "Status": {}, "zzz": 1}"""
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return builtin_catalog(KUBERNETES)
+
+
+def deployment(catalog: Catalog) -> Type:
+    found = catalog.kind("apps/v1", "Deployment")
+    assert found is not None
+    return found.type
+
+
+def texts(kind: str, *names: str) -> list[str]:
+    return [f'{kind} field "{name}"' for name in names]
+
+
+def test_bodies_of_built_in_kinds(catalog: Catalog) -> None:
+    """Unknown and repeated members are named without a path, each text once, in the order of the body; what is unknown is
+    not looked into, and is not repeated as well."""
+    found = strict.names(json_.decode_members(BODY), deployment(catalog))
+    assert found == [
+        *texts("duplicate", "kind", "a"), *texts("unknown", "unknown1", "twice"), *texts("duplicate", "paused"),
+        *texts("unknown", "alien"), *texts("duplicate", "image"), *texts("unknown", "kind", "Status", "zzz"),
+    ]  # fmt: skip
+
+
+def test_values_without_order(catalog: Catalog) -> None:
+    """What came from YAML has no repetitions any more; its unknown members are named in alphabetic order."""
+    body = {"zz": 1, "kind": "Deployment", "spec": {"b": 1, "a": 1, "template": {"c": 1}}}
+    assert strict.names(body, deployment(catalog)) == texts("unknown", "a", "b", "c", "zz")
+
+
+def test_a_hundred_are_enough(catalog: Catalog) -> None:
+    """More than a hundred problems of one body are not listed."""
+    assert len(strict.names({f"x{n}": 1 for n in range(500)}, deployment(catalog))) == 100
+
+
+def test_free_values(catalog: Catalog) -> None:
+    """Values with rules of their own (raw objects, fields of managers, the alternatives of a schema) are not looked into."""
+    definition = catalog.kind(catalog.dialect("apiextensions.{abbr}.io/v1"), "CustomResourceDefinition")
+    assert definition is not None
+    schema = b'{"items": {"x": 1}, "default": {"a": 1, "a": 2}, "properties": {"p": {"bad": 1}}, "additionalProperties": {"y": 1}}'
+    body = b'{"spec": {"versions": [{"schema": {"openAPIV3Schema": ' + schema + b"}}]}}"
+    assert strict.names(json_.decode_members(body), definition.type) == texts("unknown", "bad")
+    path = "spec.versions[0].schema.openAPIV3Schema.properties.bad"
+    assert strict.paths(json_.decode(body), definition.type) == texts("unknown", path)
+
+
+def test_results_of_patches(catalog: Catalog) -> None:
+    """In an object that a strategic merge patch made, unknown members are named with their path, sorted."""
+    obj = {"kind": "Deployment", "zz": 1, "spec": {"template": {"spec": {"containers": [{"q": 1}, {"p": 1}]}}}}
+    at = "spec.template.spec.containers"
+    assert strict.paths(obj, deployment(catalog)) == texts("unknown", f"{at}[0].q", f"{at}[1].p", "zz")
+
+
+def custom(**fields: Type) -> Type:
+    return Type("struct", members=[Field(name, type) for name, type in fields.items()], constraints={})
+
+
+def test_custom_kinds() -> None:
+    """What pruning takes from a custom object is named with its path, sorted; metadata and preserved members are not."""
+    item = custom(x=Type("any", preserve_unknown=True, constraints={}))
+    spec = custom(
+        l=Type("list", element=item, constraints={}),
+        m=Type("map", element=item, constraints={}),
+        free=Type("struct", members=[Field("known", item)], preserve_unknown=True, constraints={}),
+        open=Type("any", constraints={}),
+    )
+    obj = {
+        "kind": "X", "metadata": {"name": "n"}, "zz": 2,
+        "spec": {"l": [{"x": {"any": 1}, "y": 1}], "m": {"k": {"z": 1}}, "free": {"a": 1, "known": {"b": 1}}, "open": [{"c": 1}]},
+    }  # fmt: skip
+    type = custom(spec=spec)
+    assert strict.paths(obj, type) == texts("unknown", "spec.free.known.b", "spec.l[0].y", "spec.m.k.z", "spec.open[0].c", "zz")
+    assert strict.paths(canonical(obj, type), type) == []
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    (b'{"a":1,"s":{"p":1,"p":2,"p":3},"l":[{"x":1,"x":1}],"a":0}', ["p", "x", "a"]), (b"[[{}]]", []), (b"1", []),
+    (b'{"a":{"b":1,"b":2},"a":3}', ["b", "a"]),
+])
+def test_repeated_members(text: bytes, found: list[str]) -> None:
+    """Without a schema, members that stand twice in one object are found at any depth."""
+    assert strict.duplicates(json_.decode_members(text)) == texts("duplicate", *found)
+
+
+def test_depth() -> None:
+    """Nesting costs no stack."""
+    value: Any = {}
+    for _ in range(9000):
+        value = [{"a": value}]
+    text = b'{"a":[' * 4000 + b'{"b":1,"b":2}' + b"]}" * 4000
+    assert strict.duplicates(json_.decode_members(text)) == texts("duplicate", "b")
+    assert strict.paths(value, Type("any", constraints={})) == texts("unknown", "[0].a")
