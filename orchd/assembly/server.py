@@ -14,6 +14,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd import errors
+from orchd.assembly import stages
 from orchd.assembly.checks import Progress, checks
 from orchd.assembly.controllers import controller_group
 from orchd.assembly.files import ServerFiles, advertised_address, prepare
@@ -21,11 +22,12 @@ from orchd.assembly.flowcontrol import FlowControl, mandatory
 from orchd.assembly.gates import Authentication as AuthenticationParts
 from orchd.assembly.gates import authentication, authorization
 from orchd.assembly.guards import guarded
+from orchd.assembly.informing import own_informers
+from orchd.assembly.issuer import issuer_endpoints
 from orchd.assembly.plugins import admission_chain
 from orchd.assembly.storage import cache_metrics, make_store, start_store, store_metrics
 from orchd.assembly.verbs import Parts, subresource_verbs, virtual_verbs
 from orchd.cache.caches import Caches
-from orchd.client.informers import Informers
 from orchd.config.settings import Settings, object_settings
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.identity import MASTERS_GROUP, User
@@ -52,6 +54,7 @@ from orchd.server.pipeline.endpoints.documents import Documents
 from orchd.server.pipeline.endpoints.fairness import fairness_metrics
 from orchd.server.pipeline.endpoints.health import Health
 from orchd.server.pipeline.endpoints.numbers import AdmissionNumbers, AuthenticationNumbers, WebhookNumbers
+from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
 from orchd.server.pipeline.endpoints.routes import Routes
 from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
 from orchd.server.pipeline.fairness.stage import Fairness
@@ -92,6 +95,10 @@ def catalog_of(settings: Settings) -> Catalog:
             r.group, r.version, r.plural, defaults.resource(r.group, r.version, r.plural) is not None
         ),
     )
+
+
+#: Seconds between looks at whether the last requests have been served.
+_DRAIN_STEP = 0.05
 
 
 class _Entrance:
@@ -153,9 +160,8 @@ class ApiServer:
         self.client = LocalClient(self._entrance, user, agent=agent, clock=reactor.seconds)  # type: ignore[arg-type]  # an IPipeline by shape
         instances = Instances(lambda: self.registry, user, wall)
         self.upkeep = Upkeep(self.custom, self.client, instances, clock=reactor, wall=wall)
-        self.informers = Informers(self.client, reactor, self.random)
         self.webhooks = WebhookClient(reactor, settings.dialect, self.client)
-        self._is_open = False
+        self._is_open = self._is_leaving = False
         #: None with --enable-priority-and-fairness=false.
         self.flow_control: FlowControl | None = None
         self._compose()
@@ -203,6 +209,14 @@ class ApiServer:
 
     def _compose(self) -> None:
         settings, reactor = self.settings, self.reactor
+        access = Access(
+            catalog=lambda: self.catalog,
+            store=self.store,
+            caches=SettledCaches(self.caches, self.custom.by_key.get, self.objects),
+            settings=self.objects,
+            conversion=Conversion(self.webhooks, settings.dialect, Naming(self.random).uid),
+        )
+        self.informers = own_informers(access, self.client, clock=reactor, random=self.random)
         self.authentication_numbers = AuthenticationNumbers()
         self.authentication: AuthenticationParts = authentication(
             settings,
@@ -228,18 +242,11 @@ class ApiServer:
             observe=self.admission_numbers.observe,
             webhooks=self.webhooks,
             observe_webhook=self.webhook_numbers.observe,
-            settle=lambda resource, obj: access.settled(resource, obj),
+            settle=access.settled,
             serving=lambda: self._is_open,
         )
         escalation = None if rbac is None else EscalationCheck(settings.dialect, rbac, union.authorize)
         group = settings.dialect(roles.RBAC_GROUP)
-        access = Access(
-            catalog=lambda: self.catalog,
-            store=self.store,
-            caches=SettledCaches(self.caches, self.custom.by_key.get, self.objects),
-            settings=self.objects,
-            conversion=Conversion(self.webhooks, settings.dialect, Naming(self.random).uid),
-        )
         strategies = Strategies(access, random=self.random, event_ttl=int(settings.storage.event_ttl))
         self.custom.gone, self.custom.dropped = strategies.forget, access.forget
         naming = Naming(self.random)
@@ -259,8 +266,10 @@ class ApiServer:
         gate = identity.Authorization(union, forbidden)
         self.pipeline = self._entrance.pipeline = Pipeline(
             [
+                *stages.outermost(settings, reactor.seconds),
                 self.measuring,
                 FailureStage(self.present.failure),
+                *stages.before_authentication(settings, lambda: self._is_leaving),
                 self.deadline,
                 identity.Authentication(self.authentication.chain),
                 identity.Impersonating(
@@ -341,6 +350,8 @@ class ApiServer:
                 "/version": version_endpoint(git_version=RELEASE),
                 "/metrics": metrics.endpoint(self._metric_sources()),
                 "/openapi/v2": self.documents.openapi,
+                **issuer_endpoints(settings, self.files, address),
+                **(profiling_endpoints(self._in_thread) if settings.serving.profiling else {}),
             },
         )
 
@@ -469,10 +480,16 @@ class ApiServer:
     async def _close(self) -> None:
         """The first thing to stop: say that we are going, then end what would never end by itself."""
         self.progress.stopping = True
-        delay = self.settings.serving.shutdown_delay
-        if delay:
-            await deferLater(self.reactor, delay)
+        serving = self.settings.serving
+        if serving.shutdown_delay:
+            await deferLater(self.reactor, serving.shutdown_delay)
+        self._is_leaving = True
         self.watching.end()
+        if serving.shutdown_retry_after:
+            # Whoever comes while the last requests are served is sent elsewhere, instead of meeting a closed port.
+            end = self.reactor.seconds() + serving.request_timeout
+            while self.underway.busy and self.reactor.seconds() < end:
+                await deferLater(self.reactor, _DRAIN_STEP)
 
     @property
     def url(self) -> str:

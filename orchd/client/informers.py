@@ -68,6 +68,14 @@ class Informer:
     def by_index(self, index: str, value: str) -> Iterable[Object]:
         return list(self._indexes[index].get(value, {}).values())
 
+    def holds(self, index: str, value: str) -> bool:
+        return value in self._indexes[index]
+
+    async def indexed(self, index: str) -> None:
+        await self.wait_synced()
+        if index not in self._indexes:
+            raise KeyError(index)
+
     def add_index(self, index: str, function: IndexFunction) -> None:
         self._functions[index] = function
         table = self._indexes[index] = {}

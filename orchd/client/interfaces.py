@@ -83,7 +83,7 @@ class IClient(Interface):
 
 
 class IInformer(Interface):
-    """A local, continually updated copy of one resource, kept by list and watch."""
+    """A continually updated view of one resource: a copy that is kept by list and watch, or what a server has itself."""
 
     synced: bool = Attribute("True once the first list has been applied.")
 
@@ -91,7 +91,7 @@ class IInformer(Interface):
         """Wait for the first list."""
 
     def get(namespace: str, name: str) -> Object | None:
-        """One object of the copy."""
+        """One object."""
 
     def list(namespace: str = "") -> Iterable[Object]:
         """All objects (of one namespace)."""
@@ -99,11 +99,19 @@ class IInformer(Interface):
     def by_index(index: str, value: str) -> Iterable[Object]:
         """Objects for which the function registered as `index` gave `value`. KeyError for an unknown index."""
 
+    def holds(index: str, value: str) -> bool:
+        """Would `by_index` give any object?"""
+
     def add_index(index: str, function: Callable[[Object], Iterable[str]]) -> None:
-        """Register an index; before or after the first list."""
+        """Register an index; before or after the first list. It may be made when it is first asked for."""
+
+    async def indexed(index: str) -> None:
+        """Wait for the first list and until the index is made, which need not hold up others then. Without that, who
+        asks first has it made at once. KeyError for an unknown index."""
 
     def add_listener(listener: Callable[[str, Object | None, Object | None], None]) -> None:
-        """`listener(type, old, new)` on every change: ADDED, MODIFIED, DELETED. Must not raise."""
+        """`listener(type, old, new)` on every change: ADDED, MODIFIED, DELETED. What is there already comes as ADDED, at
+        once or a little later. Must not raise."""
 
 
 class IInformers(Interface):

@@ -52,6 +52,14 @@ class MemoryInformer:
     def by_index(self, index: str, value: str) -> Iterable[Object]:
         return list(self._indexes[index][1].get(value, {}).values())
 
+    def holds(self, index: str, value: str) -> bool:
+        return bool(self._indexes[index][1].get(value))
+
+    async def indexed(self, index: str) -> None:
+        await self.wait_synced()
+        if index not in self._indexes:
+            raise KeyError(index)
+
     def add_index(self, index: str, function: Index) -> None:
         self._indexes[index] = (function, {})
         for key, obj in self._objects.items():

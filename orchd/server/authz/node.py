@@ -1,7 +1,7 @@
 """The Node authorizer: a node reads what the pods bound to it need, and writes what is its own.
 
 Which objects those are is answered by indexes on the informers of pods, persistent volumes and volume attachments, so a
-decision is a lookup. All else is decided by the rules of the ``system:node`` role (specification, "Node authorization").
+decision is a lookup. The indexes are made when the first node asks, who waits for them. All else is decided by the rules of the ``system:node`` role (specification, "Node authorization").
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, 
 
 Object = dict[str, Any]
 _INDEX = "node-authorizer"
+#: Resources of which a node may see what has to do with it.
+_RELATED = frozenset(
+    ("secrets", "configmaps", "persistentvolumeclaims", "persistentvolumes", "serviceaccounts", "volumeattachments")
+)
 _ALLOWED = Verdict(Decision.ALLOW)
 _PASS = Verdict(Decision.NO_OPINION)
 #: Sources of persistent volumes with secrets that the node reads; each reference may name a namespace.
@@ -88,6 +92,10 @@ class NodeAuthorizer:
         if not node:
             return _no(f'unknown node for user "{action.user.name}"')
         if not action.path:
+            if action.resource in _RELATED:
+                await self._pods.indexed(_INDEX)
+                await self._volumes.indexed(_INDEX)
+                await self._attachments.wait_synced()
             verdict = self._resource(node, action)
             if verdict is not None:
                 return verdict
@@ -186,7 +194,7 @@ class NodeAuthorizer:
         return any(self._mounts(node, v) for v in self._volumes.by_index(_INDEX, f"{namespace}/{name}"))
 
     def _used(self, node: str, kind: str, namespace: str, name: str) -> bool:
-        return any(True for _ in self._pods.by_index(_INDEX, f"{node}|{kind}|{namespace}/{name}"))
+        return self._pods.holds(_INDEX, f"{node}|{kind}|{namespace}/{name}")
 
     def _mounts(self, node: str, volume: Object | None) -> bool:
         claim = get_path(volume, "spec", "claimRef")

@@ -1,0 +1,33 @@
+"""The informers of a server's own gates and controllers, on its caches."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from orchd.cache.interfaces import Entry, ICache
+from orchd.client.informers import Informers
+from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.objects.convert import convert
+from orchd.server.informing.informer import Decode
+from orchd.server.informing.informers import CachedInformers
+from orchd.server.registry.access import Access
+
+
+def own_informers(access: Access, client: IClient, *, clock: Any, random: Random) -> CachedInformers:
+    """Built-in kinds are read where they are, served or not; custom ones through `client`, since they come and go."""
+    builtin = builtin_catalog(access.dialect)
+
+    def opened(ref: ResourceRef) -> tuple[ICache, Decode] | None:
+        resource = builtin.resource(ref.group, ref.version, ref.plural)
+        if resource is None or not resource.stored:
+            return None
+        wanted = resource.api_version
+
+        def decode(entry: Entry) -> Object:
+            return convert(access.decode(entry), wanted, builtin)
+
+        return access.cache(resource), decode
+
+    return CachedInformers(opened, clock, others=Informers(client, clock, random))

@@ -1,0 +1,76 @@
+"""An index over objects that somebody else keeps: values and paths, no objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from sys import intern
+
+from twisted.internet.defer import Deferred
+
+from orchd.client.interfaces import Object
+
+Function = Callable[[Object], Iterable[str]]
+
+
+class ObjectIndex:
+    """Paths by what `function` gives for their objects.
+
+    For whoever fills it: `wanted` says that somebody has asked, so that changes have to be put in, `complete` that
+    everything has been, `waiting` who waits for that.
+    """
+
+    __slots__ = ("_paths", "_values", "complete", "function", "waiting", "wanted")
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.wanted = False
+        self.complete = False
+        self.waiting: list[Deferred[None]] = []
+        #: A value with one path, which is most of them, needs no table of its own.
+        self._paths: dict[str, str | dict[str, None]] = {}
+        self._values: dict[str, tuple[str, ...]] = {}
+
+    def put(self, path: str, obj: Object | None) -> None:
+        """What `path` has now; None when it is gone. Putting the same again changes nothing."""
+        before = self._values.get(path, ())
+        after = () if obj is None else tuple(intern(value) for value in dict.fromkeys(self.function(obj)))
+        if before == after:
+            return
+        for value in before:
+            if value not in after:
+                self._remove(value, path)
+        for value in after:
+            if value not in before:
+                self._add(value, path)
+        if after:
+            self._values[path] = after
+        else:
+            del self._values[path]
+
+    def _add(self, value: str, path: str) -> None:
+        found = self._paths.get(value)
+        if found is None:
+            self._paths[value] = path
+        elif isinstance(found, str):
+            self._paths[value] = {found: None, path: None}
+        else:
+            found[path] = None
+
+    def _remove(self, value: str, path: str) -> None:
+        found = self._paths[value]
+        if isinstance(found, str):
+            del self._paths[value]
+            return
+        del found[path]
+        if len(found) == 1:
+            self._paths[value] = next(iter(found))
+
+    def __contains__(self, value: str) -> bool:
+        return value in self._paths
+
+    def paths(self, value: str) -> tuple[str, ...]:
+        """In the order in which they came."""
+        found = self._paths.get(value)
+        if found is None:
+            return ()
+        return (found,) if isinstance(found, str) else tuple(found)

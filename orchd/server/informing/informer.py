@@ -1,0 +1,283 @@
+"""One informer on a cache: objects are decoded when they are looked at, and followed only for those who listen.
+
+What is decoded is kept beside its entry as long as there is place (cache.derived). So an informer of fifty thousand pods
+that nobody asks costs nothing, and one that is asked costs what is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ISubscription
+from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.errors import ApiError
+from orchd.server.informing.feed import Feed
+from orchd.server.informing.index import Function, ObjectIndex
+
+Listener = Callable[[str, "Object | None", "Object | None"], None]
+#: The object of an entry in the version that an informer is of. Raises ValueError for bytes that are none.
+Decode = Callable[[Entry], Object]
+#: Starts work that nobody waits for, under a name.
+Spawn = Callable[[Coroutine[Deferred[Any], Any, object], str], None]
+
+#: Objects that are told to new listeners, or put into an index, in one reactor turn.
+_PIECE = 200
+#: Bytes that a decoded object takes for each byte of its JSON.
+_WEIGHT = 6
+
+
+@implementer(IInformer)
+class CachedInformer:
+    """Made by `CachedInformers`, which starts `run`. `synced` when the cache is loaded and those who listened before that
+    have been told what there is."""
+
+    log = Logger()
+
+    def __init__(self, ref: ResourceRef, cache: ICache, decode: Decode, clock: IReactorTime, spawn: Spawn) -> None:
+        self.ref = ref
+        self.synced = False
+        self._cache = cache
+        self._decode = decode
+        self._clock = clock
+        self._spawn = spawn
+        self._form = ("object", ref.version)
+        self._indexes: dict[str, ObjectIndex] = {}
+        self._listeners: list[Listener] = []
+        #: Listeners for whom the first feed has not begun, and those in the middle of one.
+        self._new: list[Listener] = []
+        self._fed: dict[Feed, list[Listener]] = {}
+        self._waiting: list[Deferred[None]] = []
+        self._subscription: ISubscription | None = None
+        #: Fires with what there was when the cache has lost the thread.
+        self._gap: Deferred[Mapping[str, Entry]] = Deferred()
+
+    # -- reading
+
+    def get(self, namespace: str, name: str) -> Object | None:
+        entry = self._cache.get(f"{namespace}/{name}" if namespace else name)
+        return None if entry is None else self._object(entry)
+
+    def list(self, namespace: str = "") -> Iterator[Object]:
+        entries = self._cache.page(prefix=f"{namespace}/" if namespace else "").entries
+        # Whoever goes through everything needs each object once: what others look at often must not give way to it.
+        return map(self._object if namespace else self._glance, entries)
+
+    def by_index(self, index: str, value: str) -> Iterable[Object]:
+        return list(map(self._object, self._having(index, value)))
+
+    def holds(self, index: str, value: str) -> bool:
+        return any(True for _ in self._having(index, value))
+
+    def _having(self, index: str, value: str) -> Iterator[Entry]:
+        for path in self._complete(index).paths(value):
+            entry = self._cache.get(path)
+            # Somebody who was told of a deletion before us may ask already.
+            if entry is not None:
+                yield entry
+
+    def _object(self, entry: Entry) -> Object:
+        found: Object | None = entry.forms.get(self._form)
+        if found is None:
+            found = self._decode(entry)
+            entry.keep(self._form, found, _WEIGHT * len(entry.json))
+        return found
+
+    def _glance(self, entry: Entry) -> Object:
+        """The object, without keeping it."""
+        found: Object | None = entry.forms.get(self._form)
+        return self._decode(entry) if found is None else found
+
+    # -- indexes
+
+    def add_index(self, index: str, function: Function) -> None:
+        self._indexes[index] = ObjectIndex(function)
+
+    async def indexed(self, index: str) -> None:
+        await self.wait_synced()
+        made = self._indexes[index]
+        if not made.complete:
+            if not made.wanted:
+                self._spawn(self._fill(made), f"index of {self.ref.plural}")
+            waiting: Deferred[None] = Deferred()
+            made.waiting.append(waiting)
+            await waiting
+
+    def _complete(self, index: str) -> ObjectIndex:
+        made = self._indexes[index]
+        if not made.complete and self.synced:
+            self._put_some(made, self._begin_index(made))
+            made.complete = True
+        return made
+
+    async def _fill(self, made: ObjectIndex) -> None:
+        """Make an index in pieces."""
+        entries = self._begin_index(made)
+        try:
+            while not made.complete and self._put_some(made, islice(entries, _PIECE)):
+                await deferLater(self._clock, 0)
+            made.complete = True
+        finally:
+            # Whatever happened: who goes on has what is missing made at once.
+            waiting, made.waiting = made.waiting, []
+            for each in waiting:
+                if not each.called:
+                    each.callback(None)
+
+    def _begin_index(self, made: ObjectIndex) -> Iterator[Entry]:
+        made.wanted = True
+        self._follow()
+        return iter(self._cache.page().entries)
+
+    def _put_some(self, made: ObjectIndex, entries: Iterable[Entry]) -> int:
+        """Put entries in, as they are by now; how many were there?"""
+        count = 0
+        for entry in entries:
+            self._put(made, entry.path, self._cache.get(entry.path))
+            count += 1
+        return count
+
+    def _put(self, made: ObjectIndex, path: str, entry: Entry | None) -> None:
+        try:
+            made.put(path, None if entry is None else self._glance(entry))
+        except Exception:
+            # One object that is not as it should be must not hide the others.
+            self.log.failure("cannot index {path} of {ref}", path=path, ref=self.ref.plural)
+            made.put(path, None)
+
+    # -- listening
+
+    def add_listener(self, listener: Listener) -> None:
+        if not self.synced:
+            self._listeners.append(listener)
+            return
+        # Controllers begin one after the other, and each wants to know everything: it is gone through once for all.
+        if not self._new:
+            self._spawn(self._feed_new(), f"listeners to {self.ref.plural}")
+        self._new.append(listener)
+
+    async def _feed_new(self) -> None:
+        await deferLater(self._clock, 0)
+        listeners, self._new = self._new, []
+        feed = Feed(self._cache.page().entries)
+        self._fed[feed] = listeners
+        self._follow()
+        for told, path in enumerate(feed, 1):
+            entry = self._cache.get(path)
+            feed.told(path)
+            if entry is not None:
+                self._tell(listeners, "ADDED", None, entry, self._glance)
+            if not told % _PIECE:
+                await deferLater(self._clock, 0)
+        del self._fed[feed]
+        self._listeners += listeners
+
+    def _tell(
+        self, listeners: Iterable[Listener], kind: str, old: Entry | None, new: Entry | None, look: Decode
+    ) -> None:
+        """`look` decodes what is new."""
+        try:
+            before = None if old is None else self._glance(old)
+            after = None if new is None else look(new)
+        except ValueError:
+            self.log.failure("{ref} has what is no object", ref=self.ref.plural)
+            return
+        for listener in listeners:
+            try:
+                listener(kind, before, after)
+            except Exception:
+                # The other ones, and the writer in whose turn this happens, must not suffer.
+                self.log.failure("a listener to {ref}", ref=self.ref.plural)
+
+    # -- following
+
+    async def wait_synced(self) -> None:
+        if not self.synced:
+            waiting: Deferred[None] = Deferred()
+            self._waiting.append(waiting)
+            await waiting
+
+    async def run(self) -> None:
+        """Follow the cache until it is closed. After a gap in its history, tell what is different and go on."""
+        before: Mapping[str, Entry] = {}
+        while True:
+            try:
+                await self._cache.ready()
+            except ApiError:
+                # The kind is gone, or the server stops.
+                return
+            self._gap = Deferred()
+            if self._followed:
+                self._catch_up(before)
+                self._follow()
+            self.synced = True
+            waiting, self._waiting = self._waiting, []
+            for each in waiting:
+                if not each.called:
+                    each.callback(None)
+            before = await self._gap
+
+    def close(self) -> None:
+        """Let go of the cache; those who wait are told that nothing will come."""
+        if self._subscription is not None:
+            self._subscription.cancel()
+        for waiting in (self._waiting, *(made.waiting for made in self._indexes.values())):
+            while waiting:
+                waiting.pop().cancel()
+
+    @property
+    def _followed(self) -> bool:
+        """Is there anybody who has to hear of changes?"""
+        return bool(self._listeners or self._fed) or any(made.wanted for made in self._indexes.values())
+
+    def _follow(self) -> None:
+        """Hear of changes from now on."""
+        if self._subscription is not None:
+            return
+        try:
+            self._subscription = self._cache.subscribe(
+                after=self._cache.revision, prefix="", on_change=self._changed, on_end=self._ended
+            )
+        except ApiError as error:
+            # The cache is being loaded anew: `run` goes on from what there is when that is done.
+            self._ended(error)
+
+    def _changed(self, change: Change) -> None:
+        self._apply(change, None if change.type is ChangeType.DELETED else change.entry)
+
+    def _ended(self, error: Exception) -> None:
+        self._subscription = None
+        if not self._gap.called:
+            self._gap.callback({entry.path: entry for entry in self._cache.page().entries})
+
+    def _catch_up(self, before: Mapping[str, Entry]) -> None:
+        """Tell what is different from `before`."""
+        now = {entry.path: entry for entry in self._cache.page().entries}
+        for path, old in before.items():
+            if path not in now:
+                self._apply(Change(ChangeType.DELETED, old, old), None)
+        for path, new in now.items():
+            was = before.get(path)
+            if was is None:
+                self._apply(Change(ChangeType.ADDED, new, None), new)
+            elif was.revision != new.revision:
+                self._apply(Change(ChangeType.MODIFIED, new, was), new)
+
+    def _apply(self, change: Change, new: Entry | None) -> None:
+        path = change.entry.path
+        for made in self._indexes.values():
+            if made.wanted:
+                self._put(made, path, new)
+        concerned = self._listeners
+        for feed, listeners in self._fed.items():
+            if feed.includes(change):
+                concerned = concerned + listeners
+        if concerned:
+            self._tell(concerned, change.type.value, change.previous, new, self._object)

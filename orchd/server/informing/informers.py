@@ -1,0 +1,77 @@
+"""The informers of a server, on its own caches where there are some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from twisted.internet.interfaces import IReactorTime
+from zope.interface import implementer
+
+from orchd.cache.interfaces import ICache
+from orchd.client.informers import Informers
+from orchd.client.interfaces import IInformer, IInformers, ResourceRef
+from orchd.server.informing.informer import CachedInformer, Decode
+from orchd.txkit.background import Background
+
+
+@implementer(IInformers)
+class CachedInformers:
+    """Shared: each started when first asked for, all stopped together.
+
+    `opened` gives the cache of a resource and how its entries are decoded; None leaves it to `others`, as that of a kind
+    that may come and go. It is asked at once, so that all that is wanted before the caches start is loaded in one go.
+    """
+
+    def __init__(
+        self,
+        opened: Callable[[ResourceRef], tuple[ICache, Decode] | None],
+        clock: IReactorTime,
+        *,
+        others: Informers,
+    ) -> None:
+        self._opened = opened
+        self._clock = clock
+        self._others = others
+        self._running: dict[ResourceRef, CachedInformer] = {}
+        self._background = Background()
+        self._started = False
+
+    def informer(self, ref: ResourceRef) -> IInformer:
+        found = self._running.get(ref)
+        if found is None:
+            opened = self._opened(ref)
+            if opened is None:
+                return self._others.informer(ref)
+            found = self._running[ref] = CachedInformer(ref, *opened, self._clock, self._background.add)
+            if self._started:
+                self._run(found)
+        return found
+
+    def _run(self, informer: CachedInformer) -> None:
+        self._background.add(informer.run(), f"informer of {informer.ref.plural}")
+
+    @property
+    def synced(self) -> bool:
+        """Do all informers know what there is?"""
+        return self._others.synced and all(informer.synced for informer in self._running.values())
+
+    async def wait_synced(self) -> None:
+        """Wait for every informer that has been asked for so far."""
+        for informer in list(self._running.values()):
+            await informer.wait_synced()
+        await self._others.wait_synced()
+
+    def start(self) -> None:
+        """Begin to follow what has been asked for, and from now on what will be."""
+        self._started = True
+        for informer in self._running.values():
+            self._run(informer)
+        self._others.start()
+
+    async def stop(self) -> None:
+        """End every informer and wait for that."""
+        self._started = False
+        await self._others.stop()
+        for informer in self._running.values():
+            informer.close()
+        await self._background.stop()
