@@ -53,6 +53,8 @@ _RANGES: Final = {
     "uint64": (0, 2**64 - 1),
 }
 _KEEP, _DROP = 0, 1
+#: Optional lists for which an empty one is not the same as none: only none gets a default.
+_EMPTY_IS_SAID: Final = frozenset((("HPAScalingRules", "policies"),))
 #: Kinds whose zero value counts as empty.
 _EMPTIABLE: Final = frozenset(("string", "bool", "bytes", "int32", "int64", "int64ns", "uint32", "uint64", "number", "list", "map"))
 
@@ -394,7 +396,7 @@ def _named_struct(type: Type) -> Convert:
                     always[name] = null = None
             elif empty != _DROP:
                 always[name] = null = zero(field.type)
-            plans[name] = (convert, empty, null, alias or "string")
+            plans[name] = (convert, _KEEP if (owner, name) in _EMPTY_IS_SAID else empty, null, alias or "string")
         ready = True
 
     def struct(value: Any) -> Any:

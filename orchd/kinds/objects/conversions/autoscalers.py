@@ -65,7 +65,7 @@ def from_v1(obj: Object, catalog: Catalog) -> Object:
     """From version 1 to the middle; annotations that cannot be read are ignored."""
     spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
     metadata, notes = _unnoted(obj.get("metadata") or {}, catalog)
-    metrics = [_metric_from_old(metric) for metric in notes.get(_METRICS) or ()]
+    metrics = [metric_from_old(metric) for metric in notes.get(_METRICS) or ()]
     share = spec.pop(_SPEC_V1, None)
     if share is not None:
         metrics.append({"type": "Resource", "resource": {"name": "cpu", "target": _utilization(share)}})
@@ -119,7 +119,7 @@ def _read(key: str, note: Any, catalog: Catalog) -> Any:
     if key == _BEHAVIOR:
         if not isinstance(note, dict):
             raise ShapeError("behaviour is an object")
-        return canonical(_behavior_from_note(note), catalog.type("autoscaling/v2.HorizontalPodAutoscalerBehavior"))
+        return canonical(behavior_from_note(note), catalog.type("autoscaling/v2.HorizontalPodAutoscalerBehavior"))
     type = catalog.type(f"autoscaling/v1.{_NOTED[key]}")
     if not isinstance(note, list):
         raise ShapeError("a list is wanted")
@@ -157,7 +157,7 @@ def _member(value: Any, name: str) -> Any:
     return found
 
 
-def _behavior_from_note(note: Object) -> Object:
+def behavior_from_note(note: Object) -> Object:
     out = {}
     for old, new in (("ScaleUp", "scaleUp"), ("ScaleDown", "scaleDown")):
         rules = _member(note, old)
@@ -192,7 +192,7 @@ def from_v2beta1(obj: Object, catalog: Catalog) -> Object:
     spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
     metadata, notes = _unnoted(obj.get("metadata") or {}, catalog)
     if spec.get("metrics"):
-        spec["metrics"] = [_metric_from_old(metric) for metric in spec["metrics"]]
+        spec["metrics"] = [metric_from_old(metric) for metric in spec["metrics"]]
     if status.get("currentMetrics"):
         status["currentMetrics"] = [_state_from_old(state) for state in status["currentMetrics"]]
     if _BEHAVIOR in notes:
@@ -213,7 +213,7 @@ def _metric_to_old(metric: Object) -> Object:
     return _each_source(metric, _source_to_old)
 
 
-def _metric_from_old(metric: Object) -> Object:
+def metric_from_old(metric: Object) -> Object:
     return _each_source(metric, _source_from_old)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from orchd.kinds.objects.conversions.autoscalers import behavior_from_note, metric_from_old
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.gosyntax import quantity
 from orchd.kinds.objects.validate.numbers import amount
@@ -46,48 +47,26 @@ def _internal(value: Object, report: Report) -> Object:
     spec: Object = value.get("spec") or {}
     version = (value.get("apiVersion") or "").rpartition("/")[2]
     if version == "v2beta1":
-        return {**spec, "metrics": [_from_v2beta1(m) for m in spec.get("metrics") or ()]}
+        return {**spec, "metrics": [metric_from_old(m) for m in spec.get("metrics") or ()]}
     if version != "v1":
         return spec
     annotations = (value.get("metadata") or {}).get("annotations") or {}
-    out = dict(spec)
-    metrics = [_from_v2beta1(m) for m in _parsed(annotations.get(report.dialect(_METRICS)), [])]
-    percent = spec.get("targetCPUUtilizationPercentage")
-    if percent is not None:
-        target = {"type": "Utilization", "averageUtilization": percent}
-        metrics.insert(0, {"type": "Resource", "resource": {"name": "cpu", "target": target}})
-    behavior = _parsed(annotations.get(report.dialect(_BEHAVIOR)), {})
-    out["metrics"] = metrics
-    if behavior:
-        out["behavior"] = {k[:1].lower() + k[1:]: v for k, v in behavior.items()}
-    return out
+    metrics = [metric_from_old(m) for m in _parsed(annotations.get(report.dialect(_METRICS)), list)]
+    share = spec.get("targetCPUUtilizationPercentage")
+    if share is not None:
+        target = {"type": "Utilization", "averageUtilization": share}
+        metrics.append({"type": "Resource", "resource": {"name": "cpu", "target": target}})
+    behavior = _parsed(annotations.get(report.dialect(_BEHAVIOR)), dict)
+    return {**spec, "metrics": metrics, **({"behavior": behavior_from_note(behavior)} if behavior else {})}
 
 
-def _parsed(text: str | None, nothing: Any) -> Any:
+def _parsed(text: str | None, wanted: type[Any]) -> Any:
     """JSON of an annotation; broken text counts as none, as in conversion."""
     try:
-        return json.loads(text) if text else nothing
+        found = json.loads(text) if text else None
     except ValueError:
-        return nothing
-
-
-def _from_v2beta1(metric: Object) -> Object:
-    """A metric with its target as a struct."""
-    out: Object = {"type": metric.get("type") or ""}
-    for member in _SOURCES.values():
-        source = metric.get(member)
-        if source is None:
-            continue
-        value, average = source.get("targetValue"), source.get("targetAverageValue", source.get("averageValue"))
-        percent = source.get("targetAverageUtilization")
-        kind = "Utilization" if percent is not None else "Value" if value is not None and average is None else "AverageValue"
-        target = {"type": kind, "value": value, "averageValue": average, "averageUtilization": percent}
-        selector = source.get("metricSelector", source.get("selector"))
-        out[member] = {
-            "name": source.get("name"), "container": source.get("container"), "describedObject": source.get("target"),
-            "metric": {"name": source.get("metricName"), "selector": selector}, "target": target,
-        }
-    return out
+        found = None
+    return found if isinstance(found, wanted) else wanted()
 
 
 def _spec(spec: Object, report: Report, *, was_zero: bool = False) -> None:
