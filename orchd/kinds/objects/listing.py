@@ -35,6 +35,7 @@ class ListOptions:
     resource_version: str = ""
     match: str = ""
     limit: int = 0
+    timeout_seconds: int = 0
     continue_: str = ""
 
 
@@ -49,9 +50,12 @@ def parse_version(text: str) -> int:
 
 
 def validate_options(dialect: Dialect, options: ListOptions, *, watch: bool = False) -> None:
-    """The rules between resourceVersion, resourceVersionMatch and continue. Raises ApiError 422."""
+    """The rules between resourceVersion, resourceVersionMatch and continue. Raises ApiError 422, or 400 for selectors
+    that cannot be read: those count first."""
     if not options.match:
         return
+    select.LabelSelector.parse(options.label_selector)
+    select.FieldSelector.terms(options.field_selector)
     causes: list[Cause] = []
 
     def forbid(why: str) -> None:
@@ -59,16 +63,15 @@ def validate_options(dialect: Dialect, options: ListOptions, *, watch: bool = Fa
 
     if watch:
         forbid("resourceVersionMatch is forbidden for watch")
-    else:
-        if not options.resource_version:
-            forbid("resourceVersionMatch is forbidden unless resourceVersion is provided")
-        if options.continue_:
-            forbid("resourceVersionMatch is forbidden when continue is provided")
-        if options.match not in ("Exact", "NotOlderThan"):
-            supported = f'Unsupported value: "{options.match}": supported values: "Exact", "NotOlderThan", ""'
-            causes.append(Cause("FieldValueNotSupported", supported, "resourceVersionMatch"))
-        if options.match == "Exact" and options.resource_version == "0":
-            forbid('resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
+    if not options.resource_version:
+        forbid("resourceVersionMatch is forbidden unless resourceVersion is provided")
+    if options.continue_:
+        forbid("resourceVersionMatch is forbidden when continue is provided")
+    if options.match not in ("Exact", "NotOlderThan"):
+        supported = f'Unsupported value: {errors.quoted(options.match)}: supported values: "Exact", "NotOlderThan", ""'
+        causes.append(Cause("FieldValueNotSupported", supported, "resourceVersionMatch"))
+    if options.match == "Exact" and options.resource_version == "0":
+        forbid('resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
     if causes:
         raise errors.invalid(dialect.meta_group, "ListOptions", "", causes)
 

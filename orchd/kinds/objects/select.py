@@ -14,7 +14,7 @@ from typing import Any, Final
 import orjson
 
 from orchd.dialect import Dialect
-from orchd.errors import ApiError, bad_request
+from orchd.errors import ApiError, bad_request, quoted
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects.validate.words import label_value, qualified_name
 
@@ -185,7 +185,7 @@ class _Reader:
             raise _WrongRequirementError(f"found '{key}', expected: identifier")
         wrong = qualified_name(key)
         if wrong:
-            raise _WrongRequirementError(f"<nil>: Invalid value: {_quoted(key)}: {'; '.join(wrong)}")
+            raise _WrongRequirementError(f"<nil>: Invalid value: {quoted(key)}: {'; '.join(wrong)}")
         if absent:
             return Requirement(key, MISSING)
         if self.peek() in ("", ","):
@@ -257,10 +257,6 @@ def _is_identifier(token: str) -> bool:
     return bool(token) and token[0] not in "()!,=<>"
 
 
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
 def _is_integer(text: str) -> bool:
     return _INTEGER.match(text) is not None and -(2**63) <= int(text) < 2**63
 
@@ -271,10 +267,10 @@ def _checked(key: str, operator: str, values: list[str]) -> Requirement:
     for index, value in enumerate(sorted(found)):
         if operator in (GREATER, LESS) and not _is_integer(value):
             why = "for 'Gt', 'Lt' operators, the value must be an integer"
-            wrong.append(f"values[{index}]: Invalid value: {_quoted(value)}: {why}")
+            wrong.append(f"values[{index}]: Invalid value: {quoted(value)}: {why}")
         faults = label_value(value)
         if faults:
-            wrong.append(f"values[{index}][{key}]: Invalid value: {_quoted(value)}: {'; '.join(faults)}")
+            wrong.append(f"values[{index}][{key}]: Invalid value: {quoted(value)}: {'; '.join(faults)}")
     if wrong:
         raise _WrongRequirementError(wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]")
     return Requirement(key, operator, found)
@@ -282,7 +278,8 @@ def _checked(key: str, operator: str, values: list[str]) -> Requirement:
 
 # --- field selectors ----------------------------------------------------------------------------
 
-_METADATA: Final = ("metadata.name", "metadata.namespace")
+_NAME: Final = "metadata.name"
+_NAMESPACE: Final = "metadata.namespace"
 
 #: kind (with the first label of its group, "core" for the core group) -> members to select by, besides metadata.
 _FIELDS: Final[dict[str, tuple[str, ...]]] = {
@@ -295,14 +292,15 @@ _FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "core.Node": ("spec.unschedulable",),
     "core.Pod": (
         "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase",
-        "status.podIP", "status.nominatedNodeName",
+        "status.podIP", "status.podIPs", "status.nominatedNodeName",
     ),
     "core.ReplicationController": ("status.replicas",),
     "core.Secret": ("type",),
-    "apps.ReplicaSet": ("status.replicas",),
     "batch.Job": ("status.successful",),
     "certificates.CertificateSigningRequest": ("spec.signerName",),
 }  # fmt: skip
+#: Kinds whose objects cannot be selected by namespace: other kinds without one can, and have none.
+_NAME_ONLY: Final = frozenset(("core.Namespace", "core.Node", "certificates.CertificateSigningRequest"))
 #: Kinds that go by other names in some version -> the name of the field.
 _ALIASES: Final[dict[str, dict[str, str]]] = {
     "core.Pod": {"spec.host": "spec.nodeName"},
@@ -321,11 +319,21 @@ def _group_kind(resource: Resource) -> str:
 
 def supported_fields(resource: Resource) -> dict[str, str]:
     """What objects of `resource` can be selected by: names that clients use -> names in `fields_of`."""
-    names = {name: name for name in _METADATA}
+    kind = _group_kind(resource)
+    names = {_NAME: _NAME}
+    if resource.namespaced if resource.custom else kind not in _NAME_ONLY:
+        names[_NAMESPACE] = _NAMESPACE
     if not resource.custom:
-        names.update((name, name) for name in _FIELDS.get(_group_kind(resource), ()))
-        names.update(_ALIASES.get(_group_kind(resource), {}))
+        names.update((name, name) for name in _FIELDS.get(kind, ()))
+        names.update(_ALIASES.get(kind, {}))
+        if _is_old_cron_job(resource):
+            # No object has a value for it.
+            names["status.successful"] = "status.successful"
     return names
+
+
+def _is_old_cron_job(resource: Resource) -> bool:
+    return (resource.group, resource.version, resource.kind) == ("batch", "v1beta1", "CronJob")
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,11 +362,16 @@ class FieldSelector:
     def parse(text: str, resource: Resource) -> FieldSelector:
         """The selector that a query parameter says. Raises ApiError 400, also for a field that the kind does not index."""
         known = supported_fields(resource)
-        terms = [_field_term(part, text) for part in sorted(_split(text))]
+        terms = FieldSelector.terms(text)
         for name, _, _ in terms:
             if name not in known:
                 raise _unsupported(name, resource)
         return FieldSelector(tuple(FieldRequirement(known[name], equal, value) for name, equal, value in terms))
+
+    @staticmethod
+    def terms(text: str) -> list[tuple[str, bool, str]]:
+        """Field, "is equal" and value of each term. Raises ApiError 400."""
+        return [_field_term(part, text) for part in sorted(_split(text))]
 
     def matches(self, fields: Mapping[str, str]) -> bool:
         return all((fields.get(r.field, "") == r.value) == r.equal for r in self.requirements)
@@ -371,7 +384,11 @@ class FieldSelector:
 def _unsupported(name: str, resource: Resource) -> ApiError:
     kind = _group_kind(resource)
     if not resource.custom and kind not in _FIELDS and kind not in _ALIASES:
-        return bad_request(f'"{name}" is not a known field selector: only "metadata.name", "metadata.namespace"')
+        if _is_old_cron_job(resource):
+            return bad_request(f'field label {quoted(name)} not supported for "CronJob"')
+        return bad_request(f'{quoted(name)} is not a known field selector: only "metadata.name", "metadata.namespace"')
+    if kind == "batch.Job":
+        return bad_request(f"field label {quoted(name)} not supported for batchv1.Job")
     return bad_request(f"field label not supported: {name}")
 
 
@@ -457,7 +474,6 @@ _VALUES: Final[dict[str, Callable[[Mapping[str, Any]], dict[str, str]]]] = {
     "Namespace": lambda obj: {"status.phase": (obj.get("status") or {}).get("phase", "")},
     "Node": lambda obj: {"spec.unschedulable": "true" if (obj.get("spec") or {}).get("unschedulable") else "false"},
     "Pod": _pod,
-    "ReplicaSet": _replicas,
     "ReplicationController": _replicas,
     "Secret": lambda obj: {"type": obj.get("type", "")},
 }

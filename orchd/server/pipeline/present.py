@@ -29,6 +29,9 @@ NO_STORE = ("Cache-Control", "no-cache, private")
 #: How many combinations of what clients ask for are remembered.
 _MOST_VIEWS = 2048
 
+#: What a table may be asked to include of its objects.
+_INCLUDED = frozenset(("", table.METADATA, table.OBJECT, table.NO_OBJECT))
+
 #: Kinds of meta/v1 that appear under the apiVersion v1.
 _META_KINDS = frozenset(("Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList"))
 
@@ -117,8 +120,6 @@ class Presenter:
         include = ""
         if chosen.as_ == "Table":
             include = include_asked
-            if include not in ("", "None", "Metadata", "Object"):
-                raise errors.bad_request(f'unrecognized includeObject value: "{include}"')
         pretty = chosen.form is Form.JSON and (chosen.pretty or mediatype.wants_pretty(pretty_asked, agent))
         plain = (
             chosen.form is Form.JSON
@@ -128,6 +129,15 @@ class Presenter:
         )
         key = (chosen.form, chosen.as_, chosen.api_version, resource.api_version, include, pretty)
         return View(chosen, resource, include, pretty, plain, key)
+
+    def check_table(self, view: View) -> None:
+        """What a table is to include must be known. Raises ApiError 400."""
+        if view.chosen.as_ == "Table" and view.include_object not in _INCLUDED:
+            shown = errors.quoted(view.include_object)
+            raise errors.bad_request(
+                f"Unable to convert to Table as requested: includeObject: Invalid value: {shown}: "
+                "must be 'Metadata', 'Object', 'None', or empty"
+            )
 
     # -- objects
 
@@ -173,7 +183,8 @@ class Presenter:
         return shown
 
     def _table_json(self, view: View, entries: Sequence[Entry], meta: Mapping[str, Any]) -> bytes | list[bytes]:
-        """A table of rows that are kept beside their entries."""
+        """A table of rows that are kept beside their entries. Raises ApiError 400."""
+        self.check_table(view)
         if view.pretty or view.chosen.form is not Form.JSON:
             return self.encoded(view, self._table(view, entries, meta))
         now = datetime.fromtimestamp(self._clock(), UTC)

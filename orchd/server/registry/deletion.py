@@ -57,7 +57,9 @@ class Deleter:
         resource = context.resource
         strategy: IStrategy = self._strategy(resource)
         old = self._access.decode(entry)
-        _check_preconditions(resource, name, old, options.get("preconditions") or {})
+        _check_preconditions(strategy, resource, name, old, options.get("preconditions") or {})
+        if _pending(strategy, old, options):
+            return Deleted(object=old, revision=entry.revision, gone=False)
         await self._mutate(context, "DELETE", None, old)
         await self._validate(context, "DELETE", None, old)
         marked, gone = mark(context, strategy, old, options)
@@ -71,7 +73,6 @@ class Deleter:
         revision = await self._access.keeping(strategy).update(key, marked, old, marked, expected=entry.revision)
         final = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
         return Deleted(object=final, revision=revision, gone=False)
-
 
     async def _gone(
         self, context: Context, strategy: IStrategy, key: str, revision: int, old: Object, marked: Object
@@ -87,9 +88,16 @@ class Deleter:
         return Deleted(object=marked, revision=revision, gone=True)
 
 
-def _check_preconditions(resource: Resource, name: str, old: Object, wanted: Mapping[str, Any]) -> None:
+def _check_preconditions(
+    strategy: IStrategy, resource: Resource, name: str, old: Object, wanted: Mapping[str, Any]
+) -> None:
     metadata = old["metadata"]
     uid, version = wanted.get("uid"), wanted.get("resourceVersion")
+    if strategy.ends_in_two:
+        for what, given, has in (("UID", uid, metadata.get("uid")), ("ResourceVersion", version, metadata.get("resourceVersion"))):
+            if given is not None and given != has:
+                why = f"Precondition failed: {what} in precondition: {given}, {what} in object meta: {has}"
+                raise errors.conflict(resource.group, resource.plural, name, why)
     if uid is not None and uid != metadata.get("uid"):
         why = (
             f"the UID in the precondition ({uid}) does not match the UID in record ({metadata.get('uid')}). "
@@ -102,6 +110,20 @@ def _check_preconditions(resource: Resource, name: str, old: Object, wanted: Map
             f"({metadata.get('resourceVersion')}). The object might have been modified"
         )
         raise errors.conflict(resource.group, resource.kind, name, why)
+
+
+def _pending(strategy: IStrategy, old: Object, options: Mapping[str, Any]) -> bool:
+    """Does an object wait for the end of its grace, which these options do not bring closer? Nothing of it changes then."""
+    period = old["metadata"].get("deletionGracePeriodSeconds") or 0
+    if not strategy.grace or not old["metadata"].get("deletionTimestamp") or period <= 0:
+        return False
+    asked = options.get("gracePeriodSeconds")
+    return asked is None or _seconds(asked) >= period
+
+
+def _seconds(asked: int) -> int:
+    """Grace as clients ask for it: less than none is one second."""
+    return 1 if asked < 0 else asked
 
 
 def mark(context: Context, strategy: IStrategy, old: Object, options: Mapping[str, Any]) -> tuple[Object, bool]:
@@ -119,7 +141,10 @@ def mark(context: Context, strategy: IStrategy, old: Object, options: Mapping[st
             _shortened(context, old, metadata, 0)
         return {**old, "metadata": metadata}, True
     if not graceful and held:
-        _stamp(context, old, metadata, 0)
+        if strategy.grace:
+            _shortened(context, old, metadata, 0)
+        else:
+            _stamp(context, old, metadata, 0)
     return strategy.marked(context, {**old, "metadata": metadata}), False
 
 
@@ -134,9 +159,7 @@ def _grace(
         period = old["metadata"].get("deletionGracePeriodSeconds") or 0
         if period == 0:
             return False
-        asked = options.get("gracePeriodSeconds")
-        if asked is None or asked >= period:
-            return True
+        seconds = _seconds(options.get("gracePeriodSeconds") or 0)
         if seconds == 0:
             return False
         _shortened(context, old, metadata, seconds)
@@ -183,4 +206,5 @@ def finalizers_after(strategy: IStrategy, current: list[str], options: Mapping[s
         wanted = FOREGROUND
     else:
         wanted = ORPHAN if strategy.propagation == "Orphan" else ""
-    return [*kept, wanted] if wanted else kept
+    after = [*kept, wanted] if wanted else kept
+    return current if set(after) == set(current) else after

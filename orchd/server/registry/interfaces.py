@@ -29,6 +29,8 @@ class Context:
     subresource: str = ""
     dry_run: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    #: The object as it was sent, in the requested version, with shape and defaults; None where admission changed it.
+    given: Object | None = None
     #: Who owns the fields written (metadata.managedFields).
     manager: str = ""
     warn: Callable[[str], None] = lambda text: None
@@ -55,6 +57,7 @@ class IStrategy(Interface):
     unconditional_update: bool = Attribute("May PUT leave out metadata.resourceVersion?")
     grace: bool = Attribute("Is deletion graceful (pods)?")
     returns_deleted: bool = Attribute("Does DELETE answer with the object, not a Status?")
+    ends_in_two: bool = Attribute("Does a first deletion only begin what a second one ends (namespaces, definitions)?")
     propagation: str = Attribute("Default propagation policy: Background, Orphan, or '' where there is no collection.")
 
     def prepare_create(context: Context, obj: Object) -> Object:

@@ -90,7 +90,7 @@ class TestFinalizers:
             ([], {"orphanDependents": True}, ["orphan"]),
             (["x.example/a", "orphan"], {"propagationPolicy": "Foreground"}, ["x.example/a", "foregroundDeletion"]),
             (["x.example/a", "foregroundDeletion"], {"propagationPolicy": "Background"}, ["x.example/a"]),
-            (["orphan", "x.example/a"], {}, ["x.example/a", "orphan"]),
+            (["orphan", "x.example/a"], {}, ["orphan", "x.example/a"]),
             (["foregroundDeletion"], {"propagationPolicy": "Background"}, None),
         ],
     )

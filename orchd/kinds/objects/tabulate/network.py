@@ -61,7 +61,7 @@ def endpoints(o: Json, x: Printing) -> Cells:
 def endpoint_slice(o: Json, x: Printing) -> Cells:
     metadata = o["metadata"]
     ports = [
-        str(port["port"]) if port.get("port") is not None else port.get("name") or "*" for port in o.get("ports") or ()
+        str(port["port"]) if port.get("port") is not None else port.get("name", "*") for port in o.get("ports") or ()
     ]
     addresses = [address for endpoint in o.get("endpoints") or () for address in endpoint.get("addresses") or ()]
     return [
@@ -73,9 +73,15 @@ def endpoint_slice(o: Json, x: Printing) -> Cells:
 def ingress(o: Json, x: Printing) -> Cells:
     metadata, spec = o["metadata"], o.get("spec") or EMPTY
     rules = spec.get("rules") or ()
-    hosts = [rule["host"] for rule in rules if rule.get("host")]
-    shown = ",".join(hosts[:3]) or "*"
-    if len(hosts) >= 3 and len(rules) > 3:
+    hosts: list[str] = []
+    more = False
+    for rule in rules:
+        if len(hosts) == 3:
+            more = True
+        elif rule.get("host"):
+            hosts.append(rule["host"])
+    shown = ",".join(hosts) or "*"
+    if more:
         shown = f"{shown} + {len(rules) - 3} more..."
     return [
         metadata["name"], spec.get("ingressClassName") or NONE, shown, load_balancer(o.get("status") or EMPTY),
@@ -88,7 +94,7 @@ def ingress_class(o: Json, x: Printing) -> Cells:
     parameters, shown = spec.get("parameters"), NONE
     if parameters:
         group = parameters.get("apiGroup")
-        shown = f"{parameters['kind']}{f'.{group}' if group else ''}/{parameters['name']}"
+        shown = f"{parameters['kind']}{'' if group is None else f'.{group}'}/{parameters['name']}"
     return [metadata["name"], spec.get("controller") or "", shown, x.age(metadata.get("creationTimestamp"))]
 
 

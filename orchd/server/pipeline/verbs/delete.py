@@ -8,25 +8,30 @@ from typing import Any
 from orchd.errors import ApiError
 from orchd.kinds.codec import decode, mediatype
 from orchd.kinds.objects import shape
+from orchd.kinds.objects.listing import selection, validate_options
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.verbs.options import WriteOptions, delete_options, list_options
+from orchd.server.pipeline.verbs.options import WriteOptions, boolean, delete_options, list_options
 from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Context, Deleted
 
 
-async def _options(tools: Tools, request: Request) -> dict[str, Any]:
+async def _options(tools: Tools, request: Request, scheme: str) -> dict[str, Any]:
+    """DeleteOptions from body or query. A body that is none is answered with 500, as the reference does."""
     data = await tools.body(request)
     body: Mapping[str, Any] | None = None
     if data:
         form = mediatype.body_form(request.header("content-type"), dialect=tools.dialect)
         type_ = tools.catalog().type("meta/v1.DeleteOptions")
-        sent = decode.decode_object(
-            data, form, catalog=tools.catalog(), api_version="v1", kind="DeleteOptions", type_=type_, any_version=True
-        )
         try:
+            sent = decode.decode_object(
+                data, form, catalog=tools.catalog(), api_version="v1", kind="DeleteOptions", type_=type_,
+                any_version=True, scheme=scheme,
+            )
             body = shape.canonical(sent, type_)
+        except decode.UndecodableError as error:
+            raise ApiError(500, "", error.why) from None
         except shape.ShapeError as error:
-            raise shape.cannot_handle("DeleteOptions", "v1", "DeleteOptions", str(error)) from None
+            raise ApiError(500, "", str(error)) from None
     return delete_options(tools.dialect, request, body)
 
 
@@ -38,7 +43,7 @@ async def delete(tools: Tools, request: Request, target: Target) -> Response:
     """200 with a Status or the object; 202 when it goes later and that was asked for."""
     resource = target.resource
     view = tools.present.view(request, resource)
-    options = await _options(tools, request)
+    options = await _options(tools, request, decode.OPTIONS)
     deleted = await tools.registry.delete(_context(tools, request, target, options), target.name, options=options)
     return finished(tools, request, target, view, deleted, options)
 
@@ -64,7 +69,10 @@ async def deletecollection(tools: Tools, request: Request, target: Target) -> Re
     resource = target.resource
     view = tools.present.view(request, resource)
     listing = list_options(request)
-    options = await _options(tools, request)
+    # Both are wrong before the body is.
+    validate_options(tools.dialect, listing, watch=bool(boolean(request, "watch")))
+    selection(resource, listing.label_selector, listing.field_selector)
+    options = await _options(tools, request, decode.BODIES)
     page, token, chosen = await tools.registry.list(resource, target.namespace, listing)
     for entry in page.entries:
         namespace, _, name = entry.path.rpartition("/")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from orchd import errors
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.verbs.options import boolean
 from orchd.server.pipeline.verbs.tools import Target, Tools
 
 
 async def get(tools: Tools, request: Request, target: Target) -> Response:
     """The stored bytes of one object, or the form of them that was asked for."""
     view = tools.present.view(request, target.resource)
+    if boolean(request, "export"):
+        raise errors.bad_request("the export parameter, deprecated since v1.14, is no longer supported")
     entry = await tools.registry.get(
         target.resource, target.namespace, target.name, resource_version=request.param("resourceVersion")
     )

@@ -13,8 +13,6 @@ from orchd.kinds.objects.listing import ListOptions
 from orchd.kinds.patch import managers
 from orchd.server.pipeline.interfaces import Request
 
-_TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
-_FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _POLICIES = ("Foreground", "Background", "Orphan")
 
@@ -32,29 +30,24 @@ class WriteOptions:
 
 def number(request: Request, name: str) -> int:
     """A whole-number parameter, 0 without one. Raises ApiError 400 in the words of the reference."""
-    text = request.param(name)
-    if not text:
+    values = request.query.get(name)
+    if not values:
         return 0
-    sign = text[1:] if text[0] in "+-" else text
-    if not (sign.isascii() and sign.isdigit()):
-        raise errors.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-    value = int(text)
+    text = values[0]
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not (digits.isascii() and digits.isdigit()):
+        raise errors.bad_request(f"strconv.ParseInt: parsing {errors.quoted(text)}: invalid syntax")
+    # A number of twenty digits is out of range whatever they are; Python would not even read one of thousands.
+    value = int(text) if len(digits.lstrip("0")) < 20 else 2**63
     if not -(2**63) <= value < 2**63:
-        raise errors.bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
+        raise errors.bad_request(f"strconv.ParseInt: parsing {errors.quoted(text)}: value out of range")
     return value
 
 
 def boolean(request: Request, name: str) -> bool | None:
-    """A boolean parameter; present without a value is true; None without one. Raises ApiError 400."""
+    """A boolean parameter: whatever it says means true, but for "false" and "0"; None without one."""
     values = request.query.get(name)
-    if not values:
-        return None
-    text = values[0]
-    if text in _FALSE:
-        return False
-    if text in _TRUE or not text:
-        return True
-    raise errors.bad_request(f'strconv.ParseBool: parsing "{text}": invalid syntax')
+    return values[0].lower() not in ("false", "0") if values else None
 
 
 def _quoted(values: Sequence[str]) -> str:
@@ -108,12 +101,14 @@ _PLAIN = WriteOptions()
 
 def list_options(request: Request) -> ListOptions:
     """Options of a list, watch or deletecollection. Raises ApiError 400."""
+    seconds = number(request, "timeoutSeconds")
     return ListOptions(
         label_selector=request.param("labelSelector"),
         field_selector=request.param("fieldSelector"),
         resource_version=request.param("resourceVersion"),
         match=request.param("resourceVersionMatch"),
         limit=number(request, "limit"),
+        timeout_seconds=seconds,
         continue_=request.param("continue"),
     )
 
@@ -132,8 +127,9 @@ def delete_options(dialect: Dialect, request: Request, body: Mapping[str, Any] |
             options["propagationPolicy"] = request.param("propagationPolicy")
         if "dryRun" in request.query:
             options["dryRun"] = list(request.query["dryRun"])
-        if request.param("uid"):
-            options["preconditions"] = {"uid": request.param("uid")}
+        preconditions = {name: request.param(name) for name in ("uid", "resourceVersion") if request.param(name)}
+        if preconditions:
+            options["preconditions"] = preconditions
     else:
         options = {k: v for k, v in body.items() if k not in ("kind", "apiVersion")}
     causes: list[Cause] = []

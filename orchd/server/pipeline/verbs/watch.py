@@ -19,7 +19,7 @@ from orchd.kinds.objects.listing import Selection, parse_version, selection, val
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
 from orchd.server.pipeline.present import NO_STORE, View
 from orchd.server.pipeline.verbs.converting import BATCH, ConvertedFeed, SharedConversions
-from orchd.server.pipeline.verbs.options import boolean, list_options, number
+from orchd.server.pipeline.verbs.options import boolean, list_options
 from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.txkit.coroutines import start
 
@@ -64,10 +64,13 @@ class Watching:
         resource = target.resource
         view = tools.present.view(request, resource, watch=True)
         options = list_options(request)
-        validate_options(tools.dialect, options, watch=True)
+        validate_options(tools.dialect, options, watch=bool(boolean(request, "watch")))
         chosen = selection(target.resource, options.label_selector, options.field_selector)
+        if target.name and options.field_selector and (chosen.fields or {}).get("metadata.name") != target.name:
+            raise errors.bad_request("fieldSelector metadata.name doesn't match requested name")
         after = parse_version(options.resource_version)
-        seconds = number(request, "timeoutSeconds") or self._shortest + self._random.randrange(self._shortest)
+        tools.present.check_table(view)
+        seconds = options.timeout_seconds or self._shortest + self._random.randrange(self._shortest)
         cache = tools.registry.cache(target.resource)
         prefix = f"{target.namespace}/" if target.namespace and target.resource.namespaced else ""
         path = ""

@@ -36,6 +36,7 @@ class Strategy:
     """Facts by plural, and the rules that hold for every kind with a status."""
 
     grace = False
+    ends_in_two = False
 
     def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
         """`resource` is any served version; objects are in its storage version."""

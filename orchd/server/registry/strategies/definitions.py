@@ -29,6 +29,8 @@ def _stored(obj: Object) -> Object:
 class DefinitionStrategy(Strategy):
     """A definition's first deletion only marks it; who follows definitions deletes the instances and lets it go."""
 
+    ends_in_two = True
+
     def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
         super().__init__(resource, catalog, settings)
         self._reset_on_status = of_paths(("f:metadata",), ("f:spec",))

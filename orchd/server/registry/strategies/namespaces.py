@@ -9,6 +9,8 @@ from orchd.server.registry.strategies.base import Strategy
 class NamespaceStrategy(Strategy):
     """A namespace goes when neither metadata.finalizers nor spec.finalizers hold it."""
 
+    ends_in_two = True
+
     def prepare_create(self, context: Context, obj: Object) -> Object:
         own = self.settings.dialect("{long}")
         spec = dict(obj.get("spec") or {})

@@ -100,7 +100,7 @@ def log_parameters(request: Request, pod: str) -> dict[str, Any]:
     """PodLogOptions as the agent takes them. Raises ApiError 400 or 422."""
     params: dict[str, Any] = {name: "true" for name in ("follow", "previous", "timestamps") if flag(request, name)}
     for name in ("sinceSeconds", "tailLines", "limitBytes"):
-        if request.param(name):
+        if request.query.get(name):
             params[name] = number(request, name)
     if request.param("sinceTime"):
         try:
