@@ -63,6 +63,7 @@ def prepare(settings: Settings, *, port: int, service_ip: str, now: float) -> Se
         server_url=local_url(settings, port),
         now=datetime.fromtimestamp(now, UTC),
         names=[n for n in names if not _unspecified(n)],
+        serving_folder=Path(serving.cert_dir),
     )
     own = made.ca_certificate.read_bytes()
     given = _read("client-ca-file", settings.authentication.client_ca_file)

@@ -103,8 +103,9 @@ class Options(usage.Options):
     def _refuse_unbuilt(self) -> None:
         for name, mention in self.given.items():
             flag = mention.flag
-            if not flag.built and self.by_name[name] != default(flag.type, self.dialect(flag.default)):
-                raise mention.error("not built yet; only the default " + repr(self.dialect(flag.default)) + " is accepted")
+            usual = default(flag.type, self.dialect(flag.default))
+            if not flag.built and self.by_name[name] != usual:
+                raise mention.error(f"not built yet; only the default {show(flag.type, usual)!r} is accepted")
 
     def value(self, name: str) -> Any:
         """The value of the flag that the tables call `name`."""

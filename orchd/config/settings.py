@@ -12,7 +12,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from orchd.config import gates, names
+from orchd.config import gates, identity, names
+from orchd.config.identity import AuthenticationSettings, AuthorizationSettings
 from orchd.config.nearest import unknown
 from orchd.config.runtime import RuntimeConfig, parse_runtime_config
 from orchd.config.source import FlagError
@@ -33,7 +34,7 @@ class Capabilities:
     this does not is refused as not built yet."""
 
     admission_plugins: frozenset[str] = frozenset(names.ADMISSION_PLUGINS)
-    authorizers: frozenset[str] = frozenset(("RBAC", "Node", "AlwaysAllow", "AlwaysDeny"))
+    authorizers: frozenset[str] = frozenset(names.AUTHORIZERS)
     controllers: frozenset[str] = frozenset(names.CONTROLLERS_BUILT)
 
 
@@ -55,7 +56,6 @@ class ServingSettings:
     share_address: bool
     http2_max_streams: int
     cors_allowed_origins: tuple[re.Pattern[str], ...]
-    goaway_chance: float
     strict_transport_security: tuple[str, ...]
     max_requests: int
     max_mutating_requests: int
@@ -66,35 +66,6 @@ class ServingSettings:
     shutdown_delay: float
     shutdown_retry_after: bool
     profiling: bool
-    contention_profiling: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceAccountSettings:
-    """Tokens of service accounts. `issuers` is never empty, the first signs; `key_files` may be () (the signing key)."""
-
-    issuers: tuple[str, ...]
-    key_files: tuple[str, ...]
-    signing_key_file: str
-    lookup: bool
-    extend_expiration: bool
-    max_expiration: float
-    jwks_uri: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuthenticationSettings:
-    anonymous: bool
-    client_ca_file: str
-    token_file: str
-    #: () when not given: then the issuers are the audiences.
-    audiences: tuple[str, ...]
-    service_accounts: ServiceAccountSettings
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuthorizationSettings:
-    modes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,14 +93,10 @@ class EtcdSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageSettings:
-    """`cache_sizes` by resource (``pods``, ``deployments.apps``). `compaction_interval` 0: never. `etcd` is None with
-    the embedded store."""
+    """`compaction_interval` 0: never. `etcd` is None with the embedded store."""
 
     data_dir: str
     backend: str
-    watch_cache: bool
-    cache_size: int
-    cache_sizes: Mapping[str, int]
     compaction_interval: float
     event_ttl: float
     encryption_file: str
@@ -243,14 +210,10 @@ class _Builder:
             raise self._error(one, f"is needed together with --{other}")
         if not 0 <= v["secure-port"] <= 65535:
             raise self._error("secure-port", "must be between 0 and 65535 (0: a free port)")
-        if not 0 <= v["goaway-chance"] <= 0.02:
-            raise self._error("goaway-chance", "must be between 0 and 0.02")
         if v["enable-priority-and-fairness"] and not v["max-requests-inflight"] + v["max-mutating-requests-inflight"]:
             raise self._error("max-requests-inflight", "there are no requests to share: needs --enable-priority-and-fairness=false")
         if v["request-timeout"] <= 0:
             raise self._error("request-timeout", "must be above 0")
-        if v["contention-profiling"] and not v["profiling"]:
-            raise self._error("contention-profiling", "needs --profiling")
         try:
             ciphers = check_ciphers(v["tls-cipher-suites"])
         except ValueError as error:
@@ -272,7 +235,6 @@ class _Builder:
             share_address=v["permit-address-sharing"],
             http2_max_streams=self._at_least("http2-max-streams-per-connection", 0),
             cors_allowed_origins=self._origins(),
-            goaway_chance=v["goaway-chance"],
             strict_transport_security=self._transport_security(),
             max_requests=self._at_least("max-requests-inflight", 0),
             max_mutating_requests=self._at_least("max-mutating-requests-inflight", 0),
@@ -283,7 +245,6 @@ class _Builder:
             shutdown_delay=self._at_least("shutdown-delay-duration", 0),
             shutdown_retry_after=v["shutdown-send-retry-after"],
             profiling=v["profiling"],
-            contention_profiling=v["contention-profiling"],
         )
 
     def _bind_address(self) -> IPv4Address | IPv6Address:
@@ -322,12 +283,10 @@ class _Builder:
     def _authorization(self) -> AuthorizationSettings:
         modes: tuple[str, ...] = self._values["authorization-mode"]
         if not modes:
-            raise self._error("authorization-mode", "needs at least one mode")
+            raise self._error("authorization-mode", "at least one authorization-mode must be passed")
         for mode in modes:
             self._known("authorization-mode", "mode", mode, names.AUTHORIZERS, self._can.authorizers)
-        if len(set(modes)) != len(modes):
-            raise self._error("authorization-mode", "names a mode more than once")
-        return AuthorizationSettings(modes=modes)
+        return identity.authorization(self._values, self._error)
 
     def _known(self, flag: str, what: str, name: str, known: Collection[str], built: Collection[str]) -> None:
         if name in built:
@@ -342,39 +301,7 @@ class _Builder:
         if anonymous and "AlwaysAllow" in authorization.modes:
             anonymous = False
             self._warnings.append("--authorization-mode=AlwaysAllow turns --anonymous-auth off")
-        return AuthenticationSettings(
-            anonymous=anonymous,
-            client_ca_file=v["client-ca-file"],
-            token_file=v["token-auth-file"],
-            audiences=v["api-audiences"],
-            service_accounts=self._service_accounts(),
-        )
-
-    def _service_accounts(self) -> ServiceAccountSettings:
-        v = self._values
-        issuers: tuple[str, ...] = v["service-account-issuer"]
-        if not issuers and v["service-account-signing-key-file"]:
-            raise self._error("service-account-issuer", "is needed together with --service-account-signing-key-file")
-        if len(set(issuers)) != len(issuers):
-            raise self._error("service-account-issuer", "names an issuer more than once")
-        for issuer in issuers:
-            if ":" in issuer and not _is_url(issuer):
-                raise self._error("service-account-issuer", f"{issuer!r} contains a colon but is not a URL")
-        jwks = v["service-account-jwks-uri"]
-        if jwks and (not _is_url(jwks) or urlsplit(jwks).scheme != "https"):
-            raise self._error("service-account-jwks-uri", f"{jwks!r} is not an https URL")
-        longest = v["service-account-max-token-expiration"]
-        if longest and not 3600 <= longest <= 1 << 32:
-            raise self._error("service-account-max-token-expiration", "must be between 1 hour and 2^32 seconds")
-        return ServiceAccountSettings(
-            issuers=issuers or (self._dialect("https://{long}.default.svc"),),
-            key_files=v["service-account-key-file"],
-            signing_key_file=v["service-account-signing-key-file"],
-            lookup=v["service-account-lookup"],
-            extend_expiration=v["service-account-extend-token-expiration"],
-            max_expiration=longest,
-            jwks_uri=jwks,
-        )
+        return identity.authentication(v, self._error, self._dialect, anonymous=anonymous)
 
     def _admission(self) -> AdmissionSettings:
         on: tuple[str, ...] = self._values["enable-admission-plugins"]
@@ -399,23 +326,27 @@ class _Builder:
         v = self._values
         if not v["data-dir"]:
             raise self._error("data-dir", "needs a folder")
-        sizes: dict[str, int] = {}
-        for item in v["watch-cache-sizes"]:
-            resource, hash_, size = item.partition("#")
-            if not resource or not hash_ or not size.isdecimal():
-                raise self._error("watch-cache-sizes", f"{item!r} is not resource[.group]#size")
-            sizes[resource] = int(size)
+        self._check_watch_cache()
         return StorageSettings(
             data_dir=v["data-dir"],
             backend=v["storage-backend"] or ("etcd3" if v["etcd-servers"] else "sqlite"),
-            watch_cache=v["watch-cache"],
-            cache_size=self._at_least("default-watch-cache-size", 0),
-            cache_sizes=sizes,
             compaction_interval=self._at_least("etcd-compaction-interval", 0),
             event_ttl=self._at_least("event-ttl", 0),
             encryption_file=v["encryption-provider-config"],
             etcd=self._etcd(),
         )
+
+    def _check_watch_cache(self) -> None:
+        """Sizes other than 0 all mean that there is a cache (the reference's help says so), and there always is one."""
+        v = self._values
+        if not v["watch-cache"]:
+            raise self._error("watch-cache", "cannot be off: reads are served from it")
+        if v["default-watch-cache-size"] < 1:
+            raise self._error("default-watch-cache-size", "must be at least 1: the cache cannot be off")
+        for item in v["watch-cache-sizes"]:
+            resource, hash_, size = item.partition("#")
+            if not resource or not hash_ or not size.isdecimal() or not int(size):
+                raise self._error("watch-cache-sizes", f"{item!r} is not resource[.group]#size with a size above 0")
 
     def _etcd(self) -> EtcdSettings | None:
         v = self._values
@@ -505,8 +436,3 @@ class _Builder:
                 if chosen.get(name, everything and name not in names.CONTROLLERS_OFF_BY_DEFAULT)
             )
         )
-
-
-def _is_url(text: str) -> bool:
-    parts = urlsplit(text)
-    return bool(parts.scheme and (parts.netloc or parts.path))

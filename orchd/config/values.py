@@ -126,6 +126,16 @@ def parse_pairs(text: str) -> dict[str, str]:
     return out
 
 
+def parse_pair(text: str) -> dict[str, str]:
+    """``key=value``, one pair: the value may hold commas."""
+    if not text:
+        return {}
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise ValueError(f"{text!r} is not key=value")
+    return {key.strip(): value.strip()}
+
+
 def parse_bools(text: str) -> dict[str, bool]:
     """``a=true,b=false``."""
     out: dict[str, bool] = {}
@@ -183,6 +193,7 @@ _PARSERS: Final[Mapping[str, Callable[[str], Any]]] = {
     "cidrs": parse_cidrs,
     "mapStringBool": parse_bools,
     "mapStringString": parse_pairs,
+    "pair": parse_pair,
     "namedCertKey": parse_named_cert_key,
     "portRange": parse_port_range,
 }
@@ -206,7 +217,7 @@ def combine(type_: str, earlier: Any, later: Any) -> Any:
     """The value of a flag that is given again in the same place: lists and maps grow, anything else is replaced."""
     if type_ in ("strings", "stringArray", "namedCertKey"):
         return (*earlier, *later)
-    if type_ in ("mapStringBool", "mapStringString"):
+    if type_ in ("mapStringBool", "mapStringString", "pair"):
         return {**earlier, **later}
     return later
 
@@ -223,7 +234,7 @@ def show(type_: str, value: Any) -> str:
         return f"{value[0]}-{value[1]}"
     if type_ == "namedCertKey":
         return " ".join(f"{v.cert_file},{v.key_file}" + (":" + ",".join(v.names) if v.names else "") for v in value)
-    if type_ in ("mapStringBool", "mapStringString"):
+    if type_ in ("mapStringBool", "mapStringString", "pair"):
         return ",".join(f"{k}={show('bool', v) if isinstance(v, bool) else v}" for k, v in value.items())
     if isinstance(value, tuple):
         return ",".join(map(str, value))

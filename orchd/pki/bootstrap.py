@@ -37,9 +37,11 @@ MASTERS = "system:masters"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
-    """Where `ensure` keeps things. `admin_config` is the client configuration file of the administrator."""
+    """Where `ensure` keeps things. `admin_config` is the client configuration file of the administrator,
+    `serving_folder` (--cert-dir) has the server's own certificate."""
 
     folder: Path
+    serving_folder: Path
     admin_config: Path
 
     @property
@@ -52,11 +54,11 @@ class Files:
 
     @property
     def serving_certificate(self) -> Path:
-        return self.folder / "apiserver.crt"
+        return self.serving_folder / "apiserver.crt"
 
     @property
     def serving_key(self) -> Path:
-        return self.folder / "apiserver.key"
+        return self.serving_folder / "apiserver.key"
 
     @property
     def signing_key(self) -> Path:
@@ -85,8 +87,10 @@ def ensure(
     now: datetime,
     names: Iterable[str] = (),
     hostname: str | None = None,
+    serving_folder: Path | None = None,
 ) -> Files:
-    """Make what is missing in ``data_dir/pki`` (and ``data_dir/admin.*config``), keep what is good, renew what ends soon.
+    """Make what is missing in ``data_dir/pki`` (and ``data_dir/admin.*config``, and the serving certificate in
+    `serving_folder` where that is another one), keep what is good, renew what ends soon.
 
     `server_url` goes into the administrator's configuration. `names` are further host names and IP addresses of the
     serving certificate: bind and advertise address (unspecified addresses such as 0.0.0.0 are skipped), the first
@@ -96,7 +100,9 @@ def ensure(
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = data_dir / "pki"
     folder.mkdir(mode=0o700, exist_ok=True)
-    files = Files(folder=folder, admin_config=data_dir / f"admin.{dialect.config_file_kind}")
+    serving_folder = serving_folder or folder
+    serving_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    files = Files(folder=folder, serving_folder=serving_folder, admin_config=data_dir / f"admin.{dialect.config_file_kind}")
     authority = _authority(files, dialect, now)
     own = [*("localhost", "127.0.0.1", "::1"), socket.gethostname() if hostname is None else hostname, *names]
     wanted = [*(dialect(name) for name in IN_CLUSTER_NAMES), *(name for name in own if _nameable(name))]

@@ -35,6 +35,11 @@ class Underway:
         #: Highest number seen since it was last asked for, per half.
         self.peak = {False: 0, True: 0}
 
+    @property
+    def busy(self) -> bool:
+        """Is any request under way?"""
+        return any(self.current.values())
+
     def begin(self, half: bool) -> None:
         now = self.current[half] = self.current[half] + 1
         if now > self.peak[half]:

@@ -1,0 +1,33 @@
+"""The stages of one server that its settings switch on or off, in their place in the running order (DESIGN 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from orchd.config.settings import Settings
+from orchd.server.pipeline.interfaces import Stage
+from orchd.server.pipeline.stages.headers import CrossOrigin, Leaving, StrictTransport
+from orchd.server.pipeline.stages.journal import Journal
+
+#: -v from which on each request is logged, as with the reference.
+_JOURNAL = 3
+
+
+def outermost(settings: Settings, clock: Callable[[], float]) -> list[Stage]:
+    """Around everything, failures included."""
+    stages: list[Stage] = []
+    if settings.verbosity >= _JOURNAL:
+        stages.append(Journal(clock))
+    if settings.serving.strict_transport_security:
+        stages.append(StrictTransport(settings.serving.strict_transport_security))
+    return stages
+
+
+def before_authentication(settings: Settings, leaving: Callable[[], bool]) -> list[Stage]:
+    """What is answered to anybody."""
+    stages: list[Stage] = []
+    if settings.serving.shutdown_retry_after:
+        stages.append(Leaving(settings.dialect, leaving))
+    if settings.serving.cors_allowed_origins:
+        stages.append(CrossOrigin(settings.serving.cors_allowed_origins))
+    return stages

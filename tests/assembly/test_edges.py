@@ -1,0 +1,90 @@
+"""What flags add around a whole server: headers, discovery of the issuer, profiles, the folder of certificates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from twisted.logger import capturedLogs
+
+from orchd.testing.server import make_server, run
+
+
+def test_origins_and_transport_security(tmp_path: Path) -> None:
+    """Headers come with every answer, refusals included; a preflight needs no credentials."""
+    server = make_server(
+        tmp_path, "--cors-allowed-origins=^https://ui$", "--strict-transport-security-directives=max-age=60,preload",
+        "--anonymous-auth=false",
+    )  # fmt: skip
+    answer = run(server.request("GET", "/nowhere", headers={"Origin": "https://ui"}))
+    assert answer.code == 404 and answer.headers["Access-Control-Allow-Origin"] == "https://ui"
+    assert answer.headers["Strict-Transport-Security"] == "max-age=60; preload"
+    assert run(server.request("OPTIONS", "/api/v1/pods", headers={"Origin": "https://ui"})).code == 204
+    server.stop()
+
+
+def test_a_server_that_leaves_says_so(tmp_path: Path) -> None:
+    """Between the end of the delay and the end of the last request, new ones get 429 and probes are answered."""
+    server = make_server(tmp_path, "--shutdown-send-retry-after", "--shutdown-delay-duration=5s")
+    server.server.underway.begin(False)
+    stopped = server.server.service.stopService()
+    assert run(server.request("GET", "/version")).code == 200
+    server.clock.advance(5)
+    answer = run(server.request("GET", "/version"))
+    assert answer.code == 429 and answer.headers["Retry-After"] == "5"
+    assert run(server.request("GET", "/livez")).code == 200 and not stopped.called
+    server.server.underway.end(False)
+    server.stop()
+
+
+@pytest.mark.parametrize(
+    ("flags", "uri"),
+    [
+        (("--external-hostname=api.example",), "https://api.example:6443/openid/v1/jwks"),
+        (("--external-hostname=api.example:443",), "https://api.example:443/openid/v1/jwks"),
+        (("--service-account-jwks-uri=https://keys.example/set",), "https://keys.example/set"),
+    ],
+)
+def test_the_issuer_can_be_discovered(tmp_path: Path, flags: tuple[str, ...], uri: str) -> None:
+    """The document says where the keys are; the keys are there."""
+    server = make_server(tmp_path, "--service-account-issuer=https://issuer.example", *flags)
+    document = run(server.request("GET", "/.well-known/openid-configuration"))
+    assert document.headers["Cache-Control"] == "public, max-age=3600"
+    assert document.json["issuer"] == "https://issuer.example" and document.json["jwks_uri"] == uri
+    keys = run(server.request("GET", "/openid/v1/jwks"))
+    assert keys.response.content_type == "application/jwk-set+json" and keys.json["keys"][0]["use"] == "sig"
+    server.stop()
+
+
+@pytest.mark.parametrize("switch", ["true", "false"])
+def test_profiles(tmp_path: Path, switch: str) -> None:
+    """Stacks and objects of the process, unless that is off."""
+    server = make_server(tmp_path, f"--profiling={switch}")
+    codes = {run(server.request("GET", f"/debug/pprof{path}")).code for path in ("/", "/goroutine", "/heap")}
+    assert codes == ({200} if switch == "true" else {404})
+    if switch == "true":
+        assert b"test_edges" in run(server.request("GET", "/debug/pprof/goroutine")).body
+        assert b"builtins.dict" in run(server.request("GET", "/debug/pprof/heap")).body
+        assert run(server.request("GET", "/debug/pprof/profile?seconds=0.05")).code == 200
+        for wrong in ("0", "x", "301", "nan"):
+            assert run(server.request("GET", f"/debug/pprof/profile?seconds={wrong}")).code == 400
+    server.stop()
+
+
+def test_the_folder_of_certificates(tmp_path: Path) -> None:
+    """--cert-dir has the serving certificate; everything else stays in the data folder."""
+    server = make_server(tmp_path / "data", f"--cert-dir={tmp_path / 'certificates'}")
+    assert sorted(p.name for p in (tmp_path / "certificates").iterdir()) == ["apiserver.crt", "apiserver.key"]
+    assert not (tmp_path / "data" / "pki" / "apiserver.crt").exists()
+    assert (tmp_path / "data" / "pki" / "ca.crt").exists()
+    server.stop()
+
+
+@pytest.mark.parametrize(("flag", "lines"), [("-v=2", 0), ("-v=3", 1)])
+def test_a_journal_of_requests(tmp_path: Path, flag: str, lines: int) -> None:
+    """From -v=3 on, each request is a line in the log."""
+    server = make_server(tmp_path, flag)
+    with capturedLogs() as events:
+        run(server.request("GET", "/version"))
+    assert len([e for e in events if e["log_namespace"] == "orchd.requests"]) == lines
+    server.stop()

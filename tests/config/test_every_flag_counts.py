@@ -1,0 +1,36 @@
+"""A flag is never accepted and ignored: what becomes of its value is read somewhere."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import orchd
+from orchd.config import settings
+from orchd.config.table import table
+
+_ROOT = Path(orchd.__file__).parent
+#: Fields that only say which of several others counts.
+_INNER = {"backend"}
+
+
+def test_every_setting_is_read() -> None:
+    """Each field of the settings is an attribute that code outside the configuration asks for."""
+    code = "\n".join(path.read_text() for path in _ROOT.rglob("*.py") if path.parent.name != "config")
+    asked = set(re.findall(r"\.([a-z_0-9]+)\b", code))
+    groups = [each for each in vars(settings).values() if is_dataclass(each) and each.__name__.endswith("Settings")]
+    assert len(groups) > 5
+    unread = {f"{group.__name__}.{field.name}" for group in groups for field in fields(group)} - {
+        f"{group.__name__}.{name}" for group in groups for name in asked | _INNER
+    }
+    assert not unread
+
+
+def test_every_built_flag_is_looked_at() -> None:
+    """A flag that is marked built (and not merely deprecated) is named where settings are made of values, or read by its
+    name by whoever it is for."""
+    code = "\n".join(path.read_text() for path in _ROOT.rglob("*.py") if path.name not in ("apiserver.py", "shared.py"))
+    named = set(re.findall(r'"([a-z0-9{}-]+)"', code))
+    silent = {flag.name for flag in table() if flag.built and not flag.deprecated and flag.name not in named}
+    assert not silent

@@ -1,0 +1,51 @@
+"""OpenID discovery of the issuer of service-account tokens."""
+
+from __future__ import annotations
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+from orchd.server.authn.discovery import configuration, key_set
+from orchd.server.authn.signedtokens import Signer
+
+RSA = rsa.generate_private_key(65537, 2048)
+CURVE = ec.generate_private_key(ec.SECP256R1())
+KEYS = [RSA.public_key(), CURVE.public_key(), RSA.public_key()]
+
+
+def test_the_document() -> None:
+    """What a verifier needs to find the keys and to know the algorithms."""
+    assert configuration("https://issuer", "https://server/openid/v1/jwks", KEYS) == {
+        "issuer": "https://issuer",
+        "jwks_uri": "https://server/openid/v1/jwks",
+        "response_types_supported": ["id_token"],
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": ["ES256", "RS256"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("issuer", "keys", "message"),
+    [
+        ("http://issuer", "https://k", "issuer URL must use https scheme, got: http://issuer"),
+        ("orch/serviceaccount", "https://k", "issuer URL must use https scheme, got: orch/serviceaccount"),
+        ("https://issuer?a=b", "https://k", "issuer URL may not include a query, got: https://issuer?a=b"),
+        ("https://issuer", "http://k", "JWKS URI must use https scheme, got: http://k"),
+    ],
+)
+def test_what_cannot_be_discovered(issuer: str, keys: str, message: str) -> None:
+    """OpenID asks for https throughout, and for an issuer without a query."""
+    with pytest.raises(ValueError, match="must use|may not") as raised:
+        configuration(issuer, keys, KEYS)
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize("private", [RSA, CURVE])
+def test_a_stranger_can_check_a_token(private: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> None:
+    """Another program's library reads the key set and believes what our key has signed."""
+    token = Signer(private).sign({"sub": "someone"})
+    keys = jwt.PyJWKSet.from_dict(key_set(KEYS))
+    assert len(keys.keys) == 2
+    key = keys[jwt.get_unverified_header(token)["kid"]]
+    assert jwt.decode(token, key.key, algorithms=["RS256", "ES256"]) == {"sub": "someone"}

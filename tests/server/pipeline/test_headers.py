@@ -1,0 +1,92 @@
+"""Stages that concern what is around an answer: origins, transport security, leaving, the journal."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from twisted.internet.task import Clock
+from twisted.logger import capturedLogs
+
+from orchd.dialect import ORCH
+from orchd.kinds.identity import User
+from orchd.server.authn.interfaces import Credentials
+from orchd.server.pipeline import requestinfo
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.stages.headers import CrossOrigin, Leaving, StrictTransport
+from orchd.server.pipeline.stages.journal import Journal
+from orchd.testing.server import BytesBody, run
+
+
+def ask(method: str = "GET", path: str = "/version", **headers: str) -> Request:
+    named = {name.replace("_", "-"): (value,) for name, value in headers.items()}
+    return Request(
+        method=method, path=path, raw_path=path, query={"a": ["1", "2"]}, headers=named, body=BytesBody(b""),
+        credentials=Credentials(headers=named, remote="10.1.2.3"), received=0.0, user=User(name="alice"),
+        info=requestinfo.parse(method, path, {}),
+    )  # fmt: skip
+
+
+def send(stage: Any, request: Request) -> tuple[Response, dict[str, str]]:
+    async def answer(request: Request) -> Response:
+        return Response(code=200, body=b"answer")
+
+    response = run(stage(request, answer))
+    return response, dict([*response.headers, *request.answer_headers])
+
+
+class TestCrossOrigin:
+    STAGE = CrossOrigin([re.compile(r"^https://ui\.example$"), re.compile("trusted")])
+
+    @pytest.mark.parametrize("origin", ["https://ui.example", "http://very.trusted.example"])
+    def test_an_allowed_origin_may_read(self, origin: str) -> None:
+        """Whatever the answer is, it says that this origin may read it, with credentials."""
+        response, headers = send(self.STAGE, ask(origin=origin))
+        assert response.body == b"answer" and headers["Access-Control-Allow-Origin"] == origin
+        assert headers["Access-Control-Allow-Credentials"] == "true"
+
+    def test_a_preflight_ends_here(self) -> None:
+        """OPTIONS from an allowed origin is answered before anybody asks who it is."""
+        response, headers = send(self.STAGE, ask("OPTIONS", origin="https://ui.example"))
+        assert response.code == 204 and "PATCH" in headers["Access-Control-Allow-Methods"]
+
+    @pytest.mark.parametrize("headers", [{}, {"origin": "https://ui.example.org"}])
+    def test_others_are_answered_without_it(self, headers: dict[str, str]) -> None:
+        """A browser then keeps the answer from the page."""
+        response, sent = send(self.STAGE, ask("OPTIONS", **headers))
+        assert response.code == 200 and sent == {}
+
+
+def test_strict_transport() -> None:
+    """All directives in one header."""
+    assert send(StrictTransport(["max-age=31536000", "includeSubDomains"]), ask())[1] == {
+        "Strict-Transport-Security": "max-age=31536000; includeSubDomains"
+    }
+
+
+class TestLeaving:
+    def test_new_requests_are_sent_elsewhere(self) -> None:
+        """With a time to come back, over a connection to somebody else."""
+        response, headers = send(Leaving(ORCH, lambda: True), ask(path="/api/v1/pods"))
+        assert response.code == 429 and headers["Retry-After"] == "5" and headers["Connection"] == "close"
+
+    @pytest.mark.parametrize("request_", [ask(path="/readyz"), ask(path="/metrics"), ask(user_agent="orch-apiserver-1.23/v1")])
+    def test_watchers_of_the_server_and_itself_are_served(self, request_: Request) -> None:
+        """Probes, metrics and the server's own clients until the end."""
+        assert send(Leaving(ORCH, lambda: True), request_)[0].code == 200
+
+    def test_before_that_everybody_is(self) -> None:
+        """The stage does nothing as long as the server stays."""
+        assert send(Leaving(ORCH, lambda: False), ask())[0].code == 200
+
+
+def test_journal() -> None:
+    """One line for a request, with who, what, how long and how it ended; no headers, which may hold secrets."""
+    clock = Clock()
+    with capturedLogs() as events:
+        send(Journal(clock.seconds), ask(user_agent='cu"rl', authorization="Bearer secret"))
+    (event,) = events
+    text = event["log_format"].format(**event)
+    assert 'verb="GET" URI="/version?a=1&a=2" latency="0.000ms"' in text and "resp=200" in text
+    assert "user='alice'" in text and "10.1.2.3" in text and "secret" not in text
