@@ -7,12 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from orchd.dialect import Dialect
-from orchd.kinds.crd.conditions import APPROVED, ESTABLISHED, NAMES_ACCEPTED, condition, with_condition
+from orchd.kinds.crd.approval import approval, is_protected
+from orchd.kinds.crd.conditions import APPROVED, ESTABLISHED, NAMES_ACCEPTED, condition, find, with_condition
 
 Object = Mapping[str, Any]
 
-#: Annotation that allows a definition in one of the API's own groups.
-APPROVAL: Final = "api-approved.{long}.io"
+#: What the approval annotation says -> status and reason of the condition about it.
+_APPROVALS: Final = {
+    "approved": ("True", "ApprovedAnnotation"),
+    "bypassed": ("False", "UnapprovedAnnotation"),
+    "invalid": ("False", "InvalidAnnotation"),
+    "missing": ("False", "MissingAnnotation"),
+}
 _SINGLE: Final = (
     ("plural", "PluralConflict"), ("singular", "SingularConflict"), ("kind", "KindConflict"), ("listKind", "ListKindConflict")
 )  # fmt: skip
@@ -96,22 +102,12 @@ def _replace(names: dict[str, Any], member: str, wanted: Object) -> None:
 
 def _approved(definition: Object, status: dict[str, Any], dialect: Dialect, *, now: str) -> dict[str, Any]:
     """Says of a definition in one of the API's own groups whether that was approved."""
-    group = definition["spec"]["group"]
-    if not any(group == own or group.endswith("." + own) for own in (dialect("{abbr}.io"), dialect("{long}.io"))):
+    if not is_protected(definition["spec"]["group"], dialect):
         return status
-    key = dialect(APPROVAL)
-    said = (definition["metadata"].get("annotations") or {}).get(key)
-    link = dialect("https://github.com/{long}/enhancements/pull/1111")
+    state, text = approval(definition["metadata"], dialect)
+    value, reason = _APPROVALS[state]
     type_ = dialect(APPROVED)
-    if not said:
-        text = f'protected groups must have approval annotation "{key}", see {link}'
-        return with_condition(status, type_, "False", "MissingAnnotation", text, now=now)
-    if said.startswith("unapproved"):
-        return with_condition(status, type_, "False", "UnapprovedAnnotation", f'not approved: "{said}"', now=now)
-    if "://" in said:
-        return with_condition(status, type_, "True", "ApprovedAnnotation", f"approved in {said}", now=now)
-    text = (
-        f'protected groups must have approval annotation "{key}" with either a URL or a reason starting with '
-        f'"unapproved", see {link}'
-    )
-    return with_condition(status, type_, "False", "InvalidAnnotation", text, now=now)
+    found = find(status, type_)
+    if found is not None and (found.get("status"), found.get("reason"), found.get("message")) == (value, reason, text):
+        return status
+    return with_condition(status, type_, value, reason, text, now=now)

@@ -25,6 +25,16 @@ def compile_embedded(schema: Schema, dialect: Dialect) -> Walk | None:
     return _node({key: value for key, value in schema.items() if key != word}, word)
 
 
+def compile_all(schema: Schema, dialect: Dialect) -> Walk | None:
+    """The walk over embedded objects, the one at the root included; None where there are none."""
+    return _node(schema, dialect(EMBEDDED))
+
+
+def below(at: str, name: str) -> str:
+    """The path of a member."""
+    return f"{at}.{name}" if at else name
+
+
 def _node(schema: Schema, word: str) -> Walk | None:
     rest, items = schema.get("additionalProperties"), schema.get("items")
     members = {
@@ -49,7 +59,7 @@ def _node(schema: Schema, word: str) -> Walk | None:
             for name, item in value.items():
                 inner = members.get(name)
                 if inner is not None:
-                    inner(item, f"{at}.{name}" if at else name, report)
+                    inner(item, below(at, name), report)
                 elif others is not None:
                     others(item, f"{at}[{name}]", report)
 
@@ -59,17 +69,17 @@ def _node(schema: Schema, word: str) -> Walk | None:
 def _resource(value: dict[str, Any], at: str, report: Report) -> None:
     for name in ("apiVersion", "kind"):
         if name not in value:
-            report.causes.append(required(f"{at}.{name}", "must not be empty"))
+            report.causes.append(required(below(at, name), "must not be empty"))
         else:
             why = _wrong(name, value[name])
             if why:
-                report.causes.append(invalid(f"{at}.{name}", value[name], why))
+                report.causes.append(invalid(below(at, name), value[name], why))
     metadata = value.get("metadata")
     if isinstance(metadata, dict):
         named = metadata if metadata.get("name") else {**metadata, "name": "fakename"}
         namespaced = bool(metadata.get("namespace"))
         meta.create(
-            named, report, namespaced=namespaced, name_rule=path_segment, at=root(f"{at}.metadata"), core=False
+            named, report, namespaced=namespaced, name_rule=path_segment, at=root(below(at, "metadata")), core=False
         )
 
 
@@ -84,8 +94,8 @@ def _wrong(name: str, value: Any) -> str:
     return "may have mixed case, but should otherwise match: " + ",".join(wrong) if wrong else ""
 
 
-def embedded_causes(walk: Walk, value: Any, settings: ObjectSettings) -> list[Cause]:
-    """Everything that embedded objects of `value` lack."""
+def embedded_causes(walk: Walk, value: Any, settings: ObjectSettings, at: str = "") -> list[Cause]:
+    """Everything that embedded objects of `value`, which is at `at`, lack."""
     report = Report(settings)
-    walk(value, "", report)
+    walk(value, at, report)
     return report.causes

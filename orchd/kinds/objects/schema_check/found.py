@@ -38,14 +38,16 @@ class Found:
         self.path = name if self.path is None else f"{name}.{self.path}"
         return self
 
-    def cause(self, prefix: str = "") -> Cause:
-        """As an answer says it; `prefix` is the path of the value that was checked."""
+    def cause(self, prefix: str = "", *, field: str = "") -> Cause:
+        """As an answer says it; `prefix` is the path of the value that was checked. `field` is where that value is a part
+        of something else, whose path the text then leaves out."""
         path = self.path or ""
         if prefix:
             path = f"{prefix}.{path}" if path else prefix
         if self.whole:
-            return invalid(NO_PLACE, "", f'"{path}" {self.text}')
-        at = path.removeprefix(".") or NO_PLACE
+            return invalid(field or NO_PLACE, "", f'"{path}" {self.text}')
+        inside = path.removeprefix(".")
+        at = ".".join(filter(None, (field, inside))) or NO_PLACE
         if self.reason == REQUIRED:
             return required(at)
         if self.reason == UNSUPPORTED:

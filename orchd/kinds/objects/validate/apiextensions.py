@@ -5,14 +5,16 @@ The reference validates an inner form in which what all versions share has moved
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import urlsplit
 
+from orchd.kinds.objects.schema_check.definitions.approval import check as check_approval
+from orchd.kinds.objects.schema_check.definitions.options import Options, has_defaults, has_extensions, options_after
+from orchd.kinds.objects.schema_check.definitions.schema import check as schema_rules
 from orchd.kinds.objects.validate import admissionregistration, meta
 from orchd.kinds.objects.validate.gosyntax import Go, dump
-from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
+from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.structural import schema as schema_rules
 from orchd.kinds.objects.validate.webhooks import client
 from orchd.kinds.objects.validate.words import label_1035, subdomain, subdomain_name
 
@@ -21,15 +23,16 @@ Object = dict[str, Any]
 _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
 _NOT_WEBHOOK: Final = "should not be set when strategy is not set to Webhook"
-APPROVED: Final = "api-approved.{long}.io"
 
 
 def create(value: Object, report: Report) -> None:
     metadata, spec = value.get("metadata") or {}, value.get("spec") or {}
     _metadata(metadata, spec, report)
-    _spec(spec, report)
+    _spec(spec, report, Options(), known_reviews=True)
+    _status(value, report)
     _stored(value, report)
-    _approval(metadata, spec, report)
+    check_approval(metadata, spec, report)
+    _preserves(spec, report)
 
 
 def _metadata(metadata: Object, spec: Object, report: Report) -> None:
@@ -44,41 +47,83 @@ def _metadata(metadata: Object, spec: Object, report: Report) -> None:
     meta.create(metadata, report, namespaced=False, name_rule=rule, core=False)
 
 
-def _spec(spec: Object, report: Report) -> None:
+def _preserves(spec: Object, report: Report) -> None:
+    if spec.get("preserveUnknownFields"):
+        why = "cannot set to true, set x-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        report.invalid(SPEC / "preserveUnknownFields", True, why)
+
+
+def _schema_of(version: Object) -> Any:
+    return (version.get("schema") or {}).get("openAPIV3Schema")
+
+
+def _spec(spec: Object, report: Report, options: Options, *, known_reviews: bool) -> None:
+    """`known_reviews` says that a conversion webhook must speak a version that this server knows."""
     group, scope = spec.get("group") or "", spec.get("scope") or ""
     if not group:
         report.required(SPEC / "group")
     else:
         wrong = subdomain(group)
-        report.invalids(SPEC / "group", group, wrong)
-        if not wrong and "." not in group:
+        if wrong:
+            report.invalid(SPEC / "group", group, ",".join(wrong))
+        elif "." not in group:
             report.invalid(SPEC / "group", group, "should be a domain with at least one dot")
     if not scope:
         report.required(SPEC / "scope")
     elif scope not in ("Cluster", "Namespaced"):
         report.unsupported(SPEC / "scope", scope, ("Cluster", "Namespaced"))
-    if spec.get("preserveUnknownFields"):
-        key = report.dialect("x-{long}-preserve-unknown-fields")
-        why = f"cannot set to true, set {key.replace(report.dialect('x-{long}-'), 'x-')} to true in spec.versions[*].schema instead"
-        report.invalid(SPEC / "preserveUnknownFields", True, why)
     versions = spec.get("versions") or []
-    _versions(spec.get("versions"), report)
+    options = _schemas_there(spec, versions, report, options)
+    _versions(spec.get("versions"), report, options)
     names = spec.get("names") or {}
     for member in ("plural", "singular", "kind", "listKind"):
         if not names.get(member):
             report.required(SPEC / "names" / member)
     _names(names, SPEC / "names", report)
     if versions and _shared(versions, "schema"):
-        _schema(versions[0].get("schema"), SPEC / "validation" / "openAPIV3Schema", report)
+        any_status = any(_status_served(v) for v in versions)
+        _schema(versions[0], SPEC / "validation" / "openAPIV3Schema", report, options, status=any_status)
     if versions and _shared(versions, "subresources"):
         _subresources(versions[0].get("subresources") or {}, SPEC / "subresources", report)
     if versions and _shared(versions, "additionalPrinterColumns"):
         _columns(versions[0], SPEC / "additionalPrinterColumns", report)
-    _conversion(spec.get("conversion") or {}, SPEC / "conversion", report)
+    conversion = spec.get("conversion") or {}
+    if spec.get("preserveUnknownFields") and conversion.get("strategy") not in (None, "None"):
+        why = "must be None if spec.preserveUnknownFields is true"
+        report.invalid(SPEC / "conversion" / "strategy", conversion["strategy"], why)
+    if spec.get("conversion") is not None:
+        _conversion(conversion, SPEC / "conversion", report, known_reviews=known_reviews)
+
+
+def _schemas_there(spec: Object, versions: list[Object], report: Report, options: Options) -> Options:
+    """Says which versions lack a schema; gives back the options with what the schemas themselves ask for."""
+    preserve = bool(spec.get("preserveUnknownFields"))
+    schemas = [_schema_of(version) for version in versions]
+    shared = bool(versions) and schemas[0] is not None and _shared(versions, "schema")
+    for i, version in enumerate(() if shared else versions):
+        if schemas[i] is not None:
+            continue
+        here = (SPEC / "versions")[i] / "schema" / "openAPIV3Schema"
+        if options.schemas:
+            report.required(here, "schemas are required")
+        elif not preserve and version.get("served"):
+            report.required(here, "because otherwise all fields are pruned")
+    if any(map(has_defaults, schemas)):
+        options = replace(options, structural=True)
+        if preserve:
+            why = "must be false in order to use defaults in the schema"
+            report.invalid(SPEC / "preserveUnknownFields", True, why)
+    if not preserve or any(has_extensions(schema, report.dialect) for schema in schemas):
+        options = replace(options, structural=True)
+    return options
 
 
 def _shared(versions: list[Object], member: str) -> bool:
-    return all(v.get(member) == versions[0].get(member) for v in versions)
+    return all((v.get(member) or None) == (versions[0].get(member) or None) for v in versions)
+
+
+def _status_served(version: Object) -> bool:
+    return (version.get("subresources") or {}).get("status") is not None
 
 
 def _inner(versions: list[Object] | None) -> Go:
@@ -88,21 +133,21 @@ def _inner(versions: list[Object] | None) -> Go:
     return dump("[]apiextensions.CustomResourceDefinitionVersion", kept)
 
 
-def _versions(given: list[Object] | None, report: Report) -> None:
+def _versions(given: list[Object] | None, report: Report, options: Options) -> None:
     at, versions = SPEC / "versions", given or []
+    apart = {m for m in ("schema", "subresources", "additionalPrinterColumns") if versions and not _shared(versions, m)}
     for i, version in enumerate(versions):
         here, name = at[i], version.get("name") or ""
-        report.invalids(here / "name", name, label_1035(name))
-        warning = version.get("deprecationWarning")
-        if warning is not None and not version.get("deprecated"):
-            report.invalid(here / "deprecationWarning", warning, "can only be set for deprecated versions")
-        if ((version.get("schema") or {}).get("openAPIV3Schema")) is None:
-            report.required(here / "schema" / "openAPIV3Schema", "schemas are required")
-        if not _shared(versions, "schema"):
-            _schema(version.get("schema"), here / "schema" / "openAPIV3Schema", report)
-        if not _shared(versions, "subresources"):
+        wrong = label_1035(name)
+        if wrong:
+            report.invalid(here / "name", name, ",".join(wrong))
+        _deprecation(version, here / "deprecationWarning", report)
+        if "schema" in apart:
+            status = _status_served(version)
+            _schema(version, here / "schema" / "openAPIV3Schema", report, options, status=status)
+        if "subresources" in apart:
             _subresources(version.get("subresources") or {}, here / "subresources", report)
-        if not _shared(versions, "additionalPrinterColumns"):
+        if "additionalPrinterColumns" in apart:
             _columns(version, here / "additionalPrinterColumns", report)
     names = [v.get("name") for v in versions]
     if len(set(names)) != len(names):
@@ -115,16 +160,35 @@ def _versions(given: list[Object] | None, report: Report) -> None:
             report.invalid(SPEC / "version", names[0], ",".join(wrong))
 
 
-def _schema(holder: Object | None, at: Path, report: Report) -> None:
-    schema = (holder or {}).get("openAPIV3Schema")
+def _deprecation(version: Object, at: Path, report: Report) -> None:
+    warning = version.get("deprecationWarning")
+    if warning is None:
+        return
+    if not version.get("deprecated"):
+        report.invalid(at, warning, "can only be set for deprecated versions")
+        return
+    if len(warning.encode()) > 256:
+        report.invalid(at, warning, "must be <= 256 characters long")
+    if not warning:
+        report.invalid(at, warning, "must not be an empty string")
+    for i, char in enumerate(warning):
+        if not char.isprintable():
+            why = f"non-printable character found at index {len(warning[:i].encode())}"
+            report.invalid(at, warning, f"must only contain printable UTF-8 characters; {why}")
+            break
+
+
+def _schema(version: Object, at: Path, report: Report, options: Options, *, status: bool) -> None:
+    schema = _schema_of(version)
     if schema is not None:
-        schema_rules(schema, at, report)
+        schema_rules(schema, at, report, options, status=status)
 
 
 def _names(names: Object, at: Path, report: Report) -> None:
     for member in ("plural", "singular"):
-        if names.get(member):
-            report.invalids(at / member, names[member], label_1035(names[member]))
+        wrong = label_1035(names[member]) if names.get(member) else ()
+        if wrong:
+            report.invalid(at / member, names[member], ",".join(wrong))
     for member in ("kind", "listKind"):
         text = names.get(member) or ""
         wrong = label_1035(text.lower()) if text else ()
@@ -132,11 +196,15 @@ def _names(names: Object, at: Path, report: Report) -> None:
             why = "may have mixed case, but should otherwise match: " + ",".join(wrong)
             report.invalid(at / member, text, why)
     for i, text in enumerate(names.get("shortNames") or ()):
-        report.invalids((at / "shortNames")[i], text, label_1035(text))
+        wrong = label_1035(text)
+        if wrong:
+            report.invalid((at / "shortNames")[i], text, ",".join(wrong))
     if names.get("kind") and names["kind"] == names.get("listKind"):
         report.invalid(at / "listKind", names["listKind"], "kind and listKind may not be the same")
     for i, text in enumerate(names.get("categories") or ()):
-        report.invalids((at / "categories")[i], text, label_1035(text))
+        wrong = label_1035(text)
+        if wrong:
+            report.invalid((at / "categories")[i], text, ",".join(wrong))
 
 
 def _json_path(text: str, at: Path, report: Report) -> bool:
@@ -180,7 +248,7 @@ def _columns(version: Object, at: Path, report: Report) -> None:
             _json_path(path, here / "JSONPath", report)
 
 
-def _conversion(conversion: Object, at: Path, report: Report) -> None:
+def _conversion(conversion: Object, at: Path, report: Report, *, known_reviews: bool) -> None:
     strategy, webhook = conversion.get("strategy") or "", conversion.get("webhook") or {}
     if not strategy:
         report.required(at / "strategy")
@@ -200,7 +268,13 @@ def _conversion(conversion: Object, at: Path, report: Report) -> None:
     if not versions:
         report.required(at / "conversionReviewVersions")
     else:
-        admissionregistration.review_versions(versions, at / "conversionReviewVersions", report)
+        admissionregistration.review_versions(
+            versions, at / "conversionReviewVersions", report, lenient=not known_reviews
+        )
+
+
+def _status(value: Object, report: Report) -> None:
+    _names((value.get("status") or {}).get("acceptedNames") or {}, STATUS / "acceptedNames", report)
 
 
 def _stored(value: Object, report: Report) -> None:
@@ -208,14 +282,15 @@ def _stored(value: Object, report: Report) -> None:
     at = STATUS / "storedVersions"
     if not stored:
         report.invalid(at, dump("[]string", None), "must have at least one stored version")
+        return
     versions = (value.get("spec") or {}).get("versions") or []
     names = [v.get("name") for v in versions]
-    for i, version in enumerate(stored):
-        if version not in names:
-            report.invalid(at[i], version, "must appear in spec.versions")
     for i, version in enumerate(versions):
-        if stored and version.get("storage") and names[i] not in stored:
+        if version.get("storage") and names[i] not in stored:
             report.invalid(at, _printed(versions, i), f"must have the storage version {names[i]}")
+    for i, version in enumerate(stored):
+        if version not in names and version not in stored[i + 1 :]:
+            report.invalid(at[i], version, "must appear in spec.versions")
 
 
 def _printed(versions: list[Object], index: int) -> Go:
@@ -225,37 +300,24 @@ def _printed(versions: list[Object], index: int) -> Go:
     return dump("apiextensions.CustomResourceDefinitionVersion", kept)
 
 
-def _approval(metadata: Object, spec: Object, report: Report) -> None:
-    """Groups under the project's own domains need a public decision (its enhancement 1111)."""
-    dialect = report.dialect
-    group = "." + (spec.get("group") or "")
-    if not group.endswith((dialect(".{abbr}.io"), dialect(".{long}.io"))):
-        return
-    key = dialect(APPROVED)
-    text = (metadata.get("annotations") or {}).get(key) or ""
-    words = f'protected groups must have approval annotation "{key}"'
-    see = dialect(", see https://github.com/{long}/enhancements/pull/1111")
-    if not text:
-        report.required((METADATA / "annotations")[key], words + see)
-    elif not text.startswith("unapproved"):
-        parts = urlsplit(text)
-        if not parts.scheme or not parts.netloc:
-            why = f'{words} with either a URL or a reason starting with "unapproved"{see}'
-            report.invalid((METADATA / "annotations")[key], text, why)
-
-
 def update(value: Object, old: Object, report: Report) -> None:
     spec, before = value.get("spec") or {}, old.get("spec") or {}
     meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
-    _spec(spec, report)
+    options = options_after([_schema_of(version) for version in before.get("versions") or ()], report.dialect)
+    reviews = ((before.get("conversion") or {}).get("webhook") or {}).get("conversionReviewVersions") or ()
+    known = not reviews or not set(reviews).isdisjoint(admissionregistration.REVIEW_VERSIONS)
+    _spec(spec, report, options, known_reviews=known)
     if _established(old):
         # A name that is in use stays.
         report.immutable(SPEC / "scope", spec.get("scope"), before.get("scope"))
         report.immutable(SPEC / "names" / "kind", _name(spec, "kind"), _name(before, "kind"))
     report.immutable(SPEC / "group", spec.get("group"), before.get("group"))
     report.immutable(SPEC / "names" / "plural", _name(spec, "plural"), _name(before, "plural"))
+    _status(value, report)
     _stored(value, report)
-    _approval(value.get("metadata") or {}, spec, report)
+    check_approval(value.get("metadata") or {}, spec, report, old.get("metadata") or {})
+    if not before.get("preserveUnknownFields"):
+        _preserves(spec, report)
 
 
 def _name(spec: Object, member: str) -> Any:
@@ -270,3 +332,4 @@ def _established(value: Object) -> bool:
 def update_status(value: Object, old: Object, report: Report) -> None:
     """Anything may be said about stored versions: it is how old ones are given up."""
     meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
+    _status(value, report)

@@ -38,10 +38,9 @@ def validate_create(
     """Everything wrong with a new object (or with what is posted to a subresource)."""
     report = Report(settings)
     if resource.custom:
-        from orchd.kinds.objects.validate import customresources
+        from orchd.kinds.objects.schema_check import objects as custom
 
-        customresources.create(obj, resource, report, subresource)
-        return report.causes
+        return custom.identity_causes(obj, resource) or custom.create_causes(obj, resource, settings)
     rules = _rules(resource)
     name = _subresource_rule(subresource) if subresource else rules.create
     if name:
@@ -60,10 +59,11 @@ def validate_update(
     """Everything wrong with a change from `old` to `obj`, through the main endpoint or a subresource."""
     report = Report(settings)
     if resource.custom:
-        from orchd.kinds.objects.validate import customresources
+        from orchd.kinds.objects.schema_check import objects as custom
 
-        customresources.update(obj, old, resource, report, subresource)
-        return report.causes
+        return custom.identity_causes(obj, resource) or custom.update_causes(
+            obj, old, resource, settings, subresource=subresource
+        )
     if subresource == "scale":
         rule: Update = _function("autoscaling.update_scale")
         rule(obj, old, report)

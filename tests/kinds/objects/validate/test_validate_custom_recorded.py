@@ -10,10 +10,12 @@ from typing import Any
 from orchd import errors
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import Resource
+from orchd.kinds.crd.resources import VersionEntry
 from orchd.kinds.ir import Type
+from orchd.kinds.objects.schema_check.definitions.defaults import pruned
+from orchd.kinds.objects.schema_check.definitions.words import words
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch
-from orchd.kinds.objects.validate.schemavalues import pruned
 
 SETTINGS = ObjectSettings(dialect=ORCH)
 FLOOR = 36
@@ -24,7 +26,8 @@ def _resource(definition: dict[str, Any], version: str) -> Resource:
     entry = next(v for v in spec["versions"] if v["name"] == version)
     return Resource(
         group=spec["group"], version=version, kind=spec["names"]["kind"], plural=spec["names"]["plural"],
-        type=Type("struct"), namespaced=True, custom=True, key=f"{spec['group']}/{spec['names']['plural']}", definition=entry,
+        type=Type("struct"), namespaced=True, custom=True, key=f"{spec['group']}/{spec['names']['plural']}",
+        definition=VersionEntry(entry, lambda: definition),
     )
 
 
@@ -58,7 +61,7 @@ def test_custom_objects_are_judged_as_recorded(reference: Callable[[str], Any]) 
         metadata = {"namespace": "facts", **body.pop("metadata", {})}
         head = {k: body.pop(k) for k in ("apiVersion", "kind") if k in body}
         body.pop("status", None)  # dropped on creation where status is a subresource
-        obj = {**head, "metadata": metadata, **_without_nulls(pruned(body, schema, ORCH), schema)}
+        obj = {**head, "metadata": metadata, **_without_nulls(pruned(body, schema, words(ORCH)), schema)}
         causes = dispatch.validate_create(obj, resource, SETTINGS)
         details = answer.get("details") or {}
         text = ""

@@ -1,0 +1,36 @@
+"""Groups under the API's own domains, whose definitions need a public decision (its enhancement 1111)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from orchd.dialect import Dialect
+
+#: Annotation that says where a definition in such a group was decided upon.
+APPROVAL: Final = "api-approved.{long}.io"
+
+
+def is_protected(group: str, dialect: Dialect) -> bool:
+    """Is a group one of the API's own?"""
+    return ("." + group).endswith((dialect(".{abbr}.io"), dialect(".{long}.io")))
+
+
+def approval(metadata: Mapping[str, Any], dialect: Dialect) -> tuple[str, str]:
+    """What the annotation says ("approved", "bypassed", "missing" or "invalid"), and the reference's words for it."""
+    key = dialect(APPROVAL)
+    said = (metadata.get("annotations") or {}).get(key) or ""
+    link = dialect("https://github.com/{long}/enhancements/pull/1111")
+    needed = f'protected groups must have approval annotation "{key}"'
+    if not said:
+        return "missing", f"{needed}, see {link}"
+    if said.startswith("unapproved"):
+        return "bypassed", f'not approved: "{said}"'
+    try:
+        parts = urlsplit(said)
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme and parts.netloc:
+        return "approved", f"approved in {said}"
+    return "invalid", f'{needed} with either a URL or a reason starting with "unapproved", see {link}'

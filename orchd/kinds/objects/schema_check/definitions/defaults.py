@@ -1,0 +1,174 @@
+"""Defaults in a definition's schema: they are complete and valid values, with nothing in them that is not kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from orchd.dialect import Dialect
+from orchd.errors import Cause
+from orchd.kinds.catalog import builtin_types
+from orchd.kinds.objects import shape
+from orchd.kinds.objects.schema_check import compiled, embedded
+from orchd.kinds.objects.schema_check.definitions.words import Schema, Words, one_schema, words
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.gosyntax import Go, interface, show
+from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.report import Report
+
+_OWN: Final = ("metadata", "apiVersion", "kind")
+#: Makes the embedded object around a value in it.
+_Around = Callable[[Any], Any]
+
+
+def causes(schema: Schema, at: Path, settings: ObjectSettings, *, pruned_ones: bool) -> list[Cause]:
+    """What is wrong with the defaults of a kind's schema; with `pruned_ones` also what would not be kept of them."""
+    report = Report(settings)
+    spelled = words(settings.dialect)
+    # The root is an object like those that are embedded.
+    whole = {**schema, spelled.embedded: True}
+    _Defaults(report, spelled, pruned_ones).walk(whole, at, whole, _itself, in_metadata=False)
+    return report.causes
+
+
+def has_unpruned(schema: Schema, dialect: Dialect) -> bool:
+    """Is there a default of which something would not be kept?"""
+    spelled = words(dialect)
+    given = schema.get("default")
+    if given is not None and pruned(given, schema, spelled) != given:
+        return True
+    inner = [schema.get("items"), schema.get("additionalProperties"), *(schema.get("properties") or {}).values()]
+    return any(has_unpruned(each, dialect) for each in inner if isinstance(each, dict))
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def pruned(value: Any, schema: Schema | None, spelled: Words) -> Any:
+    """A value without the members that a schema does not know."""
+    if isinstance(value, list):
+        items = None if schema is None else one_schema(schema.get("items"))
+        if items is None and schema is not None and schema.get(spelled.preserve):
+            return value
+        return [pruned(item, items, spelled) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if schema is None:
+        return {}
+    properties, rest = schema.get("properties") or {}, schema.get("additionalProperties")
+    keep, own = schema.get(spelled.preserve), schema.get(spelled.embedded)
+    out = {}
+    for name, item in value.items():
+        if own and name in _OWN:
+            out[name] = item
+        elif name in properties:
+            out[name] = pruned(item, properties[name], spelled)
+        elif rest is not None:
+            inner = one_schema(rest)
+            out[name] = item if keep and inner is None else pruned(item, inner, spelled)
+        elif keep:
+            out[name] = item
+    return out
+
+
+class _Defaults:
+    """One look at the defaults of a schema."""
+
+    def __init__(self, report: Report, spelled: Words, pruned_ones: bool) -> None:
+        self._report = report
+        self._words = spelled
+        self._pruned_ones = pruned_ones
+
+    def walk(self, schema: Schema, at: Path, owner: Schema, around: _Around, *, in_metadata: bool) -> None:
+        """`owner` is the nearest embedded object's schema, `around` makes such an object of a value here."""
+        if schema.get(self._words.embedded):
+            in_metadata, around, owner = False, _itself, schema
+        given = schema.get("default")
+        if given is not None:
+            if in_metadata:
+                self._of_metadata(given, schema, at / "default", owner, around)
+            else:
+                self._plain(given, schema, at / "default")
+        # Defaults below additionalProperties are never filled in.
+        items = one_schema(schema.get("items"))
+        if items is not None:
+            self.walk(items, at / "items", owner, lambda value: around([value]), in_metadata=in_metadata)
+        for name, inner in (schema.get("properties") or {}).items():
+            self.walk(
+                inner,
+                (at / "properties")[name],
+                owner,
+                _member(around, name),
+                in_metadata=in_metadata or (bool(schema.get(self._words.embedded)) and name in _OWN),
+            )
+
+    def _plain(self, given: Any, schema: Schema, at: Path) -> None:
+        if self._pruned_ones and pruned(given, schema, self._words) != given:
+            self._report.invalid(at, _shown(given), "must not have unknown fields")
+        wrong = self._unlike(given, schema, str(at)) or self._embedded(given, schema, str(at))
+        self._report.causes += wrong or self._unfit(given, schema, at)
+
+    def _of_metadata(self, given: Any, schema: Schema, at: Path, owner: Schema, around: _Around) -> None:
+        obj = {"kind": "Validation", "apiVersion": "validation/v1", **around(given)}
+        whole = {**owner, self._words.embedded: True}
+        wrong = self._unlike(obj, whole, "") or self._embedded(obj, whole, "")
+        if wrong:
+            said = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in wrong))
+            text = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
+            self._report.invalid(at, _shown(given), f"must result in valid metadata: {text}")
+        else:
+            self._report.causes += self._unfit(given, schema, at)
+
+    def _unfit(self, given: Any, schema: Schema, at: Path) -> list[Cause]:
+        """What a schema has against its own default."""
+        found = compiled.compile_schema(schema, self._report.dialect)(given)
+        return list(dict.fromkeys(each.cause(field=str(at)) for each in found))
+
+    def _embedded(self, value: Any, schema: Schema, at: str) -> list[Cause]:
+        walk = embedded.compile_all(schema, self._report.dialect)
+        return [] if walk is None else embedded.embedded_causes(walk, value, self._report.settings, at)
+
+    def _unlike(self, value: Any, schema: Schema, at: str) -> list[Cause]:
+        """The first thing in an embedded object that cannot be what its name says."""
+        if isinstance(value, list):
+            items = one_schema(schema.get("items"))
+            each = [(item, items, f"{at}[{i}]") for i, item in enumerate(value)]
+        elif isinstance(value, dict):
+            if schema.get(self._words.embedded) and (wrong := self._own(value, at)):
+                return wrong
+            properties, rest = schema.get("properties") or {}, one_schema(schema.get("additionalProperties"))
+            each = [
+                (item, properties[name], embedded.below(at, name)) if name in properties else (item, rest, f"{at}[{name}]")
+                for name, item in value.items()
+            ]
+        else:
+            return []
+        return next(
+            (wrong for item, inner, here in each if inner is not None and (wrong := self._unlike(item, inner, here))), []
+        )
+
+    def _own(self, value: dict[str, Any], at: str) -> list[Cause]:
+        report = Report(self._report.settings)
+        for name in ("apiVersion", "kind"):
+            if name in value and not isinstance(value[name], str):
+                report.causes.append(_invalid(embedded.below(at, name), value[name], "must be a string"))
+        if "metadata" in value:
+            type_ = builtin_types(self._report.dialect).get("meta/v1.ObjectMeta")
+            try:
+                shape.canonical(value["metadata"], type_)
+            except shape.ShapeError as error:
+                report.causes.append(_invalid(embedded.below(at, "metadata"), value["metadata"], str(error)))
+        return report.causes[:1]
+
+
+def _member(around: _Around, name: str) -> _Around:
+    return lambda value: around({name: value})
+
+
+def _shown(value: Any) -> Any:
+    return Go(interface(value)) if isinstance(value, dict | list) else value
+
+
+def _invalid(at: str, value: Any, why: str) -> Cause:
+    return Cause("FieldValueInvalid", f"Invalid value: {show(_shown(value))}: {why}", at)

@@ -1,0 +1,253 @@
+"""Rules about single keywords of a definition's schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from orchd.kinds.objects.schema_check.definitions.words import Schema, Words, one_schema
+from orchd.kinds.objects.validate.gosyntax import Go
+from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.report import Report
+
+TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
+_OWN: Final = ("metadata", "kind", "apiVersion")
+_ADDRESS: Final = Go('"null"')
+#: Checks the rules for values in a schema's ``validations`` keyword.
+Validations = Callable[[Schema, Path, Report, bool], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where in a definition a schema stands, and what is asked of it there.
+
+    `no_defaults` is None where defaults may be, else why not ("" for no reason). `in_metadata` is true inside of what
+    belongs to every object.
+    """
+
+    words: Words
+    validations: Validations
+    types: bool = True
+    atomic_sets: bool = True
+    list_keys: bool = True
+    root: bool = True
+    no_defaults: str | None = None
+    in_metadata: bool = False
+
+
+def check(schema: Schema, at: Path, report: Report, place: Place) -> None:
+    """Everything wrong with the keywords of a schema and those in it."""
+    _plain(schema, at, report, place)
+    if schema.get("uniqueItems"):
+        report.forbidden(
+            at / "uniqueItems", "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+        )
+    _below(schema, at, report, replace(place, root=False), root=place.root)
+    words = place.words
+    if schema.get(words.preserve) is False:
+        report.invalid(at / words.preserve, False, "must be true or undefined")
+    _map_type(schema, at, report, words)
+    _list_type(schema, at, report, place)
+    if schema.get(words.validations):
+        place.validations(schema, at, report, place.root)
+    if place.list_keys:
+        _keys(schema, at, report, words)
+
+
+def _plain(schema: Schema, at: Path, report: Report, place: Place) -> None:
+    kind = schema.get("type") or ""
+    if place.types and kind and kind not in TYPES:
+        report.unsupported(at / "type", kind, TYPES)
+    if schema.get("default") is not None and place.no_defaults is not None:
+        report.forbidden(at / "default", f"must not be set {place.no_defaults}".rstrip())
+    if schema.get("id"):
+        report.forbidden(at / "id", "id is not supported")
+    if schema.get("additionalItems") is not None:
+        report.forbidden(at / "additionalItems", "additionalItems is not supported")
+    for word in ("patternProperties", "definitions"):
+        if schema.get(word):
+            report.forbidden(at / word, f"{word} is not supported")
+    for word in ("dependencies", "$ref"):
+        if schema.get(word) is not None:
+            report.forbidden(at / word, f"{word} is not supported")
+    if kind == "null":
+        report.forbidden(at / "type", "type cannot be set to null, use nullable as an alternative")
+    if isinstance(schema.get("items"), list) and schema["items"]:
+        report.forbidden(at / "items", "items must be a schema object and not an array")
+    if place.in_metadata and schema.get(place.words.embedded):
+        report.forbidden(at / place.words.embedded, "must not be used inside of resource meta")
+
+
+def _below(schema: Schema, at: Path, report: Report, place: Place, *, root: bool) -> None:
+    """The schemas in a schema. `place` is that of most of them."""
+    properties: Mapping[str, Schema] = schema.get("properties") or {}
+    rest = schema.get("additionalProperties")
+    if rest is not None:
+        if properties and rest is not True:
+            report.forbidden(at / "additionalProperties", "additionalProperties and properties are mutual exclusive")
+        if one_schema(rest) is not None:
+            why = "inside additionalProperties applying to object metadata" if place.in_metadata else place.no_defaults
+            check(rest, at / "additionalProperties", report, replace(place, no_defaults=why))
+    owner = root or bool(schema.get(place.words.embedded))
+    for name, inner in properties.items():
+        there = place
+        if owner and name in _OWN:
+            why = f"in top-level {name}" if root else place.no_defaults
+            there = replace(place, in_metadata=True, no_defaults=why)
+        check(inner, (at / "properties")[name], report, there)
+    if schema.get("not") is not None:
+        check(schema["not"], at / "not", report, place)
+    for word in ("allOf", "oneOf", "anyOf"):
+        for i, inner in enumerate(schema.get(word) or ()):
+            check(inner, (at / word)[i], report, place)
+    for name, inner in (schema.get("definitions") or {}).items():
+        check(inner, (at / "definitions")[name], report, place)
+    items = schema.get("items")
+    if isinstance(items, dict):
+        check(items, at / "items", report, place)
+    for i, inner in enumerate(items if isinstance(items, list) else ()):
+        check(inner, (at / "items")[i], report, place)
+    for name, inner in (schema.get("dependencies") or {}).items():
+        if isinstance(inner, dict):
+            check(inner, (at / "dependencies")[name], report, place)
+
+
+def _wants_type(schema: Schema, wanted: str, word: str, at: Path, report: Report) -> bool:
+    """Says so, and is false, when the type is not the one that a keyword is for."""
+    kind, why = schema.get("type") or "", f"must be {wanted} if {word} is specified"
+    if kind == wanted:
+        return True
+    if kind:
+        report.invalid(at / "type", kind, why)
+    else:
+        report.required(at / "type", why)
+    return False
+
+
+def _map_type(schema: Schema, at: Path, report: Report, words: Words) -> None:
+    chosen = schema.get(words.map_type)
+    if chosen is None:
+        return
+    _wants_type(schema, "object", words.map_type, at, report)
+    if chosen not in ("atomic", "granular"):
+        report.unsupported(at / words.map_type, chosen, ("atomic", "granular"))
+
+
+def _list_type(schema: Schema, at: Path, report: Report, place: Place) -> None:
+    words = place.words
+    chosen, keys = schema.get(words.list_type), schema.get(words.list_keys) or []
+    if chosen is not None:
+        if _wants_type(schema, "array", words.list_type, at, report) and place.atomic_sets:
+            wanted = loose_set(schema, words)
+            if wanted:
+                # The reference shows the list type of the items here, whichever it misses: an address, or nothing.
+                shown = schema["items"].get(words.list_type)
+                why = f"must be atomic as item of a list with {words.list_type}=set"
+                report.invalid(at / "items" / wanted, shown if shown is not None else _ADDRESS, why)
+        if chosen not in ("atomic", "set", "map"):
+            report.unsupported(at / words.list_type, chosen, ("atomic", "set", "map"))
+    if keys and chosen != "map":
+        why = f"must be map if {words.list_keys} is non-empty"
+        if chosen is None:
+            report.required(at / words.list_type, why)
+        else:
+            report.invalid(at / words.list_type, chosen, why)
+    if chosen == "map":
+        _list_map(keys, schema.get("items"), at, report, words)
+
+
+def loose_set(schema: Schema, words: Words) -> str:
+    """The keyword by which the items of a set are not atomic; "" where they are, and for what is no set."""
+    items = one_schema(schema.get("items"))
+    if schema.get(words.list_type) != "set" or items is None:
+        return ""
+    if items.get("type") == "array" and items.get(words.list_type) not in (None, "atomic"):
+        return words.list_type
+    if items.get("type") == "object" and items.get(words.map_type) != "atomic":
+        return words.map_type
+    return ""
+
+
+def _list_map(keys: list[str], items: Any, at: Path, report: Report, words: Words) -> None:
+    is_map = f"if {words.list_type} is map"
+    parent = f"if parent array's {words.list_type} is map"
+    if not keys:
+        report.required(at / words.list_keys, f"must not be empty {is_map}")
+    if items is None:
+        report.required(at / "items", f"must have a schema {is_map}")
+        return
+    if not isinstance(items, dict):
+        shown = Go("apiextensions.JSONSchemaPropsOrArray{}")
+        report.invalid(at / "items", shown, f"must only have a single schema {is_map}")
+        return
+    if items.get("type") != "object":
+        report.invalid(at / "items" / "type", items.get("type") or "", f"must be object {parent}")
+        return
+    properties, seen = items.get("properties") or {}, set()
+    for name in keys:
+        if name not in properties:
+            report.invalid(at / words.list_keys, keys, "entries must all be names of item properties")
+        elif properties[name].get("type") in ("array", "object"):
+            here = (at / "items" / "properties")[name] / "type"
+            # It is the type of the items that the reference shows.
+            report.invalid(here, items["type"], f"must be a scalar type {parent}")
+        if name in seen:
+            report.invalid(at / words.list_keys, keys, "must not contain duplicate entries")
+        seen.add(name)
+
+
+def _keys(schema: Schema, at: Path, report: Report, words: Words) -> None:
+    """Items of sets and maps are there, and so are the keys of maps."""
+    items, chosen = one_schema(schema.get("items")), schema.get(words.list_type)
+    if items is None or chosen not in ("set", "map"):
+        return
+    if items.get("nullable"):
+        report.forbidden(at / "items" / "nullable", f"cannot be nullable when {words.list_type} is {chosen}")
+    if chosen == "set":
+        return
+    properties, needed = items.get("properties") or {}, items.get("required") or ()
+    listed = f"this property is in {words.list_keys}, so it"
+    for name in schema.get(words.list_keys) or ():
+        inner = properties.get(name)
+        if inner is None:
+            continue
+        here = (at / "items" / "properties")[name]
+        if name not in needed and inner.get("default") is None:
+            report.required(here / "default", f"{listed} must have a default or be a required property")
+        if inner.get("nullable"):
+            report.forbidden(here / "nullable", f"{listed} cannot be nullable")
+
+
+def loose_keys(schema: Schema, words: Words) -> bool:
+    """May items of a set or map, or the keys of a map, be missing?"""
+    items, chosen = one_schema(schema.get("items")), schema.get(words.list_type)
+    if items is None or chosen not in ("set", "map"):
+        return False
+    if items.get("nullable"):
+        return True
+    properties, needed = items.get("properties") or {}, items.get("required") or ()
+    known = [(name, properties[name]) for name in schema.get(words.list_keys) or () if name in properties]
+    return chosen == "map" and any(
+        inner.get("nullable") or (name not in needed and inner.get("default") is None) for name, inner in known
+    )
+
+
+_NEWLINES: Final = re.compile(r"[\n\r]").search
+
+
+def rule_texts(rules: list[dict[str, Any]], at: Path, report: Report) -> None:
+    """The texts of rules and their messages; what rules mean is not looked at."""
+    for i, rule in enumerate(rules):
+        here, text, message = at[i], (rule.get("rule") or "").strip(), rule.get("message") or ""
+        if not text:
+            report.required(here / "rule", "rule is not specified")
+        elif message and not message.strip():
+            report.invalid(here / "message", message, "message must be non-empty if specified")
+        elif _NEWLINES(message.strip()):
+            report.invalid(here / "message", message, "message must not contain line breaks")
+        elif _NEWLINES(text) and not message.strip():
+            report.required(here / "message", "message must be specified if rule contains line breaks")
+
+

@@ -1,0 +1,55 @@
+"""What a definition's schemas are held to: everything on creation; on a change, nothing that the stored definition
+breaks already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from orchd.dialect import Dialect
+from orchd.kinds.objects.schema_check.definitions import defaults, keywords, structural
+from orchd.kinds.objects.schema_check.definitions.words import Schema, everywhere, has, words
+
+TYPES: Final = keywords.TYPES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Which rules hold."""
+
+    schemas: bool = True
+    types: bool = True
+    structural: bool = True
+    pruned_defaults: bool = True
+    atomic_sets: bool = True
+    list_keys: bool = True
+
+
+def options_after(schemas: Sequence[Schema | None], dialect: Dialect) -> Options:
+    """The rules for a change of a definition that has `schemas`, one for each version."""
+    spelled = words(dialect)
+    there = [schema for schema in schemas if schema is not None]
+    all_ = [part for schema in there for part in everywhere(schema)]
+    return Options(
+        schemas=len(there) == len(schemas),
+        types=all((part.get("type") or "string") in TYPES for part in all_),
+        structural=all(structural.is_structural(schema, dialect) for schema in there),
+        pruned_defaults=not any(defaults.has_unpruned(schema, dialect) for schema in there),
+        atomic_sets=not any(keywords.loose_set(part, spelled) for part in all_),
+        list_keys=not any(keywords.loose_keys(part, spelled) for part in all_),
+    )
+
+
+def has_defaults(schema: Schema | None) -> bool:
+    """Does a schema say a default anywhere?"""
+    return has(schema, lambda part: part.get("default") is not None)
+
+
+def has_extensions(schema: Schema | None, dialect: Dialect) -> bool:
+    """Does a schema use a keyword of the API's own? Such a schema has to be structural."""
+    spelled = words(dialect)
+    asked = (
+        spelled.embedded, spelled.preserve, spelled.int_or_string, spelled.list_keys, spelled.list_type, spelled.validations
+    )  # fmt: skip
+    return has(schema, lambda part: any(part.get(word) not in (None, False, []) for word in asked))

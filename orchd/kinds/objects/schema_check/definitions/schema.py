@@ -1,0 +1,77 @@
+"""A version's schema in a definition: every rule, in the reference's order."""
+
+from __future__ import annotations
+
+from orchd.kinds.objects.schema_check.definitions import defaults, keywords, structural
+from orchd.kinds.objects.schema_check.definitions.options import Options
+from orchd.kinds.objects.schema_check.definitions.words import Schema, words
+from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.report import Report
+
+#: What may stand at the root where status is a subresource: what is said about the status is then said there alone.
+_AT_THE_ROOT = (
+    "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems "
+    "MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations"
+)
+
+
+def check(schema: Schema, at: Path, report: Report, options: Options, *, status: bool) -> None:
+    """Everything wrong with a schema at `at`; `status` says that status is a subresource of its version."""
+    spelled = words(report.dialect)
+    before = len(report.causes)
+    if status:
+        _root_with_status(schema, at, report)
+    if schema.get("nullable"):
+        report.forbidden(at / "nullable", "nullable cannot be true at the root")
+    place = keywords.Place(
+        words=spelled,
+        validations=lambda part, here, to, root: keywords.rule_texts(
+            part[spelled.validations], here / spelled.validations, to
+        ),
+        types=options.types,
+        atomic_sets=options.atomic_sets,
+        list_keys=options.list_keys,
+    )
+    keywords.check(schema, at, report, place)
+    if not options.structural:
+        return
+    why = structural.unreadable(schema, spelled)
+    if why:
+        if len(report.causes) == before:
+            report.invalid(at, "", why)
+        return
+    wrong = structural.causes(schema, at, report.settings)
+    report.causes += wrong or defaults.causes(schema, at, report.settings, pruned_ones=options.pruned_defaults)
+
+
+def _root_with_status(schema: Schema, at: Path, report: Report) -> None:
+    spelled = words(report.dialect)
+    allowed = {name[0].lower() + name[1:] for name in _AT_THE_ROOT.split()}
+    allowed |= {spelled.preserve, spelled.validations}
+    for word in _ORDER:
+        word = report.dialect(word)
+        value = schema.get(word)
+        if value in (None, "", False, [], {}):
+            continue
+        if word == "type":
+            if value != "object":
+                why = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
+                report.invalid(at / "type", value, why)
+                return
+        elif word not in allowed:
+            why = f"only [{_AT_THE_ROOT}] fields are allowed at the root of the schema if the status subresource is enabled"
+            report.invalid(at, dump("apiextensions.JSONSchemaProps", schema), why)
+            return
+
+
+#: The keywords in the order of the reference's own form of a schema.
+_ORDER = (
+    "id", "$schema", "$ref", "description", "type", "nullable", "format", "title", "default", "maximum",
+    "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems",
+    "uniqueItems", "multipleOf", "enum", "maxProperties", "minProperties", "required", "items", "allOf", "oneOf", "anyOf",
+    "not", "properties", "additionalProperties", "patternProperties", "dependencies", "additionalItems", "definitions",
+    "externalDocs", "example", "x-{long}-preserve-unknown-fields", "x-{long}-embedded-resource",
+    "x-{long}-int-or-string", "x-{long}-list-map-keys", "x-{long}-list-type", "x-{long}-map-type",
+    "x-{long}-validations",
+)  # fmt: skip
