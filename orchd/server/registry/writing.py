@@ -75,7 +75,7 @@ class Writer:
     async def _create(self, context: Context, obj: Object) -> Entry:
         resource = context.resource
         version_given = (obj.get("metadata") or {}).get("resourceVersion")
-        obj = await self._admitted(context, "CREATE", self._access.to_storage(resource, obj), None)
+        obj = await self._judged(context, "CREATE", obj, None)
         # Admission sees what was sent, which need not name the namespace.
         obj = objectmeta.in_namespace(context, obj)
         strategy: IStrategy = self._strategy(resource)
@@ -115,6 +115,13 @@ class Writer:
         if entry is not None and entry.revision == revision:
             return entry
         return self._access.unsaved(resource, path, objectmeta.with_metadata(obj, resourceVersion=str(revision)))
+
+    async def _judged(self, context: Context, operation: str, given: Object, old: Object | None) -> Object:
+        """What was sent, in the storage version and after mutating admission."""
+        obj = self._access.to_storage(context.resource, given)
+        admitted = await self._admitted(context, operation, obj, old)
+        context.given = given if admitted is obj else None
+        return admitted
 
     async def _admitted(self, context: Context, operation: str, obj: Object, old: Object | None) -> Object:
         """After mutating admission; what it changed gets its shape and defaults anew."""
@@ -168,8 +175,7 @@ class Writer:
         old = await self._access.worked_on(resource, self._access.decode(entry))
         obj = await transform(self._access.to_version(resource, old))
         self._check_guard(context, strategy, name, obj, old, replace)
-        obj = self._access.to_storage(resource, obj)
-        obj = await self._admitted(context, "UPDATE", obj, old)
+        obj = await self._judged(context, "UPDATE", obj, old)
         obj, settle = await strategy.allocate(context, obj, old)
         try:
             obj = strategy.prepare_update(context, objectmeta.for_update(context, obj, old), old)

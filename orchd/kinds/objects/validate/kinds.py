@@ -71,7 +71,10 @@ KINDS: Final[dict[str, Rules]] = {
     "policy/PodDisruptionBudget": Rules(
         "policy", "create_budget", "update_budget", {"status": "update_budget_status"}, own_metadata=False,
     ),
-    "policy/PodSecurityPolicy": Rules("policy", "create_security_policy", "update_security_policy"),
+    "policy/v1beta1/PodDisruptionBudget": Rules(
+        "policy", "create_budget", "update_budget", {"status": "update_budget_conditions"}, own_metadata=False,
+    ),
+    "policy/PodSecurityPolicy": Rules("securitypolicies", "create", "update"),
     "networking/NetworkPolicy": Rules("networking", "create_policy", "update_policy", {"status": _META}),
     "networking/Ingress": Rules("networking", "create_ingress", "update_ingress", {"status": "update_ingress_status"}),
     "networking/IngressClass": Rules("networking", "create_class", "update_class"),

@@ -8,6 +8,7 @@ from orchd.kinds.catalog import Resource
 from orchd.server.registry.access import Access
 from orchd.server.registry.interfaces import IStrategy
 from orchd.server.registry.strategies import small
+from orchd.server.registry.strategies.autoscalers import AutoscalerStrategy
 from orchd.server.registry.strategies.base import Strategy
 from orchd.server.registry.strategies.custom import CustomStrategy
 from orchd.server.registry.strategies.definitions import DefinitionStrategy
@@ -21,6 +22,7 @@ _BY_PLURAL: dict[str, type[Strategy]] = {
     "daemonsets": small.DaemonSetStrategy,
     "deployments": small.DeploymentStrategy,
     "events": small.EventStrategy,
+    "horizontalpodautoscalers": AutoscalerStrategy,
     "jobs": small.JobStrategy,
     "namespaces": NamespaceStrategy,
     "persistentvolumeclaims": small.PhaseStrategy,

@@ -1,0 +1,55 @@
+"""Conditions in the form that kinds share (meta/v1 Condition)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from orchd.kinds.objects.validate.core.forms import is_qualified
+from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.report import Report
+
+Object = dict[str, Any]
+
+_STATUSES: Final = ("False", "True", "Unknown")
+_MAX_REASON: Final = 1024
+_MAX_MESSAGE: Final = 32 * 1024
+_REASON: Final = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
+_REASON_RE: Final = re.compile(_REASON).fullmatch
+_BAD_REASON: Final = (
+    "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or "
+    "'_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or "
+    f"'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '{_REASON}')"
+)
+
+
+def conditions(listed: list[Object], at: Path, report: Report) -> None:
+    """One of each type, each of them whole."""
+    seen: set[str] = set()
+    for i, condition in enumerate(listed):
+        kind = condition.get("type") or ""
+        if kind in seen:
+            report.duplicate(at[i] / "type", kind)
+        seen.add(kind)
+        _condition(condition, at[i], report)
+
+
+def _condition(condition: Object, at: Path, report: Report) -> None:
+    status, reason = condition.get("status") or "", condition.get("reason") or ""
+    is_qualified(condition.get("type") or "", at / "type", report)
+    if status not in _STATUSES:
+        report.unsupported(at / "status", status, _STATUSES)
+    if (condition.get("observedGeneration") or 0) < 0:
+        why = "must be greater than or equal to zero"
+        report.invalid(at / "observedGeneration", condition["observedGeneration"], why)
+    if not condition.get("lastTransitionTime"):
+        report.required(at / "lastTransitionTime", "must be set")
+    if not reason:
+        report.required(at / "reason", "must be set")
+    else:
+        if not _REASON_RE(reason):
+            report.invalid(at / "reason", reason, _BAD_REASON)
+        if len(reason.encode()) > _MAX_REASON:
+            report.too_long(at / "reason", _MAX_REASON)
+    if len((condition.get("message") or "").encode()) > _MAX_MESSAGE:
+        report.too_long(at / "message", _MAX_MESSAGE)

@@ -1,0 +1,56 @@
+"""HorizontalPodAutoscalers: kept in version 1, judged in version 2.
+
+Version 1 has no place for all that newer ones can say, wrong things among them; so what a client sent is judged in the
+form in which every version can be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from orchd.errors import Cause
+from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.objects import convert
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate import dispatch as validation
+from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.strategies.base import Strategy
+
+_WIDEST: Final = "autoscaling/v2"
+
+
+class AutoscalerStrategy(Strategy):
+    """What version 1 keeps in annotations is written anew by every write, so that nothing but what was understood stays."""
+
+    def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
+        super().__init__(resource, catalog, settings)
+        self._catalog = catalog
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        return super().prepare_create(context, self._kept({**self._wide(obj), "status": {}}))
+
+    def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
+        wide, before = self._wide(obj), self._wide(old)
+        if context.subresource == "status":
+            return self._kept({**before, "metadata": wide["metadata"], "status": wide.get("status") or {}})
+        return super().prepare_update(context, self._kept({**wide, "status": before.get("status") or {}}), old)
+
+    def _wide(self, obj: Object) -> Object:
+        return convert.convert(obj, _WIDEST, self._catalog)
+
+    def _kept(self, wide: Object) -> Object:
+        """In the version in which objects are kept. Parts of the status are in annotations there."""
+        return convert.convert(wide, self.resource.storage_version, self._catalog)
+
+    def _judged(self, context: Context, obj: Object) -> Object:
+        """`obj` with the spec as it was sent."""
+        given = obj if context.given is None else context.given
+        return {**obj, "apiVersion": _WIDEST, "spec": self._wide(given)["spec"]}
+
+    def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:
+        return validation.validate_create(self._judged(context, obj), self.resource, self.settings)
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
+        judged = obj if context.subresource else self._judged(context, obj)
+        return validation.validate_update(judged, old, self.resource, self.settings, subresource=context.subresource)
