@@ -47,8 +47,10 @@ LAYERS = {
     "server.pipeline": "kinds txkit server.authn.interfaces server.authz.interfaces server.admission.interfaces"
     " server.registry.interfaces cache.interfaces client.interfaces",
     # Impersonation and node names are questions to an authorizer, asked through its contract.
-    "server.authn": "client.interfaces kinds pki txkit server.authz.interfaces plugins",
-    "server.authz": "client.interfaces kinds txkit plugins",
+    # Both gates may ask services outside.
+    "server.authn": "client.interfaces kinds pki txkit server.authz.interfaces server.webhookclient server.remotereview plugins",
+    "server.authz": "client.interfaces kinds txkit server.webhookclient server.remotereview plugins",
+    "server.remotereview": "pki.clientconfig txkit server.webhookclient",
     # Some plugins ask whether the user may do something else as well, through the contract.
     # Webhooks are called with credentials from a client configuration.
     "server.admission": "client.interfaces kinds txkit pki.clientconfig server.authz.interfaces server.webhookclient plugins",

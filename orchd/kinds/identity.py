@@ -27,7 +27,7 @@ class User:
 
     def as_json(self) -> dict[str, Any]:
         """The UserInfo object; empty members are left out."""
-        out: dict[str, Any] = {"username": self.name}
+        out: dict[str, Any] = {"username": self.name} if self.name else {}
         if self.uid:
             out["uid"] = self.uid
         if self.groups:

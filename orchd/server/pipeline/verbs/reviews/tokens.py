@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Sequence
 from typing import Protocol
 
 from orchd import errors
-from orchd.kinds.identity import AUTHENTICATED_GROUP
+from orchd.kinds.identity import ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError
 from orchd.server.pipeline.interfaces import Request
 from orchd.server.pipeline.verbs.reviews.posted import Answer
@@ -33,7 +33,7 @@ def token_review(methods: TokenMethods) -> Answer:
             return {"user": {}, "error": str(error)}
         user = found.user.as_json()
         groups = user.get("groups") or []
-        if AUTHENTICATED_GROUP not in groups:
+        if found.user.name != ANONYMOUS and not {AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP}.intersection(groups):
             user["groups"] = [*groups, AUTHENTICATED_GROUP]
         status: Object = {"authenticated": True, "user": user}
         if found.audiences:

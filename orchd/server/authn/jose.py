@@ -1,0 +1,171 @@
+"""Signed tokens of others in compact form, and the key sets that they publish (RFC 7515, RFC 7517, RFC 7518).
+
+Texts of errors are those that the reference shows in token reviews.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from jwt.algorithms import ECAlgorithm, RSAAlgorithm
+
+#: The algorithms that may be allowed: all of them asymmetric.
+ALGORITHMS: Final = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
+_CURVES: Final = {"ES256": 256, "ES384": 384, "ES512": 521}
+#: An issuer that names itself in two ways.
+GOOGLE, GOOGLE_ALIAS = "https://accounts.google.com", "accounts.google.com"
+#: Keys of a set that are looked at.
+_MOST_KEYS: Final = 256
+
+
+class TokenError(Exception):
+    """Why a token, or what goes with it, is not good."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signed:
+    """A token in its parts; nothing is verified. `covered` is what the signature is over."""
+
+    header: Mapping[str, Any]
+    payload: bytes
+    covered: bytes
+    signature: bytes
+
+    @property
+    def algorithm(self) -> str:
+        return str(self.header.get("alg", ""))
+
+    @property
+    def key_id(self) -> str:
+        return str(self.header.get("kid") or "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A public key of a set."""
+
+    id: str
+    key: RSAPublicKey | EllipticCurvePublicKey
+
+    def has_signed(self, token: Signed) -> bool:
+        """Is the token's signature by this key, in the algorithm that it names?"""
+        name = token.algorithm
+        if name not in ALGORITHMS or "crit" in token.header:
+            # Extensions that must be understood are none that we know.
+            return False
+        if isinstance(self.key, RSAPublicKey) is name.startswith("ES"):
+            return False
+        if isinstance(self.key, EllipticCurvePublicKey) and self.key.curve.key_size != _CURVES[name]:
+            return False
+        return bool(jwt.get_algorithm_by_name(name).verify(token.covered, self.key, token.signature))
+
+
+def parse_signed(token: str) -> Signed:
+    """Take a token apart. Raises TokenError."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        raise TokenError("square/go-jose: compact JWS format must have three parts")
+    header = json_object(decode_base64(parts[0]))
+    return Signed(
+        header=header,
+        payload=decode_base64(parts[1]),
+        covered=f"{parts[0]}.{parts[1]}".encode(),
+        signature=decode_base64(parts[2]),
+    )
+
+
+def decode_base64(text: str) -> bytes:
+    """The URL alphabet without padding. Raises TokenError."""
+    for position, char in enumerate(text):
+        if not (char.isascii() and (char.isalnum() or char in "-_")):
+            raise TokenError(f"illegal base64 data at input byte {position}")
+    if len(text) % 4 == 1:
+        raise TokenError(f"illegal base64 data at input byte {len(text) - 1}")
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except binascii.Error as error:
+        raise TokenError(f"illegal base64 data: {error}") from None
+
+
+def json_object(data: bytes) -> dict[str, Any]:
+    """A JSON object, with numbers of any size. Raises TokenError."""
+    try:
+        found = json.loads(data, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise TokenError(f"not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise TokenError(f"json: cannot unmarshal {json_type(found)} into Go value of type map[string]json.RawMessage")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"invalid character '{name[0]}' looking for beginning of value")
+
+
+def json_type(value: Any) -> str:
+    """The sort of a JSON value as messages name it."""
+    names: dict[type, str] = {str: "string", bool: "bool", list: "array", dict: "object"}
+    return names.get(type(value), "number")
+
+
+def claimed_issuer(token: str) -> str | None:
+    """Who a token says has made it, None for what is no token. Nothing is verified."""
+    try:
+        return unverified_issuer(token)
+    except TokenError:
+        return None
+
+
+def unverified_issuer(token: str) -> str:
+    """As `claimed_issuer`; raises TokenError."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        raise TokenError("malformed token")
+    try:
+        payload = decode_base64(parts[1])
+    except TokenError as error:
+        raise TokenError(f"error decoding token: {error}") from error
+    try:
+        issuer = json_object(payload).get("iss")
+    except TokenError as error:
+        raise TokenError(f"while unmarshaling token: {error}") from error
+    if issuer is not None and not isinstance(issuer, str):
+        raise TokenError(
+            f"while unmarshaling token: json: cannot unmarshal {json_type(issuer)} into Go struct field .iss of type string"
+        )
+    return GOOGLE if issuer == GOOGLE_ALIAS else issuer or ""
+
+
+def read_keys(document: Mapping[str, Any]) -> list[Key]:
+    """The keys of a set that can be used: RSA and elliptic curves. Raises TokenError when it is no set."""
+    listed = document.get("keys")
+    if not isinstance(listed, list):
+        raise TokenError("there is no list of keys")
+    found = [_key(each) for each in listed[:_MOST_KEYS] if isinstance(each, dict)]
+    return [key for key in found if key is not None]
+
+
+def _key(jwk: dict[str, Any]) -> Key | None:
+    """One key, None for those of other sorts and those that are broken: the set may have others."""
+    public = {name: value for name, value in jwk.items() if name in ("kty", "n", "e", "crv", "x", "y")}
+    key: object
+    try:
+        if public.get("kty") == "RSA":
+            key = RSAAlgorithm.from_jwk(public)
+        elif public.get("kty") == "EC":
+            key = ECAlgorithm.from_jwk(public)
+        else:
+            return None
+    except (jwt.InvalidKeyError, ValueError, TypeError, KeyError):
+        return None
+    if not isinstance(key, RSAPublicKey | EllipticCurvePublicKey):
+        return None
+    return Key(id=str(jwk.get("kid") or ""), key=key)

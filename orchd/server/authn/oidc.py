@@ -1,0 +1,141 @@
+"""OpenID tokens as bearer tokens: claims become a user (specification, "OpenID Connect Tokens")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from zope.interface import implementer
+
+from orchd.errors import quoted
+from orchd.kinds.identity import User
+from orchd.server.authn.distributedclaims import DistributedClaims
+from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
+from orchd.server.authn.jose import TokenError, claimed_issuer, json_type
+from orchd.server.authn.oidcissuer import Fetcher, Issuer, Rules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OidcOptions:
+    """How tokens are read. Prefixes are put before what the claims hold; `groups_claim` "" is no groups."""
+
+    issuer: str
+    client: str
+    username_claim: str = "sub"
+    username_prefix: str = ""
+    groups_claim: str = ""
+    groups_prefix: str = ""
+    required: Mapping[str, str] = field(default_factory=dict)
+    algorithms: tuple[str, ...] = ("RS256",)
+
+
+@implementer(ITokenAuthenticator)
+class OpenIdTokens:
+    """Tokens of one issuer, good for `audiences` (those of this API server) whatever they say themselves.
+
+    `clock` gives seconds since the epoch; `background` runs what has to go on between requests: reaching for issuers."""
+
+    name = "oidc"
+
+    def __init__(
+        self,
+        options: OidcOptions,
+        fetch: Fetcher,
+        *,
+        audiences: Sequence[str],
+        reactor: Any,
+        clock: Callable[[], float],
+        background: Callable[[Coroutine[Any, Any, object], str], object],
+    ) -> None:
+        self._options = options
+        self._audiences = frozenset(audiences)
+        rules = Rules(client=options.client, algorithms=options.algorithms)
+
+        def issuer(url: str) -> Issuer:
+            made = Issuer(fetch, url, rules, reactor=reactor, clock=clock)
+            background(made.run(), f"reaching for {url}")
+            return made
+
+        self._make_issuer = issuer
+        self._issuer: Issuer | None = None
+        self._distributed = (
+            DistributedClaims(options.groups_claim, fetch, issuer) if options.groups_claim else None
+        )
+
+    def begin(self) -> None:
+        """Reach for the issuer."""
+        self._issuer = self._make_issuer(self._options.issuer)
+
+    async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
+        good = tuple(a for a in audiences if a in self._audiences)
+        if (audiences and not good) or claimed_issuer(token) != self._options.issuer:
+            return None
+        issuer = self._issuer
+        if issuer is None or not issuer.ready:
+            raise AuthenticationError("oidc: authenticator not initialized")
+        try:
+            claims = await issuer.verified(token)
+        except TokenError as error:
+            raise AuthenticationError(f"oidc: verify token: {error}") from error
+        if self._distributed is not None:
+            try:
+                claims = await self._distributed.expanded(claims)
+            except TokenError as error:
+                raise AuthenticationError(f"oidc: could not expand distributed claims: {error}") from error
+        try:
+            return Authenticated(user=user_of(claims, self._options), audiences=good)
+        except TokenError as error:
+            raise AuthenticationError(f"oidc: {error}") from error
+
+
+def user_of(claims: Mapping[str, Any], options: OidcOptions) -> User:
+    """The user that verified claims speak of. Raises TokenError."""
+    claim = options.username_claim
+    try:
+        name = _text(claims, claim)
+    except TokenError as error:
+        raise TokenError(f"parse username claims {quoted(claim)}: {error}") from error
+    if claim == "email" and "email_verified" in claims:
+        verified = claims["email_verified"]
+        if verified is not None and not isinstance(verified, bool):
+            why = f"json: cannot unmarshal {json_type(verified)} into Go value of type bool"
+            raise TokenError(f"parse 'email_verified' claim: {why}")
+        if not verified:
+            raise TokenError("email not verified")
+    groups: tuple[str, ...] = ()
+    if options.groups_claim and options.groups_claim in claims:
+        try:
+            groups = _texts(claims[options.groups_claim])
+        except TokenError as error:
+            raise TokenError(f"parse groups claim {quoted(options.groups_claim)}: {error}") from error
+    for required, value in options.required.items():
+        if required not in claims:
+            raise TokenError(f"required claim {required} not present in ID token")
+        try:
+            found = _text(claims, required)
+        except TokenError as error:
+            raise TokenError(f"parse claim {required}: {error}") from error
+        if found != value:
+            raise TokenError(f"required claim {required} value does not match. Got = {found}, want = {value}")
+    return User(name=options.username_prefix + name, groups=tuple(options.groups_prefix + group for group in groups))
+
+
+def _text(claims: Mapping[str, Any], name: str) -> str:
+    if name not in claims:
+        raise TokenError("claim not present")
+    value = claims[name]
+    if value is None or isinstance(value, str):
+        return value or ""
+    raise TokenError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """A list of texts, or one."""
+    if value is None:
+        return ()
+    if isinstance(value, list) and all(each is None or isinstance(each, str) for each in value):
+        return tuple(each or "" for each in value)
+    if isinstance(value, str):
+        return (value,)
+    raise TokenError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")

@@ -1,0 +1,333 @@
+"""An OpenID issuer: what it says of itself, its keys, and whether a token is by it (OpenID Connect Discovery 1.0, Core 1.0).
+
+The issuer may be away when the server starts, or for a while later: it is asked again until it answers. Its keys are kept;
+a token that none of them has signed makes them be fetched again, unless the issuer said that they hold for longer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http.client import responses
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from twisted.internet.defer import DeferredSemaphore
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from orchd.errors import quoted
+from orchd.server.authn.jose import (
+    GOOGLE,
+    GOOGLE_ALIAS,
+    Key,
+    Signed,
+    TokenError,
+    json_object,
+    json_type,
+    parse_signed,
+    read_keys,
+)
+from orchd.server.webhookclient import Answer, WebhookClient, WebhookError
+from orchd.txkit.sharing import SharedCall
+
+#: Seconds between attempts to reach an issuer, and those that one request may take.
+_AGAIN, _SECONDS = 10.0, 30.0
+_MOST_BODY = 1024 * 1024
+_MOST_REDIRECTS, _AT_ONCE = 10, 32
+#: Keys that expire within so many seconds are as good as expired.
+_EXPIRY_DELTA = 30.0
+#: Seconds by which clocks may differ where a token is not valid yet.
+_LEEWAY = 60.0
+_MAX_AGE = re.compile(r"\bmax-age=(\d+)")
+
+
+class Fetcher:
+    """GETs from issuers, checked by `authority` (PEM; b"" trusts whom this machine trusts)."""
+
+    def __init__(self, calls: WebhookClient, authority: bytes) -> None:
+        self._calls = calls
+        self._authority = authority
+        self._turns = DeferredSemaphore(_AT_ONCE)
+
+    async def __call__(self, url: str, headers: Mapping[str, str] | None = None) -> Answer:
+        """The answer, whatever its status, at the end of redirects. Raises TokenError."""
+        await self._turns.acquire()
+        try:
+            for _ in range(_MOST_REDIRECTS):
+                answer = await self._calls.call(
+                    "GET", url, _SECONDS, authority=self._authority, headers=headers, limit=_MOST_BODY
+                )
+                to = answer.headers.get("location", "")
+                if answer.code not in (301, 302, 303, 307, 308) or not to:
+                    return answer
+                there = urljoin(url, to)
+                if urlsplit(there).netloc != urlsplit(url).netloc:
+                    # Credentials are for whom they were given.
+                    headers = None
+                if urlsplit(there).scheme != "https" and urlsplit(url).scheme == "https":
+                    raise TokenError(f"Get {quoted(url)}: redirected to {quoted(there)}")
+                url = there
+            raise TokenError(f"Get {quoted(url)}: stopped after {_MOST_REDIRECTS} redirects")
+        except WebhookError as error:
+            raise TokenError(str(error)) from error
+        finally:
+            self._turns.release()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What tokens of an issuer must be like: for `client`, signed in one of `algorithms`."""
+
+    client: str
+    algorithms: tuple[str, ...] = ("RS256",)
+
+
+class RemoteKeys:
+    """The keys behind a URL. `clock` gives seconds since the epoch."""
+
+    def __init__(self, fetch: Fetcher, url: str, clock: Callable[[], float]) -> None:
+        self._fetch = fetch
+        self._url = url
+        self._clock = clock
+        self._keys: list[Key] = []
+        self._expires = 0.0
+        self._fetching: SharedCall[list[Key]] | None = None
+
+    async def check(self, token: Signed) -> None:
+        """Raises TokenError unless one of the keys has signed `token`."""
+        if _any_signed(self._keys, token):
+            return
+        if self._clock() + _EXPIRY_DELTA > self._expires:
+            try:
+                keys = await self._fetched()
+            except TokenError as error:
+                raise TokenError(f"fetching keys {error}") from error
+            if _any_signed(keys, token):
+                return
+        raise TokenError("failed to verify id token signature")
+
+    async def _fetched(self) -> list[Key]:
+        if self._fetching is None:
+            self._fetching = SharedCall(self._update, self._end)
+        return await self._fetching.wait()
+
+    def _end(self) -> None:
+        self._fetching = None
+
+    async def _update(self) -> list[Key]:
+        try:
+            answer = await self._fetch(self._url)
+        except TokenError as error:
+            raise TokenError(f"oidc: get keys failed {error}") from error
+        if answer.code != 200:
+            raise TokenError(f"oidc: get keys failed: {status_line(answer.code)} {answer.data[:1024].decode('utf-8', 'replace')}")
+        try:
+            keys = read_keys(json_object(answer.data))
+        except TokenError as error:
+            raise TokenError(f"oidc: failed to decode keys: {error}") from error
+        now = self._clock()
+        self._keys, self._expires = keys, max(now, now + _fresh_for(answer.headers, now))
+        return keys
+
+
+def _any_signed(keys: list[Key], token: Signed) -> bool:
+    wanted = token.key_id
+    return any(key.has_signed(token) for key in keys if not wanted or key.id == wanted)
+
+
+def _fresh_for(headers: Mapping[str, str], now: float) -> float:
+    """For how many seconds an answer may be kept (RFC 9111, 4.2.1); 0 when it does not say."""
+    control = headers.get("cache-control", "").lower()
+    if "no-store" in control or "no-cache" in control:
+        return 0.0
+    age = _MAX_AGE.search(control)
+    if age is not None:
+        return float(age.group(1))
+    try:
+        return parsedate_to_datetime(headers["expires"]).timestamp() - now
+    except (KeyError, ValueError, TypeError):
+        return 0.0
+
+
+def status_line(code: int) -> str:
+    """``404 Not Found``"""
+    return f"{code} {responses.get(code, '')}".strip()
+
+
+class Issuer:
+    """One issuer. `clock` gives seconds since the epoch; `run` reaches for it until it has answered."""
+
+    _log = Logger()
+
+    def __init__(
+        self, fetch: Fetcher, url: str, rules: Rules, *, reactor: Any, clock: Callable[[], float]
+    ) -> None:
+        self.url = url
+        self._fetch = fetch
+        self._rules = rules
+        self._reactor = reactor
+        self._clock = clock
+        self._keys: RemoteKeys | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Has it said where its keys are?"""
+        return self._keys is not None
+
+    async def run(self) -> None:
+        """Returns when the issuer has been reached. Cancel it to give up."""
+        while True:
+            try:
+                self._keys = await self._discovered()
+                return
+            except TokenError as error:
+                self._log.error("the OpenID issuer {url} is not used yet: {error}", url=self.url, error=str(error))
+            await deferLater(self._reactor, _AGAIN)
+
+    async def _discovered(self) -> RemoteKeys:
+        answer = await self._fetch(self.url.removesuffix("/") + "/.well-known/openid-configuration")
+        if answer.code != 200:
+            raise TokenError(f"{status_line(answer.code)}: {answer.data[:1024].decode('utf-8', 'replace')}")
+        try:
+            document = json_object(answer.data)
+        except TokenError as error:
+            raise TokenError(f"oidc: failed to decode provider discovery object: {error}") from error
+        named, keys = document.get("issuer"), document.get("jwks_uri")
+        if named != self.url:
+            raise TokenError(
+                "oidc: issuer did not match the issuer returned by provider, "
+                f"expected {quoted(self.url)} got {quoted(str(named or ''))}"
+            )
+        return RemoteKeys(self._fetch, str(keys or ""), self._clock)
+
+    async def verified(self, token: str) -> dict[str, Any]:
+        """The claims of a token of this issuer. Raises TokenError."""
+        assert self._keys is not None, "asked before it was ready"
+        try:
+            signed = parse_signed(token)
+        except TokenError as error:
+            raise TokenError(f"oidc: malformed jwt: {error}") from error
+        try:
+            claims = json_object(signed.payload)
+            claimed = _claimed(claims)
+        except TokenError as error:
+            raise TokenError(f"oidc: failed to unmarshal claims: {error}") from error
+        self._check_claims(claims, claimed)
+        if signed.algorithm not in self._rules.algorithms:
+            expected = _go_list(self._rules.algorithms)
+            raise TokenError(
+                f"oidc: id token signed with unsupported algorithm, expected {expected} got {quoted(signed.algorithm)}"
+            )
+        try:
+            await self._keys.check(signed)
+        except TokenError as error:
+            raise TokenError(f"failed to verify signature: {error}") from error
+        return claims
+
+    def _check_claims(self, claims: Mapping[str, Any], claimed: _Claimed) -> None:
+        sources = claims.get("_claim_sources") or {}
+        for source in (claims.get("_claim_names") or {}).values():
+            if not source:
+                raise TokenError("oidc: failed to obtain source from claim name")
+            if source not in sources:
+                raise TokenError("oidc: source does not exist")
+        issuer = claimed.issuer
+        if issuer != self.url and not (self.url == GOOGLE and issuer == GOOGLE_ALIAS):
+            raise TokenError(
+                f"oidc: id token issued by a different provider, expected {quoted(self.url)} got {quoted(issuer)}"
+            )
+        if self._rules.client not in claimed.audience:
+            raise TokenError(f"oidc: expected audience {quoted(self._rules.client)} got {_go_list(claimed.audience)}")
+        now = self._clock()
+        if claimed.expires is None or claimed.expires < now:
+            raise TokenError(f"oidc: token is expired (Token Expiry: {_go_time(claimed.expires)})")
+        if claimed.not_before is not None and now + _LEEWAY < claimed.not_before:
+            raise TokenError(
+                f"oidc: current time {_go_time(now)} before the nbf (not before) time: {_go_time(claimed.not_before)}"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Claimed:
+    issuer: str
+    audience: tuple[str, ...]
+    expires: float | None
+    not_before: float | None
+
+
+_TEXTS = ("iss", "sub", "nonce", "at_hash")
+
+
+def _claimed(claims: Mapping[str, Any]) -> _Claimed:
+    """The claims that every token has, each of the type that it must have. Raises TokenError."""
+    for name, value in claims.items():
+        if name in _TEXTS and value is not None and not isinstance(value, str):
+            raise TokenError(f"json: cannot unmarshal {json_type(value)} into Go struct field idToken.{name} of type string")
+        if name in ("_claim_names", "_claim_sources") and value is not None:
+            _check_map(name, value)
+        if name == "iat":
+            _moment(value)
+    return _Claimed(
+        issuer=claims.get("iss") or "",
+        audience=_audience(claims["aud"]) if "aud" in claims else (),
+        expires=_moment(claims["exp"]) if "exp" in claims else None,
+        not_before=_moment(claims["nbf"]) if claims.get("nbf") is not None else None,
+    )
+
+
+def _check_map(name: str, value: Any) -> None:
+    """Distributed claims: the source by claim, and the endpoint by source."""
+    inner, shown = (str, "map[string]string") if name == "_claim_names" else (dict, "map[string]oidc.claimSource")
+    where = f"Go struct field idToken.{name} of type "
+    if not isinstance(value, dict):
+        raise TokenError(f"json: cannot unmarshal {json_type(value)} into {where}{shown}")
+    for each in value.values():
+        if not isinstance(each, inner):
+            wanted = "string" if inner is str else "oidc.claimSource"
+            raise TokenError(f"json: cannot unmarshal {json_type(each)} into {where}{wanted}")
+
+
+def _audience(value: Any) -> tuple[str, ...]:
+    if value is None:
+        return ("",)
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, list):
+        raise TokenError(f"json: cannot unmarshal {json_type(value)} into Go value of type []string")
+    for each in value:
+        if each is not None and not isinstance(each, str):
+            raise TokenError(f"json: cannot unmarshal {json_type(each)} into Go value of type string")
+    return tuple(each or "" for each in value)
+
+
+def _moment(value: Any) -> float:
+    """Seconds since the epoch, whole ones."""
+    if value is None:
+        raise TokenError('strconv.ParseFloat: parsing "": invalid syntax')
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise TokenError(f"json: cannot unmarshal {json_type(value)} into Go value of type json.Number")
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        shown = quoted(str(value))
+        raise TokenError(f"json: invalid number literal, trying to unmarshal {quoted(shown)} into Number") from None
+    if found != found or found in (float("inf"), float("-inf")):
+        raise TokenError(f"strconv.ParseFloat: parsing {quoted(str(value))}: value out of range")
+    return float(int(found))
+
+
+def _go_list(texts: tuple[str, ...]) -> str:
+    return "[" + " ".join(quoted(text) for text in texts) + "]"
+
+
+def _go_time(moment: float | None) -> str:
+    if moment is None:
+        return "0001-01-01 00:00:00 +0000 UTC"
+    try:
+        return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M:%S +0000 UTC")
+    except (ValueError, OverflowError, OSError):
+        return str(moment)

@@ -1,0 +1,77 @@
+"""Bearer tokens that a service outside knows: TokenReviews (specification, "Webhook token authentication")."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, Protocol
+
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from orchd.dialect import Dialect
+from orchd.kinds.identity import User
+from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
+from orchd.server.remotereview import ReviewStatus, mistyped, read_text, read_texts
+from orchd.server.webhookclient import WebhookError
+
+
+class Reviews(Protocol):
+    """Whoever reviews (`orchd.server.remotereview`)."""
+
+    def ask(self, document: Mapping[str, Any]) -> Awaitable[dict[str, Any]]: ...
+
+
+@implementer(ITokenAuthenticator)
+class TokenWebhook:
+    """Asks `reviews` in `version` (v1 or v1beta1). A service that says nothing of audiences answers for `audiences`, those
+    of this API server. To be wrapped in a cache: every call of this is a call of the service."""
+
+    name = "webhook"
+    _log = Logger()
+
+    def __init__(self, dialect: Dialect, reviews: Reviews, *, version: str, audiences: Sequence[str]) -> None:
+        self._api_version = dialect("authentication.{abbr}.io/") + version
+        self._reviews = reviews
+        self._audiences = tuple(audiences)
+
+    async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
+        spec: dict[str, Any] = {"token": token}
+        if audiences:
+            spec["audiences"] = list(audiences)
+        review = {
+            "kind": "TokenReview",
+            "apiVersion": self._api_version,
+            "metadata": {"creationTimestamp": None},
+            "spec": spec,
+            "status": {"user": {}},
+        }
+        try:
+            status = ReviewStatus(await self._reviews.ask(review), "TokenReviewStatus")
+            found = _user(status.inner("user", "UserInfo"))
+            authenticated, error = status.flag("authenticated"), status.text("error")
+            named = status.texts("audiences")
+        except WebhookError as failed:
+            self._log.error("the token webhook failed: {error}", error=str(failed))
+            raise AuthenticationError(str(failed)) from failed
+        good = tuple(a for a in audiences if a in (named or self._audiences))
+        if audiences and not good:
+            return None
+        if authenticated:
+            return Authenticated(user=found, audiences=good)
+        if error:
+            raise AuthenticationError(error)
+        return None
+
+
+def _user(found: Mapping[str, Any]) -> User:
+    """The user in an answer. Raises WebhookError."""
+    where = "struct field UserInfo.status.user."
+    extra = found.get("extra")
+    if extra is not None and not isinstance(extra, dict):
+        raise mistyped(extra, where + "extra", "map[string]v1.ExtraValue")
+    return User(
+        name=read_text(found.get("username"), where + "username"),
+        uid=read_text(found.get("uid"), where + "uid"),
+        groups=read_texts(found.get("groups"), where + "groups"),
+        extra={key: read_texts(value, where + "extra") for key, value in (extra or {}).items()},
+    )

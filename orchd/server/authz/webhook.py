@@ -1,0 +1,123 @@
+"""Authorization by a service outside: SubjectAccessReviews, whose answers are kept for a while.
+
+A service that allows or denies decides; one that does neither has no opinion, and one that fails has none either: the
+modes after it are asked, and if none of them allows, the request is answered with what went wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import orjson
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from orchd.dialect import Dialect
+from orchd.kinds.identity import User
+from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
+from orchd.server.remotereview import ReviewStatus
+from orchd.server.webhookclient import WebhookError
+from orchd.txkit.expiring import ExpiringCache
+
+#: How many answers are kept. Actions whose texts are longer than this together are not: senders choose them.
+_CAPACITY, _LONGEST_KEPT = 8192, 10000
+_BOTH = "webhook subject access review returned both allow and deny response"
+
+
+class Reviews(Protocol):
+    """Whoever reviews (`orchd.server.remotereview`)."""
+
+    def ask(self, document: Mapping[str, Any]) -> Awaitable[dict[str, Any]]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookOptions:
+    """`version` of the reviews (v1 or v1beta1), and for how many seconds answers are kept."""
+
+    version: str = "v1beta1"
+    authorized_ttl: float = 300.0
+    unauthorized_ttl: float = 30.0
+
+
+@implementer(IAuthorizer)
+class WebhookAuthorizer:
+    """Asks `reviews`. `seconds` is the clock of what is kept."""
+
+    name = "Webhook"
+    _log = Logger()
+
+    def __init__(
+        self, dialect: Dialect, reviews: Reviews, options: WebhookOptions, *, seconds: Callable[[], float]
+    ) -> None:
+        self._api_version = dialect("authorization.{abbr}.io/") + options.version
+        self._groups = "group" if options.version == "v1beta1" else "groups"
+        self._reviews = reviews
+        self._options = options
+        self._kept: ExpiringCache[bytes, Verdict] = ExpiringCache(_CAPACITY, seconds)
+
+    async def authorize(self, action: Action) -> Verdict:
+        spec = self._spec(action)
+        key = orjson.dumps(spec)
+        kept = self._kept.get(key)
+        if kept is not None:
+            return kept
+        review = {
+            "kind": "SubjectAccessReview",
+            "apiVersion": self._api_version,
+            "metadata": {"creationTimestamp": None},
+            "spec": spec,
+            "status": {"allowed": False},
+        }
+        try:
+            answer = ReviewStatus(await self._reviews.ask(review), "SubjectAccessReviewStatus")
+            allowed, denied, reason = answer.flag("allowed"), answer.flag("denied"), answer.text("reason")
+        except WebhookError as error:
+            self._log.error("the authorization webhook failed: {error}", error=str(error))
+            return Verdict(Decision.NO_OPINION, error=str(error))
+        verdict = _verdict(allowed, denied, reason)
+        if _size(action) < _LONGEST_KEPT:
+            self._kept.put(key, verdict, self._options.authorized_ttl if allowed else self._options.unauthorized_ttl)
+        return verdict
+
+    def _spec(self, action: Action) -> dict[str, Any]:
+        user = action.user
+        asked: dict[str, Any]
+        if action.is_resource:
+            asked = {"resourceAttributes": _present(
+                namespace=action.namespace, verb=action.verb, group=action.group, version=action.version,
+                resource=action.resource, subresource=action.subresource, name=action.name,
+            )}  # fmt: skip
+        else:
+            asked = {"nonResourceAttributes": _present(path=action.path, verb=action.verb)}
+        if user.name:
+            asked["user"] = user.name
+        if user.groups:
+            asked[self._groups] = list(user.groups)
+        if user.extra:
+            asked["extra"] = {name: list(user.extra[name]) for name in sorted(user.extra)}
+        if user.uid:
+            asked["uid"] = user.uid
+        return asked
+
+    def rules(self, user: User, namespace: str) -> Rules:
+        return Rules(incomplete=True, error="webhook authorizer does not support user rule resolution")
+
+
+def _verdict(allowed: bool, denied: bool, reason: str) -> Verdict:
+    if denied:
+        return Verdict(Decision.DENY, reason, _BOTH if allowed else "")
+    return Verdict(Decision.ALLOW if allowed else Decision.NO_OPINION, reason)
+
+
+def _present(**members: str) -> dict[str, str]:
+    return {name: value for name, value in members.items() if value}
+
+
+def _size(action: Action) -> int:
+    """Characters of all that the sender chooses."""
+    return sum(map(len, (
+        action.namespace, action.verb, action.group, action.version, action.resource, action.subresource, action.name,
+        action.path,
+    )))  # fmt: skip
