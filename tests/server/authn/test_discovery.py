@@ -36,7 +36,7 @@ def test_the_document() -> None:
 )
 def test_what_cannot_be_discovered(issuer: str, keys: str, message: str) -> None:
     """OpenID asks for https throughout, and for an issuer without a query."""
-    with pytest.raises(ValueError, match="must use|may not") as raised:
+    with pytest.raises(ValueError, match=r"issuer|JWKS") as raised:
         configuration(issuer, keys, KEYS)
     assert str(raised.value) == message
 

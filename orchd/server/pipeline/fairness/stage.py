@@ -152,49 +152,52 @@ class Fairness:
         if info.verb != "watch" and long_running(info):
             return await then(request)
         assigned, flow = self.assign(user, info)
-        half = mutating(info)
+        half, underway = mutating(info), self._underway
         level = assigned.level
         if level is None:
-            return await self._serve(request, then, half)
+            underway.begin(half)
+            try:
+                return await then(request)
+            finally:
+                underway.end(half)
         request.answer_headers += assigned.headers
-        ticket = await self._seat(level, assigned.numbers, flow, self._seats(request, info))
+        numbers = assigned.numbers
+        ticket = await self._seat(level, numbers, flow, self._seats(request, info))
         if ticket is None:
-            self._underway.refused[half] += 1
+            underway.refused[half] += 1
             return too_many()
-        assigned.numbers.executing += 1
-        try:
-            return await self._serve(request, then, half)
-        finally:
-            now = self._clock.seconds()
-            assert ticket.started is not None
-            assigned.numbers.executing -= 1
-            assigned.numbers.execution.observe(BOUNDS, now - ticket.started)
-            level.seats.leave(ticket, now)
-            if level.seats.waiting:
-                self._wake(level)
-
-    async def _serve(self, request: Request, then: Next, half: bool) -> Response:
-        self._underway.begin(half)
+        underway.begin(half)
+        numbers.executing += 1
         try:
             return await then(request)
         finally:
-            self._underway.end(half)
+            underway.end(half)
+            self._ended(level, numbers, ticket)
+
+    def _ended(self, level: LimitedLevel, numbers: Numbers, ticket: Ticket) -> None:
+        assert ticket.started is not None
+        now = self._clock.seconds()
+        numbers.executing -= 1
+        numbers.execution.observe(BOUNDS, now - ticket.started)
+        level.seats.leave(ticket, now)
+        if level.seats.waiting:
+            self._wake(level)
 
     async def _seat(self, level: LimitedLevel, numbers: Numbers, flow: str, seats: int) -> Ticket | None:
         """A ticket of a request that may begin; None when it is turned away."""
-        now = self._clock.seconds()
         try:
-            ticket = level.seats.enter(flow, seats, now)
+            ticket = level.seats.enter(flow, seats, self._clock.seconds())
         except Full as full:
             numbers.reject(full.reason)
             return None
         if ticket.started is None:
             # A wide request may have been the only one, and the seats of those before it are free by now.
             self._wake(level)
-        if ticket.started is None and not await self._begun(level, numbers, ticket):
-            return None
+            if ticket.started is None and not await self._begun(level, numbers, ticket):
+                return None
+        assert ticket.started is not None
         numbers.dispatched += 1
-        numbers.waited.observe(BOUNDS, self._clock.seconds() - now)
+        numbers.waited.observe(BOUNDS, ticket.started - ticket.arrived)
         return ticket
 
     async def _begun(self, level: LimitedLevel, numbers: Numbers, ticket: Ticket) -> bool:
