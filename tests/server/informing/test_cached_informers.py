@@ -1,0 +1,421 @@
+"""Informers on caches: what they show and tell is what the store has, without a copy of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from twisted.internet.defer import CancelledError
+from twisted.internet.task import Clock
+
+from orchd.cache.caches import Caches
+from orchd.cache.interfaces import Entry
+from orchd.cache.stored import encode
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.server.informing import informer as module
+from orchd.server.informing.informers import CachedInformers
+from orchd.store.interfaces import UnavailableError
+from orchd.store.memory import MemoryStore
+from orchd.testing.informers import MemoryInformers
+from orchd.testing.server import run
+from orchd.txkit.coroutines import start
+
+PODS = ResourceRef("", "v1", "pods")
+
+
+class _Others(MemoryInformers):
+    """Stands for informers of a client."""
+
+    synced = True
+
+    def start(self) -> None:
+        """They have nothing to do."""
+
+    async def stop(self) -> None:
+        """They have nothing to do."""
+
+    async def wait_synced(self) -> None:
+        """They always are."""
+
+
+class Turns(Clock):
+    """A clock whose time stands still in `turn`."""
+
+    def turn(self) -> None:
+        """What is due now, but not what that puts off to the next turn."""
+        for call in [call for call in self.calls if call.getTime() <= self.seconds()]:
+            if call.active():
+                self.calls.remove(call)
+                call.called = 1
+                call.func(*call.args, **call.kw)
+
+
+class Bench:
+    """A memory store, a cache of pods on it and an informer on that; `decoded` counts looks at objects."""
+
+    def __init__(self, **more: Any) -> None:
+        self.clock = Turns()
+        self.store = MemoryStore(self.clock, compaction_interval=0)
+        self.store.start()
+        self.caches = Caches(self.store, clock=self.clock, **more)
+        self.cache = self.caches.cache("pods", lambda value: ({}, {}))
+        self.decoded = 0
+        self.revisions: dict[str, int] = {}
+        self.others = _Others()
+
+        def decode(entry: Entry) -> Object:
+            self.decoded += 1
+            obj: Object = orjson.loads(entry.json)
+            return obj
+
+        self.informers = CachedInformers(
+            lambda ref: (self.cache, decode) if ref == PODS else None,
+            self.clock,
+            others=self.others,  # type: ignore[arg-type]  # as much of it as is used
+        )
+        self.informer = self.informers.informer(PODS)
+
+    def start(self) -> None:
+        self.caches.start()
+        self.informers.start()
+
+    def put(self, path: str, color: str = "") -> None:
+        namespace, _, name = path.rpartition("/")
+        value = encode({"metadata": {"namespace": namespace, "name": name, "labels": {"color": color}}})
+        key, known = f"/pods/{path}", self.revisions.get(path)
+        writing = self.store.update(key, value, expected=known) if known else self.store.create(key, value)
+        self.revisions[path] = run(writing)
+
+    def delete(self, path: str) -> None:
+        run(self.store.delete(f"/pods/{path}", expected=self.revisions.pop(path)))
+
+    def lose_the_thread(self) -> None:
+        """What an etcd does that has compacted what a watch was to go on from."""
+        self.store._watches.end(UnavailableError("gone"))
+
+    def pump(self) -> None:
+        self.clock.pump([0.6] * 8)
+
+    def find(self, value: str) -> list[str]:
+        return sorted(path_of(obj) for obj in self.informer.by_index("color", value))
+
+
+def path_of(obj: Object) -> str:
+    metadata = obj["metadata"]
+    return f"{metadata['namespace']}/{metadata['name']}"
+
+
+def color(obj: Object) -> Iterable[str]:
+    return [obj["metadata"]["labels"]["color"]]
+
+
+class Listening:
+    """A listener that notes what it is told and what that comes to."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self.state: dict[str, str] = {}
+
+    def __call__(self, kind: str, old: Object | None, new: Object | None) -> None:
+        obj = new or old
+        assert obj is not None
+        path = path_of(obj)
+        self.heard.append(f"{kind} {path}")
+        # Nothing is told twice, and what was before is what was told before.
+        assert self.state.get(path) == (None if old is None else old["metadata"]["resourceVersion"])
+        assert kind == ("ADDED" if old is None else "DELETED" if new is None else "MODIFIED")
+        if new is None:
+            del self.state[path]
+        else:
+            self.state[path] = new["metadata"]["resourceVersion"]
+
+
+def test_objects_are_decoded_when_they_are_looked_at() -> None:
+    """An informer that nobody asks decodes nothing; what was looked at is not decoded again before it changes."""
+    bench = Bench()
+    for name in "abc":
+        bench.put(f"n/{name}")
+    bench.informer.add_index("color", color)
+    bench.start()
+    assert bench.informer.synced and bench.informers.synced
+    bench.put("n/a", "red")
+    assert bench.decoded == 0
+    found = bench.informer.get("n", "a")
+    assert found is not None and found["metadata"]["resourceVersion"] == str(bench.revisions["n/a"])
+    assert bench.informer.get("n", "a") is found and bench.decoded == 1
+    bench.put("n/a", "blue")
+    assert bench.informer.get("n", "a") is not found and bench.decoded == 2
+    assert bench.informer.get("n", "x") is None and bench.informer.get("x", "a") is None
+
+
+def test_lists() -> None:
+    """Of everything or of a namespace; whoever goes through everything leaves nothing behind."""
+    bench = Bench()
+    for path in ("m/a", "n/a", "n/b", "n-/a"):
+        bench.put(path)
+    bench.start()
+    assert [path_of(o) for o in bench.informer.list()] == ["m/a", "n-/a", "n/a", "n/b"]
+    assert bench.caches.derived.bytes == 0
+    assert [path_of(o) for o in bench.informer.list("n")] == ["n/a", "n/b"] and not list(bench.informer.list("x"))
+    assert bench.caches.derived.bytes > 0
+
+
+def test_an_index_is_made_when_it_is_asked_for() -> None:
+    """Before that it costs nothing; afterwards it follows every change. Unknown ones are KeyError."""
+    bench = Bench()
+    bench.put("n/a", "red")
+    bench.put("n/b", "red")
+    bench.informer.add_index("color", color)
+    assert not bench.informer.holds("color", "red")
+    bench.start()
+    assert bench.decoded == 0
+    assert bench.find("red") == ["n/a", "n/b"] and bench.informer.holds("color", "red")
+    bench.put("n/a", "blue")
+    bench.delete("n/b")
+    bench.put("n/c", "blue")
+    assert bench.find("blue") == ["n/a", "n/c"] and not bench.informer.holds("color", "red")
+    with pytest.raises(KeyError):
+        bench.informer.by_index("none", "red")
+    with pytest.raises(KeyError):
+        run(bench.informer.indexed("none"))
+
+
+def test_an_index_is_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for an index holds nobody up, and all who wait share one; changes meanwhile are not lost."""
+    monkeypatch.setattr(module, "_PIECE", 2)
+    bench = Bench()
+    for name in "abcde":
+        bench.put(f"n/{name}", "red")
+    bench.informer.add_index("color", color)
+    first = start(bench.informer.indexed("color"))
+    bench.start()
+    second = start(bench.informer.indexed("color"))
+    assert not first.called and bench.decoded == 2
+    bench.put("n/a", "blue")
+    bench.put("n/e", "blue")
+    bench.delete("n/d")
+    bench.put("n/f", "red")
+    bench.pump()
+    assert first.called and second.called
+    decoded = bench.decoded
+    assert bench.informer.holds("color", "red") and bench.decoded == decoded
+    assert bench.find("red") == ["n/b", "n/c", "n/f"] and bench.find("blue") == ["n/a", "n/e"]
+    run(bench.informer.indexed("color"))
+
+
+def test_who_does_not_wait_has_the_index_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also while others wait for it, who go on then."""
+    monkeypatch.setattr(module, "_PIECE", 2)
+    bench = Bench()
+    for name in "abcde":
+        bench.put(f"n/{name}", "red")
+    bench.informer.add_index("color", color)
+    bench.start()
+    waiting = start(bench.informer.indexed("color"))
+    assert len(bench.find("red")) == 5 and not waiting.called
+    bench.pump()
+    assert waiting.called
+
+
+def test_listeners_from_before_are_told_first() -> None:
+    """When an informer is synced, those who listened before that know everything."""
+    bench = Bench()
+    bench.put("n/a")
+    early = Listening()
+    bench.informer.add_listener(early)
+    waiting = start(bench.informer.wait_synced())
+    assert not waiting.called
+    bench.start()
+    assert waiting.called and early.heard == ["ADDED n/a"]
+    bench.put("n/a", "red")
+    bench.delete("n/a")
+    assert early.heard == ["ADDED n/a", "MODIFIED n/a", "DELETED n/a"]
+
+
+def test_late_listeners_are_told_together_and_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each object is decoded once for all of them, and changes meanwhile come once."""
+    monkeypatch.setattr(module, "_PIECE", 2)
+    bench = Bench()
+    for name in "abcdef":
+        bench.put(f"n/{name}")
+    bench.start()
+    one, two = Listening(), Listening()
+    bench.informer.add_listener(one)
+    bench.informer.add_listener(two)
+    assert not one.heard
+    bench.clock.turn()
+    assert one.heard == two.heard == ["ADDED n/a", "ADDED n/b"] and bench.decoded == 2
+    bench.put("n/a", "red")
+    bench.put("n/c", "red")
+    bench.delete("n/d")
+    bench.put("n/aa")
+    bench.put("n/x")
+    bench.delete("n/e")
+    bench.put("n/e")
+    bench.pump()
+    assert one.heard[2:] == [
+        "MODIFIED n/a", "ADDED n/aa", "ADDED n/x", "ADDED n/e", "ADDED n/c", "ADDED n/f",
+    ]  # fmt: skip
+    assert two.heard == one.heard
+    assert one.state == {path: str(revision) for path, revision in bench.revisions.items()}
+
+
+def test_a_listener_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    """The others are told, and the write succeeds."""
+    bench = Bench()
+    good = Listening()
+
+    def bad(kind: str, old: Object | None, new: Object | None) -> None:
+        raise RuntimeError("of a listener")
+
+    bench.informer.add_listener(bad)
+    bench.informer.add_listener(good)
+    bench.start()
+    bench.put("n/a")
+    bench.put("n/a", "red")
+    assert good.heard == ["ADDED n/a", "MODIFIED n/a"]
+
+
+def test_after_a_gap_the_differences_are_told() -> None:
+    """When the cache had to load anew, listeners and indexes learn what happened meanwhile; readers see the old state until
+    then."""
+    bench = Bench()
+    for path in ("n/same", "n/changed", "n/gone"):
+        bench.put(path, "red")
+    bench.informer.add_index("color", color)
+    heard = Listening()
+    bench.informer.add_listener(heard)
+    bench.start()
+    assert bench.find("red") == ["n/changed", "n/gone", "n/same"]
+    heard.heard.clear()
+    bench.lose_the_thread()
+    bench.put("n/changed", "blue")
+    bench.put("n/new", "red")
+    bench.delete("n/gone")
+    late = Listening()
+    bench.informer.add_listener(late)
+    assert bench.informer.synced and bench.find("red") == ["n/changed", "n/gone", "n/same"]
+    bench.pump()
+    assert sorted(heard.heard) == ["ADDED n/new", "DELETED n/gone", "MODIFIED n/changed"]
+    assert bench.find("red") == ["n/new", "n/same"] and bench.find("blue") == ["n/changed"]
+    assert late.state == heard.state == {path: str(revision) for path, revision in bench.revisions.items()}
+
+
+def test_kinds_without_a_cache_are_left_to_others() -> None:
+    """A resource that may come and go is followed with a client."""
+    bench = Bench()
+    ref = ResourceRef("example.com", "v1", "widgets")
+    assert bench.informers.informer(ref) is bench.others.informer(ref)
+    assert bench.informers.informer(PODS) is bench.informer
+
+
+def test_all_end_together() -> None:
+    """Who waits for an informer that is stopped is told so; nothing goes on."""
+    bench = Bench()
+    ends: list[Any] = []
+    bench.informer.add_index("color", color)
+    for waiting in (start(bench.informer.wait_synced()), start(bench.informer.indexed("color"))):
+        waiting.addErrback(lambda failure: ends.append(failure.check(CancelledError)))
+    bench.informers.start()
+    run(bench.informers.stop())
+    assert ends == [CancelledError] * 2 and not bench.clock.getDelayedCalls()
+
+
+def test_stopping_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a feed nor an index goes on after the end, nor does the cache tell anybody."""
+    monkeypatch.setattr(module, "_PIECE", 1)
+    bench = Bench()
+    for name in "abc":
+        bench.put(f"n/{name}")
+    bench.start()
+    before = len(bench.clock.getDelayedCalls())
+    heard = Listening()
+    bench.informer.add_index("color", color)
+    bench.informer.add_listener(heard)
+    waiting = start(bench.informer.indexed("color"))
+    waiting.addErrback(lambda failure: failure.trap(CancelledError))
+    bench.clock.turn()
+    told = len(heard.heard)
+    run(bench.informers.stop())
+    bench.put("n/d")
+    bench.pump()
+    assert told == len(heard.heard) < 3 and bench.cache.subscribers == 0
+    assert len(bench.clock.getDelayedCalls()) <= before
+
+
+class Follows(RuleBasedStateMachine):
+    """Listeners and indexes, whenever they came and whatever was lost meanwhile, end up with what the store has."""
+
+    paths = st.sampled_from([f"{namespace}/{name}" for namespace in "mn" for name in "abc"])
+    colors = st.sampled_from(["red", "blue"])
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._piece, module._PIECE = module._PIECE, 2
+        self.bench = Bench(derived_bytes=2000)
+        self.colors_now: dict[str, str] = {}
+        self.listeners: list[Listening] = []
+        self.bench.informer.add_index("color", color)
+
+    def teardown(self) -> None:
+        module._PIECE = self._piece
+
+    @rule(path=paths, wanted=colors)
+    def put(self, path: str, wanted: str) -> None:
+        self.bench.put(path, wanted)
+        self.colors_now[path] = wanted
+
+    @rule(path=paths)
+    def delete(self, path: str) -> None:
+        if path in self.colors_now:
+            self.bench.delete(path)
+            del self.colors_now[path]
+
+    @rule()
+    def begin(self) -> None:
+        if not self.bench.caches._running:
+            self.bench.start()
+
+    @rule()
+    def listen(self) -> None:
+        self.listeners.append(Listening())
+        self.bench.informer.add_listener(self.listeners[-1])
+
+    @rule()
+    def ask_the_index(self) -> None:
+        self.bench.informer.holds("color", "red")
+
+    @rule()
+    def wait_for_the_index(self) -> None:
+        start(self.bench.informer.indexed("color"))
+
+    @rule()
+    def lose_the_thread(self) -> None:
+        self.bench.lose_the_thread()
+
+    @rule()
+    def one_turn(self) -> None:
+        self.bench.clock.turn()
+
+    @rule()
+    def everything_settles(self) -> None:
+        if not self.bench.caches._running:
+            return
+        self.bench.pump()
+        wanted = {path: str(revision) for path, revision in self.bench.revisions.items()}
+        assert all(listener.state == wanted for listener in self.listeners)
+        for each in ("red", "blue"):
+            assert self.bench.find(each) == sorted(p for p, c in self.colors_now.items() if c == each)
+
+    @invariant()
+    def little_is_kept(self) -> None:
+        assert self.bench.caches.derived.bytes <= 2000
+
+
+TestFollows = Follows.TestCase
+TestFollows.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
