@@ -46,6 +46,7 @@ from orchd.server.customkinds.upkeep import Upkeep
 from orchd.server.customkinds.webhook import Conversion
 from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.http2 import Http2Factory
+from orchd.server.http.limits import Limits
 from orchd.server.http.listening import Binding, Listener
 from orchd.server.http.tls import ServerContexts
 from orchd.server.local import LocalClient
@@ -284,12 +285,13 @@ class ApiServer:
             self._routes(gate),
             self.random,
         )
-        self.factory = ApiServerFactory(self.pipeline, reactor)
+        limits = Limits() if self.objects.feature("APIResponseCompression", True) else Limits(gzip_above=None)
+        self.factory = ApiServerFactory(self.pipeline, reactor, limits)
 
     def _limits(self) -> Stage:
         """What keeps the requests under way few enough: fairness, or two limits alone."""
         serving = self.settings.serving
-        if not serving.priority_and_fairness:
+        if not (serving.priority_and_fairness and self.objects.feature("APIPriorityAndFairness", True)):
             return InFlight(self.underway, reading=serving.max_requests, changing=serving.max_mutating_requests)
         dialect = self.settings.dialect
         fairness = Fairness(

@@ -121,12 +121,18 @@ GATES: Final[tuple[tuple[str, str, bool], ...]] = (
     ("{Short}letInUserNamespace", "alpha", False),
 )
 
-#: Gates of features of the API server that are not built yet: a value other than the default is refused. All other
+#: Gates of the API server that cannot be turned yet: a value other than the default is refused. All other
 #: gates are either honoured or belong to parts that run elsewhere (nodes, cloud providers), whose gates every
 #: component takes so that one list can be given to all.
 NOT_BUILT: Final = frozenset((
     "APIServerIdentity", "APIServerTracing", "CustomResourceValidationExpressions", "OpenAPIEnums", "OpenAPIV3",
     "ServerSideFieldValidation", "StorageVersionAPI",
+    # On, and not to be switched off.
+    "APIListChunking", "AppArmor", "CSRDuration", "DownwardAPIHugePages", "EfficientWatchResumption",
+    "EphemeralContainers", "ExpandPersistentVolumes", "ExpandInUsePersistentVolumes", "LocalStorageCapacityIsolation",
+    "NonPreemptingPriority", "PodOverhead", "RemainingItemCount", "RemoveSelfLink", "StorageVersionHash",
+    # Off, and not to be switched on.
+    "RecoverVolumeExpansionFailure",
 ))
 
 _ALL: Final = {"AllAlpha": "alpha", "AllBeta": "beta"}

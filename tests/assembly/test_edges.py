@@ -88,3 +88,11 @@ def test_a_journal_of_requests(tmp_path: Path, flag: str, lines: int) -> None:
         run(server.request("GET", "/version"))
     assert len([e for e in events if e["log_namespace"] == "orchd.requests"]) == lines
     server.stop()
+
+
+@pytest.mark.parametrize(("gate", "above"), [("true", 128 << 10), ("false", None)])
+def test_answers_need_not_be_compressed(tmp_path: Path, gate: str, above: int | None) -> None:
+    """The feature gate of compression reaches the connections."""
+    server = make_server(tmp_path, f"--feature-gates=APIResponseCompression={gate}")
+    assert server.server.factory.limits.gzip_above == above
+    server.stop()

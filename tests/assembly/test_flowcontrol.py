@@ -94,9 +94,10 @@ def test_its_numbers_are_metrics(server: InProcessServer) -> None:
     assert float(text.split(line)[1].split("\n")[0]) >= 1
 
 
-def test_it_can_be_switched_off(tmp_path: Path) -> None:
+@pytest.mark.parametrize("flag", ["--enable-priority-and-fairness=false", "--feature-gates=APIPriorityAndFairness=false"])
+def test_it_can_be_switched_off(tmp_path: Path, flag: str) -> None:
     """Then the two limits alone hold, and answers have no headers of it."""
-    server = make_server(tmp_path, "--enable-priority-and-fairness=false")
+    server = make_server(tmp_path, flag)
     assert "X-Orch-PF-FlowSchema-UID" not in headers(server)
     with pytest.raises(ApiError):
         run(server.client().get(SCHEMAS, "", "absent"))

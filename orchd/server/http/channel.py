@@ -308,7 +308,8 @@ class HttpChannel(Protocol):
             return
         body = response.body
         size = len(body) if isinstance(body, bytes) else sum(map(len, body))
-        if size > self._limits.gzip_above and self._gzip and not _has(response, "content-encoding"):
+        above = self._limits.gzip_above
+        if self._gzip and above is not None and size > above and not _has(response, "content-encoding"):
             compressing = self._factory.compress([body] if isinstance(body, bytes) else body)
             compressing.addCallback(self._answer_compressed, response)
             compressing.addErrback(self._failed)

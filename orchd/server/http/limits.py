@@ -23,5 +23,5 @@ class Limits:
     discard: int = 256 << 10
     #: How long the rest of an unwanted body is taken, so that the client gets to read our answer.
     linger: float = 5.0
-    #: Bodies above it are compressed for clients that take gzip.
-    gzip_above: int = 128 << 10
+    #: Bodies above it are compressed for clients that take gzip; None never does.
+    gzip_above: int | None = 128 << 10
