@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from twisted.internet.defer import CancelledError
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
 from orchd.cache.caches import Caches
@@ -360,10 +360,15 @@ class Follows(RuleBasedStateMachine):
         self.bench = Bench(derived_bytes=2000)
         self.colors_now: dict[str, str] = {}
         self.listeners: list[Listening] = []
+        self.waiting: list[Deferred[None]] = []
         self.bench.informer.add_index("color", color)
 
     def teardown(self) -> None:
         module._PIECE = self._piece
+        for waiting in self.waiting:
+            waiting.addErrback(lambda failure: failure.trap(CancelledError))
+        run(self.bench.informers.stop())
+        self.bench.caches.stop()
 
     @rule(path=paths, wanted=colors)
     def put(self, path: str, wanted: str) -> None:
@@ -392,7 +397,7 @@ class Follows(RuleBasedStateMachine):
 
     @rule()
     def wait_for_the_index(self) -> None:
-        start(self.bench.informer.indexed("color"))
+        self.waiting.append(start(self.bench.informer.indexed("color")))
 
     @rule()
     def lose_the_thread(self) -> None:
