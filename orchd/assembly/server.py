@@ -190,7 +190,9 @@ class ApiServer:
 
     def _http2(self) -> Http2Factory | None:
         streams = self.settings.serving.http2_max_streams
-        return Http2Factory(self.pipeline, self.reactor, streams=streams) if streams else None
+        if not streams:
+            return None
+        return Http2Factory(self.pipeline, self.reactor, streams=streams, limits=self.factory.limits)
 
     def _binding(self) -> Binding:
         serving = self.settings.serving

@@ -204,8 +204,9 @@ def test_always_allow_turns_anonymous_off() -> None:
 
 def test_feature_stages() -> None:
     """AllBeta turns every beta gate, but a gate's own value counts."""
-    features = from_options(parsed("--feature-gates=AllBeta=false,PodSecurity=true")).api.features
-    assert features["PodSecurity"] is True and features["IndexedJob"] is False
+    features = from_options(parsed("--feature-gates=AllBeta=true,PodSecurity=false")).api.features
+    assert features["PodSecurity"] is False and features["ProbeTerminationGracePeriod"] is True
+    assert refused("--feature-gates=AllBeta=false").startswith("--feature-gates: feature gate APIListChunking=false: not built")
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:

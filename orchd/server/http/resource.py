@@ -249,9 +249,11 @@ class _Exchange:
             return
         pieces = [response.body] if isinstance(response.body, bytes) else response.body
         size = sum(map(len, pieces))
+        above = self._resource._limits.gzip_above
         if (
             self._gzip
-            and size > self._resource._limits.gzip_above
+            and above is not None
+            and size > above
             and not request.responseHeaders.hasHeader(b"content-encoding")
         ):
             pieces = compress(pieces)
