@@ -75,8 +75,8 @@ class IStrategy(Interface):
     def validate_update(context: Context, obj: Object, old: Object) -> Sequence[Cause]:
         """Everything wrong with a change."""
 
-    def warnings(context: Context, obj: Object) -> Sequence[str]:
-        """Texts for Warning headers on create and update."""
+    def warnings(context: Context, obj: Object, old: Object | None) -> Sequence[str]:
+        """Texts for Warning headers on create (`old` is None) and update."""
 
     async def allocate(context: Context, obj: Object, old: Object | None) -> tuple[Object, Callable[[], None]]:
         """Take what comes from a range (cluster IPs, node ports), before prepare. Gives back the object and a function

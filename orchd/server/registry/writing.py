@@ -84,7 +84,7 @@ class Writer:
             obj = strategy.prepare_create(context, objectmeta.for_create(context, obj, self._naming))
             name = obj["metadata"].get("name", "")
             refuse(resource, name, strategy.validate_create(context, obj))
-            for text in strategy.warnings(context, obj):
+            for text in strategy.warnings(context, obj, None):
                 context.warn(text)
             await self._validate(context, "CREATE", obj, None)
             if version_given:
@@ -181,7 +181,7 @@ class Writer:
             obj = strategy.prepare_update(context, objectmeta.for_update(context, obj, old), old)
             obj = objectmeta.with_metadata(obj, resourceVersion=old["metadata"]["resourceVersion"])
             refuse(resource, name, strategy.validate_update(context, obj, old))
-            for text in strategy.warnings(context, obj):
+            for text in strategy.warnings(context, obj, old):
                 context.warn(text)
             await self._validate(context, "UPDATE", obj, old)
             return await self._store_change(context, strategy, path, entry, obj, old)

@@ -18,7 +18,9 @@ _FIELDS: Final[tuple[tuple[int, int, dict[str, int]], ...]] = (
     (0, 59, {}), (0, 23, {}), (1, 31, {}), (1, 12, _MONTHS), (0, 6, _DAYS),
 )
 _DESCRIPTORS: Final = frozenset(("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"))
-_DURATION: Final = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))*").fullmatch
+_NUMBER_RE: Final = re.compile(r"[0-9]+(\.[0-9]*)?|\.[0-9]+").match
+_UNIT_RE: Final = re.compile(r"[^.0-9]+").match
+_UNITS: Final = frozenset(("ns", "us", "µs", "μs", "ms", "s", "m", "h"))
 
 
 def schedule_error(schedule: str) -> str:
@@ -29,10 +31,13 @@ def schedule_error(schedule: str) -> str:
     if text.startswith(("TZ=", "CRON_TZ=")):
         zone, _, text = text.partition(" ")
         name = zone.partition("=")[2]
+        if ".." in name or name.startswith(("/", "\\")):
+            return f"provided bad location {name}: time: invalid location name"
         try:
-            ZoneInfo(name)
+            ZoneInfo(name or "UTC")
         except (OSError, ValueError, KeyError):
-            return f"provided bad location {name}: unknown time zone {name}"
+            if name != "Local":
+                return f"provided bad location {name}: unknown time zone {name}"
         text = text.strip()
     if text.startswith("@"):
         return _descriptor_error(text)
@@ -40,7 +45,7 @@ def schedule_error(schedule: str) -> str:
     if len(parts) != 5:
         return f"expected exactly 5 fields, found {len(parts)}: [{' '.join(parts)}]"
     for part, field in zip(parts, _FIELDS, strict=True):
-        for expression in part.split(","):
+        for expression in filter(None, part.split(",")):
             wrong = _range_error(expression, field)
             if wrong:
                 return wrong
@@ -52,10 +57,30 @@ def _descriptor_error(text: str) -> str:
         return ""
     if text.startswith("@every "):
         duration = text.removeprefix("@every ")
-        if _DURATION(duration):
-            return ""
-        return f"failed to parse duration {text}: time: invalid duration {quote(duration)}"
+        wrong = _duration_error(duration)
+        return f"failed to parse duration {text}: time: {wrong}" if wrong else ""
     return f"unrecognized descriptor: {text}"
+
+
+def _duration_error(text: str) -> str:
+    """What is wrong with a duration (``1h30m``)."""
+    rest = text[1:] if text[:1] in ("-", "+") else text
+    if rest == "0":
+        return ""
+    if not rest:
+        return f"invalid duration {quote(text)}"
+    while rest:
+        number = _NUMBER_RE(rest)
+        if number is None:
+            return f"invalid duration {quote(text)}"
+        rest = rest[number.end():]
+        unit = _UNIT_RE(rest)
+        if unit is None:
+            return f"missing unit in duration {quote(text)}"
+        if unit.group() not in _UNITS:
+            return f"unknown unit {quote(unit.group())} in duration {quote(text)}"
+        rest = rest[unit.end():]
+    return ""
 
 
 def _range_error(expression: str, field: tuple[int, int, dict[str, int]]) -> str:
@@ -99,6 +124,8 @@ def _number(text: str, names: dict[str, int]) -> int:
     if not re.fullmatch(r"[-+]?\d+", text, re.ASCII):
         raise ValueError(f"failed to parse int from {text}: strconv.Atoi: parsing {quote(text)}: invalid syntax")
     number = int(text)
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"failed to parse int from {text}: strconv.Atoi: parsing {quote(text)}: value out of range")
     if number < 0:
         raise ValueError(f"negative number ({number}) not allowed: {text}")
     return number

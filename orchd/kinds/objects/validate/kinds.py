@@ -65,7 +65,7 @@ KINDS: Final[dict[str, Rules]] = {
     ),
     "apps/ControllerRevision": Rules("apps", "create_controller_revision", "update_controller_revision"),
     "batch/Job": Rules("batch", "create_job", "update_job", {"status": "update_job_status"}),
-    "batch/CronJob": Rules("batch", "create_cron_job", "update_cron_job", {"status": _META}),
+    "batch/CronJob": Rules("batch", "create_cron_job", "update_cron_job"),
     "autoscaling/HorizontalPodAutoscaler": Rules("autoscaling", "create", "update", {"status": "update_status"}),
     "autoscaling/Scale": Rules("autoscaling", "scale", "update_scale", stored=False),
     "policy/PodDisruptionBudget": Rules(
@@ -94,7 +94,6 @@ KINDS: Final[dict[str, Rules]] = {
     "scheduling/PriorityClass": Rules("smallgroups", "create_priority_class", "update_priority_class"),
     "coordination/Lease": Rules("smallgroups", "create_lease", "update_lease"),
     "node/RuntimeClass": Rules("smallgroups", "create_runtime_class", "update_runtime_class"),
-    "discovery/v1/EndpointSlice": Rules("smallgroups", "create_stable_slice", "update_stable_slice"),
     "discovery/EndpointSlice": Rules("smallgroups", "create_slice", "update_slice"),
     "events/v1beta1/Event": Rules("core.events", "create", "update", own_metadata=False),
     "events/Event": Rules("core.events", "create_strict", "update", own_metadata=False),

@@ -100,22 +100,6 @@ def update_runtime_class(value: Object, old: Object, report: Report) -> None:
     report.immutable(root("handler"), _handler(value), _handler(old))
 
 
-def create_stable_slice(value: Object, report: Report) -> None:
-    """Old topology, which the stable version takes and ignores, is not looked at."""
-    create_slice(_without_topology(value), report)
-
-
-def update_stable_slice(value: Object, old: Object, report: Report) -> None:
-    update_slice(_without_topology(value), old, report)
-
-
-def _without_topology(value: Object) -> Object:
-    listed = value.get("endpoints")
-    if not listed:
-        return value
-    return {**value, "endpoints": [{k: v for k, v in endpoint.items() if k != "topology"} for endpoint in listed]}
-
-
 def create_slice(value: Object, report: Report) -> None:
     meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
     kind = value.get("addressType") or ""
@@ -148,7 +132,7 @@ def _endpoint(endpoint: Object, kind: str, at: Path, report: Report) -> None:
         _address(address, kind, (at / "addresses")[i], report)
     if endpoint.get("nodeName") is not None:
         is_subdomain(endpoint["nodeName"], at / "nodeName", report)
-    topology = endpoint.get("topology") or {}
+    topology = endpoint.get("deprecatedTopology") or endpoint.get("topology") or {}
     if len(topology) > 16:
         report.too_many(at / "deprecatedTopology", len(topology), 16)
     labels(topology, at / "deprecatedTopology", report)

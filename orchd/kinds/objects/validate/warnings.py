@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.kinds.objects.validate import differences
 from orchd.kinds.objects.validate.gosyntax import quote
 from orchd.kinds.objects.validate.numbers import is_integer
 from orchd.kinds.objects.validate.paths import SPEC, Path, root
@@ -44,15 +43,15 @@ _SECCOMP: Final = (
 
 
 def warnings(obj: Object, resource: Resource, settings: ObjectSettings, old: Object | None) -> list[str]:
-    """In the order of the reference; a pod template that did not change is not looked at again."""
+    """In the order of the reference; the pod template of an object without a new generation is not looked at again."""
     out = _Warnings(settings)
     kind = resource.kind
     if kind == "Pod":
         if old is None:
             out.pod(obj, None)
     elif kind in TEMPLATES:
-        template, before = _at(obj, TEMPLATES[kind]), None if old is None else _at(old, TEMPLATES[kind])
-        if before is None or not differences.same(template, before):
+        template = _at(obj, TEMPLATES[kind])
+        if old is None or _generation(obj) != _generation(old):
             at = root(TEMPLATES[kind][0])
             for member in TEMPLATES[kind][1:]:
                 at = at / member
@@ -62,13 +61,19 @@ def warnings(obj: Object, resource: Resource, settings: ObjectSettings, old: Obj
     elif kind == "Ingress" and old is None:
         out.ingress(obj)
     elif kind == "RuntimeClass":
-        out.labels((obj.get("scheduling") or {}).get("nodeSelector") or {}, root("scheduling") / "nodeSelector")
+        out.runtime_class((obj.get("scheduling") or {}).get("nodeSelector") or {})
     elif kind == "PersistentVolume":
         required = ((obj.get("spec") or {}).get("nodeAffinity") or {}).get("required")
         out.node_terms((required or {}).get("nodeSelectorTerms") or [], SPEC / "nodeAffinity" / "required" / "nodeSelectorTerms")
     elif kind == "StorageClass":
         out.topologies(obj)
+    elif kind == "CSIStorageCapacity":
+        out.selector(obj.get("nodeTopology") or {}, root("nodeTopology"))
     return out.texts
+
+
+def _generation(obj: Object) -> int:
+    return (obj.get("metadata") or {}).get("generation") or 0
 
 
 def _at(obj: Object, steps: tuple[str, ...]) -> Object:
@@ -95,6 +100,18 @@ class _Warnings:
             if key in self._labels:
                 self._say(at[key], self._labels[key])
 
+    def runtime_class(self, selector: Object) -> None:
+        for key in selector:
+            if key in self._labels:
+                self._say(root("scheduling") / "nodeSelector", self._labels[key])
+
+    def selector(self, selector: Object, at: Path) -> None:
+        """A label selector of nodes."""
+        self._term(selector, at)
+        for key in selector.get("matchLabels") or ():
+            if key in self._labels:
+                self._say(at / "matchLabels" / key, self._labels[key])
+
     def node_terms(self, terms: list[Object], at: Path) -> None:
         for i, term in enumerate(terms):
             self._term(term, at[i])
@@ -111,7 +128,7 @@ class _Warnings:
                 key = expression.get("key")
                 if key in self._labels:
                     at = (root("allowedTopologies")[i] / "matchLabelExpressions")[j] / "key"
-                    self._say(at, f"{key} is {self._labels[key]}")
+                    self._say(at, self._labels[key])
 
     def pod(self, pod: Object, above: Path | None) -> None:
         """A pod, or the template below `above`."""

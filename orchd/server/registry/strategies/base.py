@@ -52,6 +52,7 @@ class Strategy:
             self.propagation = "Orphan"
         self.has_status = "status" in resource.subresources and "status" in self.type.fields
         self._generation = facts.GENERATION.get(plural)
+        self._kept_metadata = facts.STATUS_KEEPS_METADATA.get(plural, ())
         self._empty_status: Any = None
         self._reset_on_main = of_paths(("f:status",)) if self.has_status else {}
         self._reset_on_status = of_paths(*(p for p in facts.STATUS_KEEPS.get(plural, facts.STATUS_KEEPS[""])))
@@ -99,10 +100,17 @@ class Strategy:
     def status_update(self, obj: Object, old: Object) -> Object:
         """A change through the status endpoint: the rest stays as it was, but for metadata that clients may touch."""
         kept = {k: v for k, v in old.items() if k not in ("metadata", "status")}
-        kept["metadata"] = obj["metadata"]
+        kept["metadata"] = self._with_old(obj["metadata"], old["metadata"])
         if "status" in obj:
             kept["status"] = obj["status"]
         return kept
+
+    def _with_old(self, metadata: Object, old: Object) -> Object:
+        if not self._kept_metadata:
+            return metadata
+        out = {k: v for k, v in metadata.items() if k not in self._kept_metadata}
+        out.update((k, old[k]) for k in self._kept_metadata if k in old)
+        return out
 
     def raise_generation(self, obj: Object, old: Object) -> Object:
         """Add one to metadata.generation if what counts for it changed."""
@@ -114,8 +122,10 @@ class Strategy:
     def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
         return validation.validate_update(obj, old, self.resource, self.settings, subresource=context.subresource)
 
-    def warnings(self, context: Context, obj: Object) -> Sequence[str]:
-        return validation.warnings(obj, self.resource, self.settings)
+    def warnings(self, context: Context, obj: Object, old: Object | None) -> Sequence[str]:
+        if context.subresource:
+            return ()
+        return validation.warnings(obj, self.resource, self.settings, old=old)
 
     async def allocate(self, context: Context, obj: Object, old: Object | None) -> tuple[Object, Callable[[], None]]:
         return obj, nothing_taken

@@ -100,7 +100,7 @@ class CustomStrategy(Strategy):
             self._requested(obj), self._requested(old), self.resource, self.settings, subresource=context.subresource
         )
 
-    def warnings(self, context: Context, obj: Object) -> Sequence[str]:
+    def warnings(self, context: Context, obj: Object, old: Object | None) -> Sequence[str]:
         return ()
 
 

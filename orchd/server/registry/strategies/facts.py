@@ -69,10 +69,27 @@ KEEPS_STATUS: Final = frozenset(("nodes",))
 #: What the status endpoint takes back to its stored value, as field paths; "" for all other kinds.
 STATUS_KEEPS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     "": (("f:spec",),),
+    **dict.fromkeys(
+        ("apiservices", "flowschemas", "prioritylevelconfigurations", "volumeattachments"), (("f:metadata",), ("f:spec",)),
+    ),
     "deployments": (("f:spec",), ("f:metadata", "f:labels")),
     "pods": (
         ("f:spec",),
         ("f:metadata", "f:deletionTimestamp"),
         ("f:metadata", "f:ownerReferences"),
     ),
+}
+
+_NOTES: Final = ("labels", "annotations", "finalizers", "ownerReferences")
+_ALL: Final = (
+    "name", "generateName", "namespace", "uid", "generation", "creationTimestamp", "deletionTimestamp",
+    "deletionGracePeriodSeconds", *_NOTES,
+)
+#: Metadata that the status endpoint takes back to its stored value.
+STATUS_KEEPS_METADATA: Final[dict[str, tuple[str, ...]]] = {
+    "apiservices": _NOTES,
+    "customresourcedefinitions": (*_NOTES, "deletionTimestamp", "generation"),
+    "flowschemas": _ALL,
+    "prioritylevelconfigurations": _ALL,
+    "volumeattachments": (*_NOTES, "deletionTimestamp", "generation"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from orchd.kinds.objects import gates
 from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.registry.interfaces import Context, Object
@@ -44,24 +45,37 @@ class ServiceAccountStrategy(Strategy):
 
 
 class JobStrategy(Strategy):
-    """A job whose selector is not given by hand gets one from its uid."""
+    """A job whose selector is not given by hand gets one from its uid. What is there already stays, for validation to
+    refuse."""
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        obj = super().prepare_create(context, obj)
+        obj = gates.drop_job_tracking(super().prepare_create(context, obj), self.settings)
         spec = dict(obj.get("spec") or {})
         if not spec.get("manualSelector"):
             template = dict(spec.get("template") or {})
             metadata = dict(template.get("metadata") or {})
             own = {"controller-uid": obj["metadata"]["uid"], "job-name": obj["metadata"].get("name", "")}
-            metadata["labels"] = {**(metadata.get("labels") or {}), **own}
+            metadata["labels"] = {**own, **(metadata.get("labels") or {})}
             template["metadata"] = metadata
             spec["template"] = template
             selector = dict(spec.get("selector") or {})
-            selector["matchLabels"] = {
-                **(selector.get("matchLabels") or {}), "controller-uid": own["controller-uid"]
-            }
+            selector["matchLabels"] = {"controller-uid": own["controller-uid"], **(selector.get("matchLabels") or {})}
             spec["selector"] = selector
         return {**obj, "spec": spec}
+
+
+class APIServiceStrategy(Strategy):
+    """What this server answers itself is available from the start; who is behind others is found out later."""
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        obj = super().prepare_create(context, obj)
+        if (obj.get("spec") or {}).get("service") is not None:
+            return obj
+        condition = {
+            "type": "Available", "status": "True", "lastTransitionTime": timestamp(context.now), "reason": "Local",
+            "message": "Local APIServices are always available",
+        }
+        return {**obj, "status": {"conditions": [condition]}}
 
 
 class SigningRequestStrategy(Strategy):

@@ -15,12 +15,15 @@ from orchd.server.registry.strategies.definitions import DefinitionStrategy
 from orchd.server.registry.strategies.namespaces import NamespaceStrategy
 from orchd.server.registry.strategies.pods import PodStrategy
 from orchd.server.registry.strategies.services import ServiceStrategy
+from orchd.server.registry.strategies.slices import SliceStrategy
 
 _BY_PLURAL: dict[str, type[Strategy]] = {
+    "apiservices": small.APIServiceStrategy,
     "certificatesigningrequests": small.SigningRequestStrategy,
     "customresourcedefinitions": DefinitionStrategy,
     "daemonsets": small.DaemonSetStrategy,
     "deployments": small.DeploymentStrategy,
+    "endpointslices": SliceStrategy,
     "events": small.EventStrategy,
     "horizontalpodautoscalers": AutoscalerStrategy,
     "jobs": small.JobStrategy,

@@ -89,11 +89,11 @@ def test_lonely_access_mode_is_known_by_its_company() -> None:
     ]
 
 
-@pytest.mark.parametrize(("version", "wrong"), [("v1", []), ("v1beta1", ["endpoints[0].deprecatedTopology: Invalid"])])
-def test_stable_slices_ignore_topology(version: str, wrong: list[str]) -> None:
-    endpoint = {"addresses": ["1.1.1.1"], "topology": {"bad key!": "x"}}
+@pytest.mark.parametrize(("version", "member"), [("v1", "deprecatedTopology"), ("v1beta1", "topology")])
+def test_topology_is_named_as_the_stable_version_has_it(version: str, member: str) -> None:
+    endpoint = {"addresses": ["1.1.1.1"], member: {"bad key!": "x"}}
     body = {"addressType": "IPv4", "endpoints": [endpoint]}
-    assert causes("discovery.{abbr}.io", version, "endpointslices", body) == wrong
+    assert causes("discovery.{abbr}.io", version, "endpointslices", body) == ["endpoints[0].deprecatedTopology: Invalid"]
 
 
 @pytest.mark.parametrize(("data", "wrong"), [

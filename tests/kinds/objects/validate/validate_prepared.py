@@ -25,7 +25,7 @@ _HAVE_STATUS = frozenset((
 
 
 def create(obj: Object, resource: Resource, namespace: str) -> Object:
-    """Names and namespaces that the path gives, and what job and service strategies fill in."""
+    """Names and namespaces that the path gives, what job and service strategies fill in, the account that pods get."""
     metadata = dict(obj.get("metadata") or {})
     if resource.namespaced and not metadata.get("namespace") and resource.stored:
         metadata["namespace"] = namespace
@@ -35,8 +35,13 @@ def create(obj: Object, resource: Resource, namespace: str) -> Object:
     out = {**obj, "metadata": metadata} if resource.stored else obj
     if resource.kind == "Job":
         out = _job(out)
+    if resource.kind == "Pod" and not (out.get("spec") or {}).get("serviceAccountName"):
+        out = {**out, "spec": {**(out.get("spec") or {}), "serviceAccountName": "default", "serviceAccount": "default"}}
     if resource.kind == "Service":
         out = _service(out)
+    if resource.kind == "EndpointSlice" and resource.version == "v1":
+        listed = [{k: v for k, v in e.items() if k != "deprecatedTopology"} for e in out.get("endpoints") or ()]
+        out = {**out, "endpoints": listed}
     if resource.kind == "PersistentVolumeClaim":
         spec = dict(out.get("spec") or {})
         source = spec.get("dataSource") or {}
