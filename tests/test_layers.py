@@ -32,7 +32,7 @@ LAYERS = {
     "kinds.objects.schema_check": "kinds.ir kinds.catalog kinds.crd",
     # Bytes become an object of the one shape that typed decoding would give; the shape is an algorithm over objects.
     "kinds.codec": "kinds.ir kinds.catalog kinds.objects kinds.jsontext",
-    "kinds.patch": "kinds.ir kinds.catalog kinds.objects",
+    "kinds.patch": "kinds.ir kinds.catalog kinds.objects kinds.jsontext",
     "kinds.openapi": "kinds.ir kinds.catalog",
     "pki": "",
     "store": "txkit",

@@ -126,7 +126,7 @@ GATES: Final[tuple[tuple[str, str, bool], ...]] = (
 #: component takes so that one list can be given to all.
 NOT_BUILT: Final = frozenset((
     "APIServerIdentity", "APIServerTracing", "CustomResourceValidationExpressions", "OpenAPIEnums", "OpenAPIV3",
-    "ServerSideFieldValidation", "StorageVersionAPI",
+    "StorageVersionAPI",
     # On, and not to be switched off.
     "APIListChunking", "AppArmor", "CSRDuration", "DownwardAPIHugePages", "EfficientWatchResumption",
     "EphemeralContainers", "ExpandPersistentVolumes", "ExpandInUsePersistentVolumes", "LocalStorageCapacityIsolation",

@@ -156,7 +156,7 @@ class _Builder:
             is_map = isinstance(event, yaml.MappingStartEvent)
             if event.anchor is not None:
                 self._anchors.pop(event.anchor, None)
-            self._stack.append(_Open({} if is_map else [], event.anchor, event.flow_style))
+            self._stack.append(_Open({} if is_map else [], event.anchor, bool(event.flow_style)))
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
             done = self._stack.pop()
             value = _merged(done)
@@ -170,7 +170,7 @@ class _Builder:
         """Nesting in brackets and by indentation have a limit each."""
         if len(self._stack) < MAX_DEPTH:
             return
-        if sum(o.flow == event.flow_style for o in self._stack) >= MAX_DEPTH:
+        if sum(o.flow == bool(event.flow_style) for o in self._stack) >= MAX_DEPTH:
             line = _line(event)
             where = f"line {line + 1}: " if line else ""
             raise YAMLError(f"yaml: {where}exceeded max depth of {MAX_DEPTH}")

@@ -12,6 +12,7 @@ from typing import Any, Final
 import orjson
 
 from orchd.errors import ApiError, bad_request
+from orchd.kinds.objects import strict
 from orchd.kinds.patch.gotext import json_name
 from orchd.kinds.patch.refusals import rejected
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
@@ -20,6 +21,8 @@ MAX_OPERATIONS: Final = 10_000
 #: How much all `copy` operations of one patch may add, in bytes of JSON.
 MAX_COPIED: Final = 3 * 1024 * 1024
 
+#: Members of an operation that are text.
+_TEXTS: Final = ("op", "path", "from")
 _INDEX = re.compile(r"[+-]?[0-9]+")
 
 
@@ -64,6 +67,52 @@ def parse(patch: bytes | str | list[Any] | None) -> list[dict[str, Any]]:
             f"{MAX_OPERATIONS}, got {len(patch)}",
         )
     return [operation or {} for operation in patch]
+
+
+def check(patch: bytes) -> None:
+    """ApiError 400 unless `patch` is a list of operations whose members have the right types, as strict decoding wants
+    it before anything else."""
+    why = ""
+    try:
+        value = decode(patch)
+    except SyntaxProblem as problem:
+        why, value = str(problem), None
+    if isinstance(value, list):
+        for operation in value:
+            why = why or _wrong_member(operation)
+    elif value is not None:
+        why = f"json: cannot unmarshal {json_name(value)} into Go value of type []handlers.jsonPatchOp"
+    if why:
+        raise bad_request(f"error decoding patch: {why}")
+
+
+def _wrong_member(operation: Any) -> str:
+    if operation is None:
+        return ""
+    if not isinstance(operation, dict):
+        return f"json: cannot unmarshal {json_name(operation)} into Go value of type handlers.jsonPatchOp"
+    for name, value in operation.items():
+        if name in _TEXTS and not isinstance(value, str | None):
+            return f"json: cannot unmarshal {json_name(value)} into Go struct field jsonPatchOp.{name} of type string"
+    return ""
+
+
+def problems(operations: Any) -> list[str]:
+    """What strict decoding says about a patch, read with its members as they stand (`strict.Members`)."""
+    found = strict.Problems()
+    for operation in operations or ():
+        seen: set[str] = set()
+        for name, value in operation or ():
+            if name not in (*_TEXTS, "value"):
+                found.add(f'unknown field "{name}"')
+                continue
+            if name in seen:
+                found.add(f'duplicate field "{name}"')
+            seen.add(name)
+            if name == "value":
+                for text in strict.duplicates(value):
+                    found.add(text)
+    return [f"json patch {text}" for text in found]
 
 
 def equal(left: Any, right: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from orchd.errors import bad_request
+from orchd.kinds.patch.gotext import json_name
 from orchd.kinds.patch.refusals import unusable_result
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 
@@ -28,6 +29,19 @@ def apply(doc: dict[str, Any], patch: bytes | str | dict[str, Any]) -> dict[str,
     if not isinstance(value, dict):
         raise bad_request("Invalid JSON Patch")
     return merge(doc, value)
+
+
+def check(patch: bytes) -> None:
+    """ApiError 400 unless `patch` is an object, as strict decoding wants it before anything else."""
+    why = ""
+    try:
+        value = decode(patch)
+    except SyntaxProblem as problem:
+        why, value = str(problem), None
+    if value is not None and not isinstance(value, dict):
+        why = f"json: cannot unmarshal {json_name(value)} into Go value of type map[string]interface {{}}"
+    if why:
+        raise bad_request(f"error decoding patch: {why}")
 
 
 def merge(doc: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.verbs.options import write_options
 from orchd.server.pipeline.verbs.tools import Target, Tools
 
 
 async def create(tools: Tools, request: Request, target: Target) -> Response:
     """Store what was sent; 201 with the object as stored."""
     view = tools.present.view(request, target.resource)
-    obj = await tools.sent(request, target.resource)
-    options = write_options(tools.dialect, request, "CreateOptions")
+    obj, options = await tools.sent(request, target.resource, "CreateOptions")
     context = tools.context(request, target, options)
     entry = await tools.registry.create(context, await tools.owning(context, None, obj))
     return tools.present.response(view, tools.present.entry(view, entry), code=201)

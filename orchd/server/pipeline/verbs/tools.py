@@ -17,8 +17,9 @@ from orchd.kinds.objects.owners import single_owners
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import managers, ownership, refusals
 from orchd.server.pipeline.interfaces import Request
-from orchd.server.pipeline.present import Presenter, type_of
-from orchd.server.pipeline.verbs.options import WriteOptions
+from orchd.server.pipeline.present import Presenter
+from orchd.server.pipeline.verbs.options import WriteOptions, write_options
+from orchd.server.pipeline.verbs.strictness import Strictness, of_body, strictness
 from orchd.server.pipeline.verbs.translations import Translations, WantedError, type_of_version, version_of
 from orchd.server.registry.interfaces import Context, IRegistry, Object
 
@@ -78,36 +79,56 @@ class Tools:
         data: bytes = await request.body.read(BODY_LIMIT)
         return data
 
-    async def sent(self, request: Request, resource: Resource) -> Object:
-        """The object of a POST or PUT, in canonical shape and with defaults, in the requested version."""
-        obj, data, form = await self.decoded(request, resource, resource.api_version, resource.kind)
+    async def sent(self, request: Request, resource: Resource, options_kind: str) -> tuple[Object, WriteOptions]:
+        """The object of a POST or PUT, in canonical shape and with defaults, in the requested version; and the options
+        (CreateOptions or UpdateOptions), which are judged before the body is read. Raises ApiError."""
+        form = mediatype.body_form(request.header("content-type"), dialect=self.dialect)
+        data = await self.body(request)
+        options = write_options(self.dialect, request, options_kind)
+        obj = decode.decode_object(
+            data,
+            form,
+            catalog=self.catalog(),
+            api_version=resource.api_version,
+            kind=resource.kind,
+            type_=resource.type,
+            custom=resource.custom,
+        )
         try:
-            return self.settled(obj, resource)
+            settled = self.settled(obj, resource)
         except ApiError:
             if form is not Form.JSON:
                 raise
             # Once more with numbers as they were spelled: the message quotes them.
-            return self.settled(json_.decode_exact(data), resource)
+            settled = self.settled(json_.decode_exact(data), resource)
+        if (form is Form.YAML or json_.may_be_too_deep(data)) and json_.too_deep(settled):
+            raise _too_deep(resource)
+        self.check_fields(request, options, data, form, obj, resource)
+        return settled, options
 
-    async def decoded(
-        self, request: Request, resource: Resource, api_version: str, kind: str
-    ) -> tuple[Object, bytes, Form]:
-        """The object of a body as it was sent, the body and its form; the endpoint takes `kind` in `api_version`."""
-        form = mediatype.body_form(request.header("content-type"), dialect=self.dialect)
-        data = await self.body(request)
-        custom = resource.custom and kind == resource.kind
-        type_ = resource.type if kind == resource.kind else type_of(self.catalog(), api_version, kind)
-        assert type_ is not None
-        obj = decode.decode_object(
-            data, form, catalog=self.catalog(), api_version=api_version, kind=kind, type_=type_, custom=custom
-        )
-        return obj, data, form
+    def check_fields(
+        self, request: Request, options: WriteOptions, data: bytes, form: Form, obj: Object, resource: Resource
+    ) -> None:
+        """Tell of fields of a body, read as `obj`, that its kind does not know. Raises ApiError 400 where they are
+        forbidden."""
+        strictness = self.strictness(options, request.warnings.append)
+        if strictness.looks:
+            why = strictness.refusal(of_body(data, form, obj, resource.type))
+            if why:
+                raise shape.cannot_handle(resource.kind, resource.version, resource.kind, why)
+
+    def strictness(self, options: WriteOptions, warn: Callable[[str], None]) -> Strictness:
+        """How a request wants fields treated that its kind does not know."""
+        return strictness(self.settings, options, warn)
 
     def settled(self, obj: Object, resource: Resource, *, patched: Callable[[], str] | None = None) -> Object:
         """Canonical shape and defaults of an object in the requested version. Raises ApiError: 400 for one that was
         sent, 422 for one that a patch made; `patched` gives the text by which that is shown."""
         try:
             shaped = shape.canonical(obj, resource.type)
+        except RecursionError:
+            # Schemas that contain themselves can be filled to any depth.
+            raise _too_deep(resource) from None
         except shape.ShapeError as error:
             if patched is None:
                 raise shape.cannot_handle(resource.kind, resource.version, resource.kind, str(error)) from None
@@ -187,6 +208,11 @@ class Tools:
             convert=converted,
             types=types,
         )
+
+
+def _too_deep(resource: Resource) -> ApiError:
+    """400 for an object that could not be written, its values being nested too deeply."""
+    return shape.cannot_handle(resource.kind, resource.version, resource.kind, "exceeded max depth")
 
 
 def check_name(target: Target, obj: Object) -> None:

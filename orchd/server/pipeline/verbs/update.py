@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.verbs.options import write_options
 from orchd.server.pipeline.verbs.tools import Target, Tools, check_name
 from orchd.server.registry.interfaces import Object
 
@@ -11,8 +10,7 @@ from orchd.server.registry.interfaces import Object
 async def update(tools: Tools, request: Request, target: Target) -> Response:
     """200 with the object as stored, 201 when it was made."""
     view = tools.present.view(request, target.resource)
-    obj = await tools.sent(request, target.resource)
-    options = write_options(tools.dialect, request, "UpdateOptions")
+    obj, options = await tools.sent(request, target.resource, "UpdateOptions")
     check_name(target, obj)
     context = tools.context(request, target, options)
 

@@ -8,7 +8,6 @@ from orchd import errors
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.dispatch import Verb
-from orchd.server.pipeline.verbs.options import write_options
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign
 from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Object
@@ -23,9 +22,9 @@ def review(foreign: Foreign, answer: Answer) -> Verb:
     async def create(tools: Tools, request: Request, target: Target) -> Response:
         resource = target.resource
         view = tools.present.view(request, resource)
-        options = write_options(tools.dialect, request, "CreateOptions")
+        posted, options = await tools.sent(request, resource, "CreateOptions")
         context = tools.context(request, target, options)
-        posted = tools.owned(context, None, await tools.sent(request, resource))
+        posted = tools.owned(context, None, posted)
         posted = await foreign.mutated(tools, context, resource, "CREATE", posted, None, "")
         causes = validation.validate_create(posted, resource, tools.settings)
         if causes:

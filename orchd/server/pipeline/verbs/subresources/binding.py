@@ -10,7 +10,6 @@ from orchd.kinds.catalog import Catalog
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.verbs.options import write_options
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error, foreign_kind, success
 from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Context, Object
@@ -32,8 +31,7 @@ class Bindings:
         return await self._bind(tools, request, target, named=False)
 
     async def _bind(self, tools: Tools, request: Request, target: Target, *, named: bool) -> Response:
-        binding = await tools.sent(request, self._kind)
-        options = write_options(tools.dialect, request, "CreateOptions")
+        binding, options = await tools.sent(request, self._kind, "CreateOptions")
         context = tools.context(request, target, options)
         binding = tools.owned(replace(context, resource=self._kind), None, binding)
         # The mutating half runs before the endpoint looks at anything, as for every POST.

@@ -15,7 +15,7 @@ from orchd.kinds.codec import decode, mediatype
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.select import LabelSelector
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.verbs.options import delete_options, write_options
+from orchd.server.pipeline.verbs.options import WriteOptions, delete_options, write_options
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error, foreign_kind, success
 from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Context, Object
@@ -126,8 +126,7 @@ class Evictions:
 
     async def create(self, tools: Tools, request: Request, target: Target) -> Response:
         """201 with a Status, 429 when a budget forbids it now."""
-        eviction = await self._sent(tools, request)
-        options = write_options(tools.dialect, request, "CreateOptions")
+        eviction, options = await self._sent(tools, request)
         context = tools.context(request, target, options)
         eviction = await self._foreign.mutated(tools, context, self._kind, "CREATE", eviction, None, target.name)
         name = (eviction.get("metadata") or {}).get("name", "")
@@ -143,9 +142,10 @@ class Evictions:
         await self._evict(_Round(inner, name, given))
         return success(tools, request, self._kind)
 
-    async def _sent(self, tools: Tools, request: Request) -> Object:
+    async def _sent(self, tools: Tools, request: Request) -> tuple[Object, WriteOptions]:
         form = mediatype.body_form(request.header("content-type"), dialect=tools.dialect)
         data = await tools.body(request)
+        options = write_options(tools.dialect, request, "CreateOptions")
 
         def decoded(any_version: bool) -> Object:
             return decode.decode_object(
@@ -157,7 +157,9 @@ class Evictions:
         if eviction["apiVersion"] not in _VERSIONS:
             eviction = decoded(False)
         # Admission sees evictions in one version, whichever was sent.
-        return tools.settled({**eviction, "apiVersion": self._kind.api_version}, self._kind)
+        settled = tools.settled({**eviction, "apiVersion": self._kind.api_version}, self._kind)
+        tools.check_fields(request, options, data, form, eviction, self._kind)
+        return settled, options
 
     async def _evict(self, asked: _Round) -> None:
         context = asked.context

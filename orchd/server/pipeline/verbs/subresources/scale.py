@@ -18,9 +18,10 @@ from orchd.kinds.objects.select import LabelSelector
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.kinds.patch.scale import Replicas, to_parent, to_scale
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.verbs.changes import Change
 from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.options import write_options
-from orchd.server.pipeline.verbs.patch import applying, changing
+from orchd.server.pipeline.verbs.patch import applying
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, foreign_kind
 from orchd.server.pipeline.verbs.tools import Target, Tools, check_name
 from orchd.server.registry.interfaces import Context, Object, Transform
@@ -195,8 +196,7 @@ class Scales:
     async def update(self, tools: Tools, request: Request, target: Target) -> Response:
         """200 with the Scale as it is now."""
         mapping = self._mapping(target.resource)
-        sent = await tools.sent(request, self._kind)
-        options = write_options(tools.dialect, request, "UpdateOptions")
+        sent, options = await tools.sent(request, self._kind, "UpdateOptions")
         aimed = replace(target, resource=self._kind)
         check_name(aimed, sent)
         context = tools.context(request, target, options)
@@ -220,12 +220,11 @@ class Scales:
         if sent == APPLY_PATCH:
             transform = applying(tools, request, aimed, inner, options, data)
         else:
-            change = changing(sent, data, self._kind)
+            change = Change.of(sent, data, self._kind, tools.strictness(options, context.warn))
 
             async def patched(live: Object | None) -> Object:
                 assert live is not None
-                raw = change.make(live)
-                changed = tools.settled(raw, self._kind, patched=lambda: change.shown(raw))
+                changed = change.made(tools, live)
                 check_name(aimed, changed)
                 return self._owned(tools, inner, live, changed, mapping)
 

@@ -13,7 +13,6 @@ from orchd.kinds.catalog import Catalog, split_group_version
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.verbs.options import write_options
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, foreign_kind
 from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Object
@@ -55,8 +54,7 @@ class Tokens:
         """201 with the TokenRequest and the token in its status."""
         kind = self._kind
         view = tools.present.view(request, kind)
-        asked = await tools.sent(request, kind)
-        options = write_options(tools.dialect, request, "CreateOptions")
+        asked, options = await tools.sent(request, kind, "CreateOptions")
         context = tools.context(request, target, options)
         asked = tools.owned(replace(context, resource=kind), None, _with_lifetime(asked))
         asked = await self._foreign.mutated(tools, context, kind, "CREATE", asked, None, target.name)

@@ -1,0 +1,103 @@
+"""What a JSON patch, merge patch or strategic merge patch makes of an object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from orchd.kinds.catalog import Resource
+from orchd.kinds.codec import json_
+from orchd.kinds.codec.mediatype import MERGE_PATCH, STRATEGIC_PATCH
+from orchd.kinds.objects import shape, strict
+from orchd.kinds.patch import gotext, json_patch, merge_patch, refusals, restore, strategic
+from orchd.server.pipeline.verbs.strictness import Strictness
+from orchd.server.pipeline.verbs.tools import Tools
+from orchd.server.registry.interfaces import Object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One patch, for objects of one resource.
+
+    `make` applies it to an object in the requested version, `shown` is how a result that fits no type is shown: the
+    object, or the patch itself. `repeated` names what strict decoding says about the patch, `unknown` about a result.
+    All may raise ApiError: a patch is looked at when there is an object to change, and not before."""
+
+    resource: Resource
+    strictness: Strictness
+    make: Callable[[Object], Object]
+    shown: Callable[[Object], str]
+    repeated: Callable[[], list[str]]
+    unknown: Callable[[Object], list[str]]
+
+    @classmethod
+    def of(cls, sent: str, data: bytes, resource: Resource, strictness: Strictness) -> Change:
+        """The change that a patch of the media type `sent` describes."""
+        type = resource.type
+        custom = shape.is_custom(type)
+        unknown = partial(strict.paths if custom or sent == STRATEGIC_PATCH else strict.names, type=type)
+        if sent == STRATEGIC_PATCH:
+            make: Callable[[Object], Object] = partial(_strategic, data, resource)
+            repeated = partial(_repeated, data)
+        elif sent == MERGE_PATCH:
+            make, repeated = partial(_merged, data, strictness), partial(_repeated, data)
+        else:
+            make, repeated = partial(_edited, data, strictness), partial(_repeated_in_operations, data)
+        return cls(
+            resource=resource,
+            strictness=strictness,
+            make=make,
+            shown=partial(_plain, data) if sent == STRATEGIC_PATCH else _as_json,
+            repeated=repeated,
+            unknown=unknown,
+        )
+
+    def made(self, tools: Tools, live: Object) -> Object:
+        """The changed object, in shape and with defaults. Raises ApiError: 400 or 422."""
+        raw = self.make(live)
+        if raw is not live and json_.too_deep(raw):
+            raise refusals.rejected()
+        changed = tools.settled(raw, self.resource, patched=lambda: self.shown(raw))
+        if self.strictness.looks:
+            why = self.strictness.refusal([*self.repeated(), *self.unknown(raw)])
+            if why:
+                raise refusals.unusable_result(self.shown(raw), why)
+        return changed
+
+
+def _plain(data: bytes, result: Object) -> str:
+    return gotext.plain(strategic.parse(data))
+
+
+def _as_json(result: Object) -> str:
+    return json_.encode(result).decode()
+
+
+def _repeated(data: bytes) -> list[str]:
+    return strict.duplicates(json_.decode_members(data))
+
+
+def _repeated_in_operations(data: bytes) -> list[str]:
+    return json_patch.problems(json_.decode_members(data))
+
+
+def _strategic(data: bytes, resource: Resource, live: Object) -> Object:
+    merged: Object = strategic.apply(live, data, resource.type)
+    why = restore.problem(merged, resource.type)
+    if why:
+        raise refusals.unusable_result(gotext.plain(strategic.parse(data)), why)
+    return merged
+
+
+def _merged(data: bytes, strictness: Strictness, live: Object) -> Object:
+    if strictness.looks:
+        merge_patch.check(data)
+    return merge_patch.apply(live, data)
+
+
+def _edited(data: bytes, strictness: Strictness, live: Object) -> Object:
+    if strictness.looks:
+        json_patch.check(data)
+    edited: Object = json_patch.apply(live, data)
+    return edited

@@ -1,0 +1,71 @@
+"""What becomes of fields that a kind does not know and of fields that stand twice: ``fieldValidation``.
+
+Behind the feature gate ServerSideFieldValidation a request is told of them, by warnings or by a refusal; without the gate
+they are dropped in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchd.kinds.codec import json_, yaml_
+from orchd.kinds.codec.mediatype import Form
+from orchd.kinds.ir import Type
+from orchd.kinds.objects import shape, strict
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.server.pipeline.verbs.options import WriteOptions
+
+GATE: Final = "ServerSideFieldValidation"
+#: What comes before the lines of a YAML decoder that found several things.
+_HEADINGS: Final = ("yaml: unmarshal errors:\n", "error converting YAML to JSON: yaml: unmarshal errors:\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Strictness:
+    """`mode` is Ignore, Warn or Strict; `warn` takes a text for the client."""
+
+    mode: str
+    warn: Callable[[str], None]
+
+    @property
+    def looks(self) -> bool:
+        """Does anybody want to know?"""
+        return self.mode != "Ignore"
+
+    def refusal(self, problems: Sequence[str]) -> str:
+        """The text to refuse the request with, "" to let it pass: with warnings then, if there is anything."""
+        if not problems:
+            return ""
+        if self.mode == "Strict":
+            return "strict decoding error: " + ", ".join(problems)
+        self.warned(problems)
+        return ""
+
+    def warned(self, problems: Sequence[str]) -> None:
+        """One warning for each line of each problem."""
+        for problem in problems:
+            heading = next((h for h in _HEADINGS if problem.startswith(h)), "")
+            for line in problem.removeprefix(heading).split("\n") if heading else (problem,):
+                self.warn(line.strip())
+
+
+def strictness(settings: ObjectSettings, options: WriteOptions, warn: Callable[[str], None]) -> Strictness:
+    """How a request wants to be treated. With the gate on, one that does not say is warned."""
+    on = settings.feature(GATE, False)
+    return Strictness((options.validation or "Warn") if on else "Ignore", warn)
+
+
+def of_body(data: bytes, form: Form, obj: Any, type: Type) -> list[str]:
+    """The problems of a body that was read as `obj`."""
+    if form is Form.PROTOBUF:
+        # Numbers that nobody knows are no fields, here and in the reference.
+        return []
+    custom = shape.is_custom(type)
+    if form is Form.YAML:
+        repeated = yaml_.duplicates(data)
+        found = [repeated] if repeated else []
+        return found + (strict.paths(obj, type) if custom else strict.names(obj, type))
+    members = json_.decode_members(data)
+    return strict.duplicates(members) + strict.paths(obj, type) if custom else strict.names(members, type)

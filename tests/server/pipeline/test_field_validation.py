@@ -1,0 +1,243 @@
+"""``fieldValidation``: who wants to know is told of fields that a kind does not know and of fields that stand twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from orchd.client.interfaces import ResourceRef
+from orchd.dialect import ORCH
+from orchd.testing.server import Answer, InProcessServer, make_server, run
+
+GATE = "--feature-gates=ServerSideFieldValidation=true"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/a/deployments"
+JSON = """{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "NAME"}, "spec": {
+  "unknown1": 1, "twice": 1, "twice": 2, "paused": true, "paused": false, "selector": {"matchLabels": {"app": "x"}},
+  "template": {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [
+    {"name": "c", "image": "x", "alien": 1, "imagePullPolicy": "Always", "imagePullPolicy": "Never"}]}}}}"""
+OF_JSON = [
+    'unknown field "unknown1"', 'unknown field "twice"', 'duplicate field "paused"', 'unknown field "alien"',
+    'duplicate field "imagePullPolicy"',
+]  # fmt: skip
+YAML = """apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: NAME
+spec:
+  unknown1: 1
+  twice: 1
+  twice: 2
+  paused: true
+  paused: false
+  selector: {matchLabels: {app: x}}
+  template:
+    metadata: {labels: {app: x}}
+    spec:
+      containers:
+      - name: c
+        image: x
+        alien: 1
+        imagePullPolicy: Always
+        imagePullPolicy: Never
+"""
+LINES = [
+    'line 8: key "twice" already set in map', 'line 10: key "paused" already set in map',
+    'line 20: key "imagePullPolicy" already set in map',
+]  # fmt: skip
+OF_YAML = ['unknown field "alien"', 'unknown field "twice"', 'unknown field "unknown1"']
+WIDGETS = "/apis/example.com/v1/namespaces/a/widgets"
+OF_WIDGET = [
+    'duplicate field "known"', 'duplicate field "twice"', 'unknown field "spec.ports[0].alien"', 'unknown field "spec.twice"',
+    'unknown field "spec.unknown1"',
+]  # fmt: skip
+
+
+def definition(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    names = {"plural": f"{name.lower()}s", "kind": name}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    return {
+        "metadata": {"name": f"{names['plural']}.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+
+
+def objects(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
+    made = make_server(tmp_path_factory.mktemp("server"), GATE)
+    admin = made.client()
+    run(admin.create(ResourceRef("", "v1", "namespaces"), "", {"metadata": {"name": "a"}}))
+    definitions = ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
+    text = {"type": "string"}
+    ports = {"type": "array", "items": objects(port={"type": "integer"})}
+    run(admin.create(definitions, "", definition("Widget", objects(spec=objects(known=text, ports=ports)))))
+    free = {"type": "object", f"x-{ORCH('{long}')}-preserve-unknown-fields": True}
+    run(admin.create(definitions, "", definition("Thing", free)))
+    for _ in range(20):
+        made.clock.advance(1)
+    yield made
+    made.stop()
+
+
+def send(server: InProcessServer, method: str, path: str, body: str | dict[str, Any], form: str = "json") -> Answer:
+    data = body.encode() if isinstance(body, str) else orjson.dumps(body)
+    return run(server.request(method, path, body=data, headers={"Content-Type": f"application/{form}"}))
+
+
+def warnings(answer: Answer) -> list[str]:
+    """The texts of the Warning headers."""
+    return [text[len('299 - "'):-1].replace('\\"', '"') for name, text in answer.response.headers if name == "Warning"]
+
+
+def message(answer: Answer, code: int) -> str:
+    assert answer.code == code, answer.body
+    text: str = answer.json["message"]
+    return text
+
+
+@pytest.mark.parametrize(("query", "name"), [("?fieldValidation=Warn", "warned"), ("", "unsaid"), ("?fieldValidation=", "empty")])
+@pytest.mark.parametrize(("form", "body", "expected"), [("json", JSON, OF_JSON), ("yaml", YAML, [*LINES, *OF_YAML])])
+def test_warnings(server: InProcessServer, query: str, name: str, form: str, body: str, expected: list[str]) -> None:
+    """With the gate on, every problem of a body is a warning; that is so too where the request says nothing. The last
+    of equal fields counts, unknown ones are dropped."""
+    name = f"{name}-{form}"
+    answer = send(server, "POST", DEPLOYMENTS + query, body.replace("NAME", name), form)
+    assert (answer.code, warnings(answer)) == (201, expected)
+    assert "paused" not in answer.json["spec"] and "unknown1" not in answer.json["spec"]
+    changed = send(server, "PUT", f"{DEPLOYMENTS}/{name}{query}", body.replace("NAME", name), form)
+    assert (changed.code, warnings(changed)) == (200, expected)
+
+
+@pytest.mark.parametrize(("form", "body", "why"), [
+    ("json", JSON, ", ".join(OF_JSON)),
+    ("yaml", YAML, ", ".join(["yaml: unmarshal errors:\n  " + "\n  ".join(LINES), *OF_YAML])),
+])  # fmt: skip
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_refusals(server: InProcessServer, method: str, form: str, body: str, why: str) -> None:
+    """Strict answers 400 with all problems at once."""
+    path = DEPLOYMENTS + ("/x" if method == "PUT" else "") + "?fieldValidation=Strict"
+    answer = send(server, method, path, body.replace("NAME", "x"), form)
+    head = 'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: '
+    assert message(answer, 400) == head + why
+
+
+def test_ignored(server: InProcessServer, tmp_path: Path) -> None:
+    """Ignore says nothing; without the gate nothing else is possible, but the parameter must be a known one."""
+    answer = send(server, "POST", DEPLOYMENTS + "?fieldValidation=Ignore", JSON.replace("NAME", "ignored"))
+    assert (answer.code, warnings(answer)) == (201, [])
+    path = "/api/v1/namespaces?fieldValidation=Strict"
+    body = '{"metadata": {"name": "b", "name": "c", "x": 1}}'
+    assert message(send(server, "POST", path, body), 400).endswith('duplicate field "name", unknown field "x"')
+    plain = make_server(tmp_path)
+    answer = send(plain, "POST", path, body)
+    assert (answer.code, warnings(answer), answer.json["metadata"]["name"]) == (201, [], "c")
+    wrong = send(plain, "POST", "/api/v1/namespaces?fieldValidation=strict", body)
+    assert message(wrong, 422) == (
+        'CreateOptions.meta.orch.io "" is invalid: fieldValidation: Unsupported value: "strict": '
+        'supported values: "", "Ignore", "Strict", "Warn"'
+    )
+    plain.stop()
+
+
+def test_order_of_errors(server: InProcessServer) -> None:
+    """Wrong options come before the body; a body of the wrong type is refused for that, whatever else is in it."""
+    answer = send(server, "POST", DEPLOYMENTS + "?dryRun=some", "{")
+    assert "dryRun" in message(answer, 422)
+    answer = send(server, "POST", DEPLOYMENTS + "?fieldValidation=Strict", JSON.replace('"twice": 1', '"replicas": "x"'))
+    assert "strict" not in message(answer, 400) and "json: cannot unmarshal string" in message(answer, 400)
+
+
+def widget(name: str) -> str:
+    return (
+        '{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "NAME"}, "spec": {"unknown1": 1, "known": "x",'
+        ' "known": "y", "twice": 1, "twice": 2, "ports": [{"alien": 1, "port": 1}]}}'
+    ).replace("NAME", name)
+
+
+def test_custom_kinds(server: InProcessServer) -> None:
+    """Custom kinds name what stands twice, and what pruning takes with its path."""
+    answer = send(server, "POST", WIDGETS, widget("warned"))
+    assert (answer.code, warnings(answer)) == (201, OF_WIDGET)
+    answer = send(server, "POST", WIDGETS + "?fieldValidation=Strict", widget("refused"))
+    head = 'Widget in version "v1" cannot be handled as a Widget: strict decoding error: '
+    assert message(answer, 400) == head + ", ".join(OF_WIDGET)
+    things = widget("free").replace("Widget", "Thing")
+    answer = send(server, "POST", WIDGETS.replace("widgets", "things") + "?fieldValidation=Strict", things)
+    assert message(answer, 400) == head.replace("Widget", "Thing") + ", ".join(OF_WIDGET[:2])
+
+
+PATCHES = [
+    ("merge-patch+json", '{"spec": {"foo": 1, "paused": true, "paused": false, "paused": true}}', [
+        'duplicate field "paused"', 'unknown field "foo"']),
+    ("strategic-merge-patch+json", '{"spec": {"foo": 1, "paused": true, "paused": false, "template": {"spec": {"foo": 1}}}}', [
+        'duplicate field "paused"', 'unknown field "spec.foo"', 'unknown field "spec.template.spec.foo"']),
+    ("json-patch+json", '[{"op": "add", "path": "/spec/foo", "path": "/spec/foo", "x": 1, "value": {"a": 1, "a": 2}}]', [
+        'json patch duplicate field "path"', 'json patch unknown field "x"', 'json patch duplicate field "a"',
+        'unknown field "foo"']),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def deployment(server: InProcessServer) -> str:
+    answer = send(server, "POST", DEPLOYMENTS + "?fieldValidation=Ignore", JSON.replace("NAME", "patched"))
+    assert answer.code == 201
+    return f"{DEPLOYMENTS}/patched"
+
+
+@pytest.mark.parametrize(("form", "patch", "expected"), PATCHES)
+def test_patches(server: InProcessServer, deployment: str, form: str, patch: str, expected: list[str]) -> None:
+    """Of a patch its repeated fields are named and what is unknown in the result: 422 when strict, else warnings."""
+    answer = send(server, "PATCH", deployment, patch, form)
+    assert (answer.code, warnings(answer)) == (200, expected)
+    answer = send(server, "PATCH", deployment + "?fieldValidation=Strict", patch, form)
+    text = message(answer, 422)
+    assert text.startswith(' "" is invalid: patch: Invalid value: "') and text.endswith(
+        ": strict decoding error: " + ", ".join(expected)
+    )
+    answer = send(server, "PATCH", deployment + "?fieldValidation=Ignore", patch, form)
+    assert (answer.code, warnings(answer)) == (200, [])
+
+
+@pytest.mark.parametrize(("form", "patch", "why"), [
+    ("merge-patch+json", "[]", "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"),
+    ("merge-patch+json", "{", "error decoding patch: unexpected end of JSON input"),
+    ("json-patch+json", '[{"op": 1}]', "error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.op of type string"),
+    ("json-patch+json", "[1]", "error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp"),
+    ("json-patch+json", "{}", "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"),
+])  # fmt: skip
+def test_no_patches(server: InProcessServer, deployment: str, form: str, patch: str, why: str) -> None:
+    """With the gate on, the shape of a patch is checked before it is applied."""
+    assert message(send(server, "PATCH", deployment, patch, form), 400) == why
+    assert send(server, "PATCH", f"{DEPLOYMENTS}/missing", patch, form).code == 404
+
+
+def test_apply(server: InProcessServer) -> None:
+    """Apply refuses unknown fields itself; of fields that stand twice it tells with their lines."""
+    body = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"},\n"data": {"a": "1",\n"a": "2"}}'
+    path = "/api/v1/namespaces/a/configmaps/c?fieldManager=m"
+    line = 'line 3: key "a" already set in map'
+    answer = send(server, "PATCH", path + "&fieldValidation=Strict", body, "apply-patch+yaml")
+    head = "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  "
+    assert message(answer, 400) == head + line
+    answer = send(server, "PATCH", path, body, "apply-patch+yaml")
+    assert (answer.code, warnings(answer), answer.json["data"]) == (201, [line], {"a": "2"})
+    answer = send(server, "PATCH", path, body, "apply-patch+yaml")
+    assert (answer.code, warnings(answer)) == (200, [line])
+
+
+def test_subresources(server: InProcessServer, deployment: str) -> None:
+    """Bodies of subresources are looked at like others, as the kinds that they are."""
+    scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "patched", "x": 1}, "spec": {"replicas": 2, "y": 1}}
+    answer = send(server, "PUT", deployment + "/scale", scale)
+    assert (answer.code, warnings(answer)) == (200, ['unknown field "x"', 'unknown field "y"'])
+    answer = send(server, "PATCH", deployment + "/scale?fieldValidation=Strict", '{"spec": {"y": 1}}', "merge-patch+json")
+    assert message(answer, 422).endswith('strict decoding error: unknown field "y"')
+    answer = send(server, "PATCH", deployment + "/status", '{"status": {"y": 1}}', "merge-patch+json")
+    assert (answer.code, warnings(answer)) == (200, ['unknown field "y"'])
