@@ -7,14 +7,17 @@ from typing import Final
 from orchd.kinds.jsontext import syntax_error
 
 
-def json_error(data: bytes) -> str:
-    """What keeps a text from being a JSON object (or null), "" when nothing does."""
+def json_error(data: bytes, into: str = "map[string]interface {}", wanted: str = "object") -> str:
+    """What keeps a text from being a JSON object (or array, as `wanted`; or null), "" when nothing does.
+
+    `into` is what the reference reads it into.
+    """
     wrong = syntax_error(data)
     if wrong:
         return wrong
     # The type of a value shows in its first byte.
     kind = _KINDS.get(data.lstrip(b" \t\r\n")[:1], "number")
-    return f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}" if kind else ""
+    return f"json: cannot unmarshal {kind} into Go value of type {into}" if kind not in ("", wanted) else ""
 
 
-_KINDS: Final = {b"{": "", b"n": "", b'"': "string", b"t": "bool", b"f": "bool", b"[": "array"}
+_KINDS: Final = {b"{": "object", b"n": "", b'"': "string", b"t": "bool", b"f": "bool", b"[": "array"}

@@ -24,6 +24,9 @@ STRUCTS: Final[dict[str, str]] = {
     "core.Toleration": "Key:string Operator:string Value:string Effect:string TolerationSeconds:*int64",
     "core.Taint": "Key:string Value:string Effect:string TimeAdded:<nil>",
     "core.NodeAddress": "Type:string Address:string",
+    "core.PodIP": "IP=ip:string",
+    "core.ScopeSelector": "MatchExpressions:[]core.ScopedResourceSelectorRequirement",
+    "core.ScopedResourceSelectorRequirement": "ScopeName:string Operator:string Values:[]string",
     "core.VolumeNodeAffinity": "Required:*core.NodeSelector",
     "core.Lifecycle": "PostStart:*core.LifecycleHandler PreStop:*core.LifecycleHandler",
     "core.Probe": (

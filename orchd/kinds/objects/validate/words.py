@@ -208,7 +208,13 @@ def path_segment(name: str, prefix: bool = False) -> Sequence[str]:
 
 @lru_cache(maxsize=4096)
 def parse_ip(value: str) -> IPv4Address | IPv6Address | None:
-    """An address; leading zeros in IPv4 are read as decimal, a zone is no part of an address."""
+    """An address; leading zeros in IPv4 are read as decimal, a zone is no part of an address, and an IPv4 address that
+    is written as IPv6 (``::ffff:1.2.3.4``) is an IPv4 address."""
+    address = _parse_ip(value)
+    return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
+
+
+def _parse_ip(value: str) -> IPv4Address | IPv6Address | None:
     try:
         if ":" in value:
             return None if "%" in value else IPv6Address(value)
@@ -227,7 +233,7 @@ def ip(value: str) -> Sequence[str]:
 def parse_cidr(value: str) -> tuple[IPv4Address | IPv6Address, IPv4Network | IPv6Network] | None:
     """The address and the network of a CIDR."""
     host, slash, bits = value.partition("/")
-    address = parse_ip(host)
+    address = _parse_ip(host)
     if address is None or not slash or not (bits.isascii() and bits.isdigit()) or int(bits) > address.max_prefixlen:
         return None
     if isinstance(address, IPv4Address):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from ipaddress import ip_address
 from random import Random
 from typing import Any
 
@@ -13,22 +12,14 @@ from orchd.cache.interfaces import ICache
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.core.services import address_fields
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.words import parse_ip
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.ranges import AddressRange, Exhausted, NumberRange, OutOfRange, Taken
-from orchd.server.registry.strategies.base import Strategy
+from orchd.server.registry.strategies import servicefields as fields
+from orchd.server.registry.strategies.base import Strategy, nothing_taken
 from orchd.server.registry.strategies.taken import TakenByServices, addresses_of, ports_of
-
-HEADLESS = "None"
-
-
-def needs_cluster_ip(spec: Mapping[str, Any]) -> bool:
-    """Every type but ExternalName has cluster IPs (or says that it wants none)."""
-    return spec.get("type", "ClusterIP") in ("ClusterIP", "NodePort", "LoadBalancer")
-
-
-def needs_node_ports(spec: Mapping[str, Any]) -> bool:
-    kind = spec.get("type")
-    return kind == "NodePort" or (kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts", True) is not False)
 
 
 class ServiceStrategy(Strategy):
@@ -47,30 +38,38 @@ class ServiceStrategy(Strategy):
         self.ports = NumberRange(low, high, taken.ports, random)
 
     async def allocate(self, context: Context, obj: Object, old: Object | None) -> tuple[Object, Callable[[], None]]:
+        if context.subresource:
+            return obj, nothing_taken
         await self._cache().fresh()
+        name = (obj.get("metadata") or {}).get("name", "")
         spec = dict(obj.get("spec") or {})
         before: Mapping[str, Any] = (old or {}).get("spec") or {}
         if old is not None:
-            _carry_over(spec, before)
-        _drop_foreign(spec, before)
+            spec = fields.carried_over(spec, before)
+        spec = fields.normalized(spec, None if old is None else before)
         settlers: list[Callable[[], None]] = []
 
         def settle() -> None:
             for each in settlers:
                 each()
 
-        name = (obj.get("metadata") or {}).get("name", "")
         try:
-            if needs_cluster_ip(spec):
-                self._families(spec)
+            if spec.get("type") != "ExternalName" and not (old is not None and fields.stays_preferred(spec, before)):
+                spec = self._families(name, spec, before)
                 self._addresses(name, spec, before, settlers, pretend=context.dry_run)
-            if needs_node_ports(spec):
-                self._node_ports(name, spec, before, settlers)
+            self._node_ports(name, spec, before, settlers, pretend=context.dry_run)
+            self._health_check(spec, before, settlers, pretend=context.dry_run)
         except Exception:
             # Whatever it was: nothing will come of this write.
             settle()
             raise
         return {**obj, "spec": spec}, settle
+
+    def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
+        obj = super().prepare_update(context, obj, old)
+        if context.subresource:
+            return obj
+        return {**obj, "spec": fields.without_foreign(obj.get("spec") or {}, old.get("spec") or {})}
 
     def claims(self, obj: Object) -> frozenset[str]:
         spec = obj.get("spec") or {}
@@ -78,25 +77,18 @@ class ServiceStrategy(Strategy):
             (*(f"addresses/{address}" for address in addresses_of(spec)), *(f"node-ports/{n}" for n in ports_of(spec)))
         )
 
-    def _families(self, spec: dict[str, Any]) -> None:
-        """IP families and their policy, where the client left them out."""
-        given = [str(a) for a in spec.get("clusterIPs") or ()] or ([spec["clusterIP"]] if spec.get("clusterIP") else [])
-        have = {network.version for network in self.settings.service_cidrs}
-        families = list(spec.get("ipFamilies") or ())
-        if not families:
-            for address in given:
-                if address != HEADLESS and _version(address):
-                    families.append(f"IPv{_version(address)}")
-        if not families:
-            families.append(f"IPv{self.settings.service_cidrs[0].version}")
-        policy = spec.get("ipFamilyPolicy")
-        if not policy:
-            headless_alone = given == [HEADLESS] and not spec.get("selector")
-            policy = "RequireDualStack" if headless_alone else "SingleStack"
-        dual = policy in ("RequireDualStack", "PreferDualStack") and (len(have) > 1 or given == [HEADLESS])
-        if dual and len(families) == 1 and (policy == "RequireDualStack" or len(have) > 1):
-            families.append("IPv6" if families[0] == "IPv4" else "IPv4")
-        spec["ipFamilies"], spec["ipFamilyPolicy"] = families, policy
+    def _families(self, name: str, spec: dict[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+        """Raises ApiError 422 when addresses, families and policy do not fit each other or the cluster."""
+        spec = fields.with_policy(spec, before)
+        report = Report(self.settings)
+        address_fields(spec, report)
+        causes = report.causes
+        if not causes:
+            configured = [f"IPv{space.network.version}" for space in self.addresses]
+            spec, causes = fields.with_families(spec, before, configured)
+        if causes:
+            raise errors.invalid("", "Service", name, causes)
+        return spec
 
     def _addresses(
         self,
@@ -107,162 +99,131 @@ class ServiceStrategy(Strategy):
         *,
         pretend: bool,
     ) -> None:
-        """`pretend` is for dry runs, which the reference lets have any address that is asked for."""
-        given = list(spec.get("clusterIPs") or ())
-        if spec.get("clusterIP") and not given:
-            given = [spec["clusterIP"]]
-        if given[:1] == [HEADLESS]:
-            spec["clusterIP"], spec["clusterIPs"] = HEADLESS, [HEADLESS]
+        """Addresses for a service that has none yet, or for the second of its families.
+
+        What else changes is for validation to refuse. `pretend` is for dry runs, which the reference lets have any
+        address that is asked for.
+        """
+        families = spec["ipFamilies"]
+        had = fields.needs_cluster_ip(before) if before else False
+        if (before.get("clusterIP") if had else spec.get("clusterIP")) == fields.HEADLESS:
             return
-        kept = set(before.get("clusterIPs") or ()) if needs_cluster_ip(before) else set()
-        out: list[str] = []
-        for position, family in enumerate(spec["ipFamilies"]):
-            wanted = given[position] if position < len(given) else ""
+        first = 0
+        if had:
+            if not len(before.get("ipFamilies") or ()) == 1 < len(families):
+                return
+            first = 1
+        addresses = [*(spec.get("clusterIPs") or ())]
+        addresses += [""] * (len(families) - len(addresses))
+        for i, family in enumerate(families[first:], first):
             space = next((a for a in self.addresses if f"IPv{a.network.version}" == family), None)
-            if space is None:
-                continue
-            if wanted and (pretend or wanted in kept or _version(wanted) != space.network.version):
-                out.append(wanted)
-                continue
-            out.append(self._one_address(name, space, wanted, settlers))
-        if out:
-            spec["clusterIP"], spec["clusterIPs"] = out[0], out
+            if space is not None and not (addresses[i] and pretend):
+                addresses[i] = self._one_address(name, space, addresses[i], addresses, settlers)
+        spec["clusterIP"], spec["clusterIPs"] = addresses[0], addresses
 
     def _one_address(
-        self, name: str, space: AddressRange, wanted: str, settlers: list[Callable[[], None]]
+        self, name: str, space: AddressRange, wanted: str, listed: list[str], settlers: list[Callable[[], None]]
     ) -> str:
-        listed = f'[]string{{"{wanted}"}}'
-        head = f"Invalid value: {listed}: failed to allocate IP {wanted}: "
+        head = f"Invalid value: {fields.shown_addresses(listed)}: failed to allocate IP {wanted}: "
         try:
             if wanted:
-                space.take(wanted)
-                address = wanted
+                # Leading zeros are no part of the number.
+                address = str(parse_ip(wanted))
+                space.take(address)
             else:
-                address = space.take_any()
+                address = wanted = space.take_any()
         except Taken:
             raise self._invalid(name, "spec.clusterIPs", head + "provided IP is already allocated") from None
         except OutOfRange:
-            why = f"the provided IP ({wanted}) is not in the valid range. The range of valid IPs is {space.network}"
+            why = f"the provided IP ({parse_ip(wanted)}) is not in the valid range. The range of valid IPs is {space.network}"
             raise self._invalid(name, "spec.clusterIPs", head + why) from None
         except Exhausted:
             raise errors.internal("failed to allocate a serviceIP: range is full") from None
         settlers.append(lambda: space.settle(address))
-        return address
+        return wanted
 
     def _node_ports(
-        self, name: str, spec: dict[str, Any], before: Mapping[str, Any], settlers: list[Callable[[], None]]
+        self, name: str, spec: dict[str, Any], before: Mapping[str, Any], settlers: list[Callable[[], None]], *, pretend: bool
     ) -> None:
-        kept = {p["nodePort"] for p in before.get("ports") or () if p.get("nodePort")}
-        if before.get("healthCheckNodePort"):
-            kept.add(before["healthCheckNodePort"])
+        """A port that asks for a number gets it, whatever the type's own wish; others get one where the type wants any."""
+        if spec.get("type") not in fields.EXTERNAL:
+            return
+        wanting = fields.allocates_node_ports(spec)
         ports = [dict(p) for p in spec.get("ports") or ()]
-        #: One node port may serve the same service in two protocols.
-        mine: dict[int, set[str]] = {}
-        for position, port in enumerate(ports):
-            wanted, protocol = port.get("nodePort") or 0, port.get("protocol", "TCP")
-            path = f"spec.ports[{position}].nodePort"
-            if wanted in mine and protocol not in mine[wanted]:
-                mine[wanted].add(protocol)
+        kept = {p["nodePort"] for p in before.get("ports") or () if p.get("nodePort")}
+        #: Service port -> the node port that another protocol of it got; only new services share.
+        shared: dict[int, int] = {}
+        held: set[tuple[Any, int]] = set()
+        for i, port in enumerate(ports):
+            asked = port.get("nodePort") or 0
+            if not asked and not wanting:
                 continue
-            if not wanted:
-                same = next((p for p in ports if p is not port and p.get("port") == port.get("port") and p.get("nodePort")), None)
-                if same is not None and protocol not in mine.get(same["nodePort"], set()):
-                    port["nodePort"] = same["nodePort"]
-                    mine.setdefault(same["nodePort"], set()).add(protocol)
-                    continue
-            taken = wanted if wanted in kept else self._one_port(name, path, wanted, settlers)
-            port["nodePort"] = taken
-            mine.setdefault(taken, set()).add(protocol)
+            if not before:
+                number = shared.get(port.get("port") or 0, 0)
+                wish = asked or number or self._wish(port, ports)
+                if wish != number or not wish:
+                    wish = self._one_port(name, i, wish, settlers, pretend=pretend)
+                shared.setdefault(port.get("port") or 0, wish)
+                port["nodePort"] = wish
+                continue
+            if not asked or asked not in kept:
+                port["nodePort"] = self._one_port(name, i, asked, settlers, pretend=pretend)
+                kept.add(port["nodePort"])
+            mine = (port.get("protocol"), port["nodePort"])
+            if mine in held:
+                raise ApiError(500, "", f"duplicate nodePort: {{{mine[0]} {mine[1]}}}")
+            held.add(mine)
         if ports:
             spec["ports"] = ports
-        if spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local":
-            wanted = spec.get("healthCheckNodePort") or 0
-            if wanted not in kept or not wanted:
-                spec["healthCheckNodePort"] = self._one_port(name, "spec.healthCheckNodePort", wanted, settlers)
 
-    def _one_port(self, name: str, path: str, wanted: int, settlers: list[Callable[[], None]]) -> int:
+    @staticmethod
+    def _wish(port: Mapping[str, Any], ports: list[dict[str, Any]]) -> int:
+        """The node port that a later entry asks for the same service port; 0 when none does."""
+        same = (p["nodePort"] for p in ports if p.get("port") == port.get("port") and p.get("nodePort"))
+        return next(same, 0)
+
+    def _one_port(
+        self, name: str, position: int, wanted: int, settlers: list[Callable[[], None]], *, pretend: bool
+    ) -> int:
         try:
-            if wanted:
-                self.ports.take(wanted)
-                taken = wanted
-            else:
-                taken = self.ports.take_any()
-        except Taken:
-            raise self._invalid(name, path, f"Invalid value: {wanted}: provided port is already allocated") from None
-        except OutOfRange:
-            low, high = self.settings.node_ports
-            why = f"provided port is not in the valid range. The range of valid ports is {low}-{high}"
-            raise self._invalid(name, path, f"Invalid value: {wanted}: {why}") from None
+            return self._take_port(wanted, settlers, pretend)
+        except (Taken, OutOfRange) as error:
+            why = f"Invalid value: {wanted}: {self._refused(error)}"
+            raise self._invalid(name, f"spec.ports[{position}].nodePort", why) from None
         except Exhausted:
             raise errors.internal("failed to allocate a nodePort: range is full") from None
+
+    def _health_check(
+        self, spec: dict[str, Any], before: Mapping[str, Any], settlers: list[Callable[[], None]], *, pretend: bool
+    ) -> None:
+        if not fields.needs_health_check(spec) or fields.needs_health_check(before):
+            return
+        wanted = spec.get("healthCheckNodePort") or 0
+        try:
+            spec["healthCheckNodePort"] = self._take_port(wanted, settlers, pretend)
+        except (Taken, OutOfRange) as error:
+            why = f"failed to allocate requested HealthCheck NodePort {wanted}: {self._refused(error)}"
+            raise errors.internal(why) from None
+        except Exhausted:
+            raise errors.internal("failed to allocate a HealthCheck NodePort 0: range is full") from None
+
+    def _take_port(self, wanted: int, settlers: list[Callable[[], None]], pretend: bool) -> int:
+        """Raises Taken, OutOfRange, Exhausted. Dry runs may have a port out of range, as in the reference."""
+        if wanted and pretend and not self.ports.low <= wanted <= self.ports.high:
+            return wanted
+        if wanted:
+            self.ports.take(wanted)
+            taken = wanted
+        else:
+            taken = self.ports.take_any()
         settlers.append(lambda: self.ports.settle(taken))
         return taken
 
+    def _refused(self, error: Exception) -> str:
+        if isinstance(error, Taken):
+            return "provided port is already allocated"
+        low, high = self.settings.node_ports
+        return f"provided port is not in the valid range. The range of valid ports is {low}-{high}"
+
     def _invalid(self, name: str, path: str, message: str) -> ApiError:
         return errors.invalid("", "Service", name, [Cause("FieldValueInvalid", message, path)])
-
-
-def _version(address: str) -> int:
-    try:
-        return ip_address(address).version
-    except ValueError:
-        return 0
-
-
-def _carry_over(spec: dict[str, Any], before: Mapping[str, Any]) -> None:
-    """What was allocated stays when a client leaves it out of an update."""
-    if needs_cluster_ip(spec) and needs_cluster_ip(before):
-        if not spec.get("clusterIP") and not spec.get("clusterIPs"):
-            for member in ("clusterIP", "clusterIPs"):
-                if before.get(member):
-                    spec[member] = before[member]
-        elif spec.get("clusterIP") and not spec.get("clusterIPs") and spec["clusterIP"] == before.get("clusterIP"):
-            spec["clusterIPs"] = before.get("clusterIPs") or [spec["clusterIP"]]
-        elif spec.get("clusterIPs") and not spec.get("clusterIP"):
-            spec["clusterIP"] = spec["clusterIPs"][0]
-        for member in ("ipFamilies", "ipFamilyPolicy"):
-            if not spec.get(member) and before.get(member):
-                spec[member] = before[member]
-    if needs_node_ports(spec) and needs_node_ports(before):
-        known = {(p.get("port"), p.get("protocol", "TCP")): p["nodePort"] for p in before.get("ports") or () if p.get("nodePort")}
-        spec["ports"] = _with_ports(spec.get("ports") or (), known)
-        if not spec.get("healthCheckNodePort") and before.get("healthCheckNodePort"):
-            spec["healthCheckNodePort"] = before["healthCheckNodePort"]
-
-
-def _with_ports(ports: Iterable[Mapping[str, Any]], known: Mapping[Any, int]) -> list[dict[str, Any]]:
-    out = []
-    used = {p.get("nodePort") for p in ports}
-    for port in ports:
-        old = known.get((port.get("port"), port.get("protocol", "TCP")))
-        out.append({**port, "nodePort": old} if old and old not in used and not port.get("nodePort") else dict(port))
-    return out
-
-
-#: Types that take traffic from outside.
-_EXTERNAL = frozenset(("NodePort", "LoadBalancer"))
-
-
-def _drop_same(spec: dict[str, Any], before: Mapping[str, Any], *members: str) -> None:
-    for member in members:
-        if spec.get(member) == before.get(member):
-            spec.pop(member, None)
-
-
-def _drop_foreign(spec: dict[str, Any], before: Mapping[str, Any]) -> None:
-    """What belongs to the type that a service no longer has goes, unless the client changed it as well."""
-    if not needs_cluster_ip(spec) and needs_cluster_ip(before):
-        _drop_same(spec, before, "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
-    if not needs_node_ports(spec) and needs_node_ports(before):
-        old = [p.get("nodePort") for p in before.get("ports") or ()]
-        spec["ports"] = [
-            {k: v for k, v in p.items() if k != "nodePort"} if p.get("nodePort") in old else p
-            for p in spec.get("ports") or ()
-        ]
-    if spec.get("type") not in _EXTERNAL and before.get("type") in _EXTERNAL:
-        _drop_same(spec, before, "externalTrafficPolicy")
-    if spec.get("type") != "LoadBalancer" and before.get("type") == "LoadBalancer":
-        _drop_same(spec, before, "allocateLoadBalancerNodePorts", "loadBalancerClass")
-    local = spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
-    if not local and spec.get("healthCheckNodePort") == before.get("healthCheckNodePort"):
-        spec.pop("healthCheckNodePort", None)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv4Network, IPv6Network
+from ipaddress import IPv4Address, IPv4Network
 from typing import Any, Final
 
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.words import parse_ip, subdomain
 
-_LOCAL_MULTICAST: Final = (IPv4Network("224.0.0.0/24"), IPv6Network("ff02::/16"))
+_LOCAL_MULTICAST: Final = IPv4Network("224.0.0.0/24")
 
 
 def not_special(value: str, at: Path, report: Report) -> None:
@@ -19,14 +19,30 @@ def not_special(value: str, at: Path, report: Report) -> None:
         report.invalid(at, value, "must be a valid IP address")
         return
     if address.is_unspecified:
-        report.invalid(at, value, f"may not be unspecified ({address})")
+        report.invalid(at, value, f"may not be unspecified ({value})")
     if address.is_loopback:
         report.invalid(at, value, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
     if address.is_link_local:
         report.invalid(at, value, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
-    network = _LOCAL_MULTICAST[0 if isinstance(address, IPv4Address) else 1]
-    if address in network:
+    if isinstance(address, IPv4Address):
+        local = address in _LOCAL_MULTICAST
+    else:
+        # ff02::/16, whatever its flags say.
+        local = address.packed[0] == 0xFF and address.packed[1] & 0x0F == 0x02
+    if local:
         report.invalid(at, value, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+
+
+def both_families(addresses: list[str], at: Path, report: Report) -> bool:
+    """Is there an address of each IP family? One that is no address at all is an answer of its own."""
+    found: set[int] = set()
+    for text in addresses:
+        address = parse_ip(text)
+        if address is None:
+            report.internal(at, "failed to check for dual stack with error:ip <nil> is invalid")
+            return False
+        found.add(address.version)
+    return len(found) == 2
 
 
 def load_balancer_status(status: dict[str, Any], at: Path, report: Report) -> None:

@@ -60,7 +60,7 @@ def _data_source(source: Object, at: Path, report: Report) -> None:
     named(source, "name", at, report)
     kind = named(source, "kind", at, report)
     if not source.get("apiGroup") and kind != "PersistentVolumeClaim":
-        report.invalid(at, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
+        report.invalid(at, kind, "")
 
 
 def update(claim: Object, old: Object, report: Report) -> None:
@@ -75,10 +75,10 @@ def update(claim: Object, old: Object, report: Report) -> None:
     annotation = report.dialect(CLASS_ANNOTATION)
     was = ((old.get("metadata") or {}).get("annotations") or {}).get(annotation)
     now = ((claim.get("metadata") or {}).get("annotations") or {}).get(annotation)
-    if was is not None and now is None and before.get("storageClassName") is None and new.get("storageClassName") == was:
+    if was is not None and now in (None, was) and before.get("storageClassName") is None and new.get("storageClassName") == was:
         new.pop("storageClassName")
     elif (was or "") != (now or ""):
-        report.invalid((METADATA / "annotations")[annotation], now or "", "field is immutable")
+        report.invalid(METADATA / "annotations" / annotation, now or "", "field is immutable")
     size, before_size = _size(new), _size(before)
     if (claim.get("status") or {}).get("phase") == "Bound" and (new.get("resources") or {}).get("requests"):
         requests = {**new["resources"]["requests"], "storage": before_size}
@@ -107,5 +107,5 @@ def update_status(claim: Object, old: Object, report: Report) -> None:
 def basic_resource(quantity: Any, at: Path, report: Report) -> None:
     number = amount(quantity)
     if number < 0:
-        # The number, rounded up, not the text.
-        report.invalid(at, -int(-number // 1), "must be a valid resource quantity")
+        # The number, rounded away from zero, not the text.
+        report.invalid(at, int(number // 1), "must be a valid resource quantity")

@@ -16,6 +16,8 @@ _PULL: Final = ("Always", "IfNotPresent", "Never")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 #: Members of an ordinary container that an ephemeral one may not have, in field order.
 _NOT_EPHEMERAL: Final = ("ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
+#: Of those, the ones that are nothing when they are empty.
+_COLLECTED: Final = ("ports", "resources")
 
 
 def containers(listed: list[Object], volumes: dict[str, Object], at: Path, report: Report, *, init: bool = False) -> None:
@@ -84,9 +86,10 @@ def _probes(container: Object, at: Path, report: Report) -> None:
         grace = readiness["terminationGracePeriodSeconds"]
         why = "must not be set for readinessProbes"
         report.invalid(at / "readinessProbe" / "terminationGracePeriodSeconds", grace, why)
-    if startup is not None:
-        probes.probe(startup, at / "startupProbe", report)
+    # The reference looks at a startup probe twice.
     for member, value in (("livenessProbe", liveness), ("startupProbe", startup)):
+        if startup is not None:
+            probes.probe(startup, at / "startupProbe", report)
         if value is not None and value.get("successThreshold", 1) != 1:
             report.invalid(at / member / "successThreshold", value["successThreshold"], "must be 1")
     policy = get("terminationMessagePolicy") or ""
@@ -110,7 +113,8 @@ def _ports(listed: list[Object], at: Path, report: Report) -> None:
                 report.invalids(at[i] / "name", name, wrong)
             elif name in names:
                 report.duplicate(at[i] / "name", name)
-            names.add(name)
+            else:
+                names.add(name)
         number, host = entry.get("containerPort") or 0, entry.get("hostPort") or 0
         if not number:
             report.required(at[i] / "containerPort")
@@ -166,7 +170,7 @@ def ephemeral_containers(spec: Object, volumes: dict[str, Object], at: Path, rep
         if target and target not in others:
             report.not_found(here / "targetContainerName", target)
         if not name:
-            report.required(here / "name", "ephemeral container name required")
+            report.required(here, "ephemeralContainer requires a name")
             continue
         containers([container], volumes, here, report)
         trimmed_image([container], here, report)
@@ -174,7 +178,7 @@ def ephemeral_containers(spec: Object, volumes: dict[str, Object], at: Path, rep
             report.duplicate(here / "name", name)
         names.add(name)
         for member in _NOT_EPHEMERAL:
-            if container.get(member):
+            if container.get(member) if member in _COLLECTED else container.get(member) is not None:
                 report.forbidden(here / member, words)
         for j, mount in enumerate(container.get("volumeMounts") or ()):
             for member in ("subPath", "subPathExpr"):

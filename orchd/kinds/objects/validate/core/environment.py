@@ -8,7 +8,7 @@ from orchd.kinds.objects.validate.core.fieldrefs import ENV_FIELDS, object_field
 from orchd.kinds.objects.validate.core.forms import is_subdomain, named
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import config_key, env_name
+from orchd.kinds.objects.validate.words import config_key, env_name, subdomain_name
 
 Object = dict[str, Any]
 
@@ -67,7 +67,8 @@ def imports(listed: list[Object], at: Path, report: Report) -> None:
                 count += 1
                 name = named(source[member], "name", at[i] / member, report)
                 if name:
-                    is_subdomain(name, at[i] / member / "name", report)
+                    # As if more of the name were to follow: it may end with a dash.
+                    report.invalids(at[i] / member / "name", name, subdomain_name(name, True))
         if not count:
             report.invalid(at, "", "must specify one of: `configMapRef` or `secretRef`")
         elif count > 1:

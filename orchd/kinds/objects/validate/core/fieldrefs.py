@@ -49,8 +49,10 @@ def object_field(reference: Object, allowed: tuple[str, ...], at: Path, report: 
             _unconverted(f"field label does not support subscript: {path}", path, at, report)
     elif path not in _KNOWN_FIELDS:
         _unconverted(f"field label not supported: {path}", path, at, report)
-    elif (path if path != "spec.host" else "spec.nodeName") not in allowed:
-        report.unsupported(at / "fieldPath", path, allowed)
+    else:
+        field = "spec.nodeName" if path == "spec.host" else path
+        if field not in allowed:
+            report.unsupported(at / "fieldPath", field, allowed)
 
 
 def _unconverted(why: str, path: str, at: Path, report: Report) -> None:

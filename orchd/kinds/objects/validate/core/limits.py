@@ -104,7 +104,7 @@ def _order(limit: Object, key: str, kind: str, at: Path, report: Report) -> None
         return
     if amount(default) != amount(request):
         why = f"default value {default} must equal to defaultRequest value {request} in {key}"
-        report.invalid((at / "default")[key], quantity(str(default)), why)
+        report.invalid((at / "defaultRequest")[key], quantity(str(request)), why)
 
 
 def create_quota(value: Object, report: Report) -> None:
@@ -118,8 +118,8 @@ def update_quota(value: Object, old: Object, report: Report) -> None:
     spec = value.get("spec") or {}
     _quota_spec(spec, report)
     scopes = spec.get("scopes") or []
-    if sorted(scopes) != sorted((old.get("spec") or {}).get("scopes") or ()):
-        report.invalid(SPEC / "scopes", dump("[]core.ResourceQuotaScope", scopes), "field is immutable")
+    if set(scopes) != set((old.get("spec") or {}).get("scopes") or ()):
+        report.invalid(SPEC / "scopes", dump("[]core.ResourceQuotaScope", scopes or None), "field is immutable")
 
 
 def update_quota_status(value: Object, old: Object, report: Report) -> None:
@@ -140,7 +140,7 @@ def _amounts(value: Object, members: tuple[str, ...], at: Path, report: Report) 
 def _quota_spec(spec: Object, report: Report) -> None:
     _amounts(spec, ("hard",), SPEC, report)
     hard, scopes = spec.get("hard") or {}, spec.get("scopes") or []
-    shown = dump("[]core.ResourceQuotaScope", scopes)
+    shown = dump("[]core.ResourceQuotaScope", scopes or None)
     at = SPEC / "scopes"
     for scope in scopes:
         if scope not in _SCOPES:
@@ -150,7 +150,7 @@ def _quota_spec(spec: Object, report: Report) -> None:
         if all(scope in scopes for scope in pair):
             report.invalid(at, shown, "conflicting scopes")
     if spec.get("scopeSelector"):
-        _scope_selector(spec["scopeSelector"], hard, report)
+        _scope_selector(spec["scopeSelector"], hard, shown, report)
 
 
 def _applies(scope: str, hard: Object, at: Path, shown: Any, report: Report) -> None:
@@ -162,7 +162,8 @@ def _applies(scope: str, hard: Object, at: Path, shown: Any, report: Report) -> 
             report.invalid(at, shown, "unsupported scope applied to resource")
 
 
-def _scope_selector(selector: Object, hard: Object, report: Report) -> None:
+def _scope_selector(selector: Object, hard: Object, scopes: Any, report: Report) -> None:
+    """`scopes` is how the quota's own scopes are shown."""
     at = SPEC / "scopeSelector" / "matchExpressions"
     used: set[str] = set()
     for requirement in selector.get("matchExpressions") or ():
@@ -170,7 +171,7 @@ def _scope_selector(selector: Object, hard: Object, report: Report) -> None:
         values = requirement.get("values") or []
         if scope not in _SCOPES:
             report.invalid(at / "scopeName", scope, "unsupported scope")
-        _applies(scope, hard, at, dump("core.ScopeSelector", None), report)
+        _applies(scope, hard, at, dump("core.ScopeSelector", selector), report)
         if scope in _SCOPES and scope != "PriorityClass" and operator != "Exists":
             why = (
                 "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
@@ -190,4 +191,4 @@ def _scope_selector(selector: Object, hard: Object, report: Report) -> None:
         used.add(scope)
     for pair in _PAIRS:
         if used.issuperset(pair):
-            report.invalid(at, dump("[]core.ResourceQuotaScope", sorted(used)), "conflicting scopes")
+            report.invalid(at, scopes, "conflicting scopes")

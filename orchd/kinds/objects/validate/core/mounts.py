@@ -15,7 +15,8 @@ _PROPAGATION: Final = ("Bidirectional", "HostToContainer", "None")
 
 def mounts(container: Object, volumes: dict[str, Object], at: Path, report: Report) -> None:
     """`at` is the path of the list; some causes name it without an index."""
-    devices = container.get("volumeDevices") or ()
+    # By name: of two devices of one name the last counts.
+    devices = {d.get("name") or "": d.get("devicePath") or "" for d in container.get("volumeDevices") or ()}
     seen: set[str] = set()
     for i, mount in enumerate(container["volumeMounts"]):
         name, path = mount.get("name") or "", mount.get("mountPath") or ""
@@ -28,10 +29,10 @@ def mounts(container: Object, volumes: dict[str, Object], at: Path, report: Repo
         if path in seen:
             report.invalid(at[i] / "mountPath", path, "must be unique")
         seen.add(path)
-        for device in devices:
-            if name == device.get("name"):
+        if devices:
+            if name in devices:
                 report.invalid(at[i] / "name", name, "must not already exist in volumeDevices")
-            if path == device.get("devicePath"):
+            if path in devices.values():
                 report.invalid(at[i] / "mountPath", path, "must not already exist as a path in volumeDevices")
         below, expression = mount.get("subPath") or "", mount.get("subPathExpr") or ""
         if below:
@@ -52,7 +53,7 @@ def _propagation(value: str, container: Object, at: Path, report: Report) -> Non
 
 
 def devices(container: Object, volumes: dict[str, Object], at: Path, report: Report) -> None:
-    mounted = container.get("volumeMounts") or ()
+    mounted = {m.get("name") or "": m.get("mountPath") or "" for m in container.get("volumeMounts") or ()}
     names: set[str] = set()
     paths: set[str] = set()
     for i, device in enumerate(container["volumeDevices"]):
@@ -77,10 +78,9 @@ def devices(container: Object, volumes: dict[str, Object], at: Path, report: Rep
             report.invalid(at[i] / "devicePath", path, "can not contain backsteps ('..')")
         else:
             paths.add(path)
-        for mount in mounted:
-            if name == mount.get("name"):
-                report.invalid(at[i] / "name", name, "must not already exist in volumeMounts")
-            if path == mount.get("mountPath"):
-                report.invalid(at[i] / "devicePath", path, "must not already exist as a path in volumeMounts")
+        if name in mounted:
+            report.invalid(at[i] / "name", name, "must not already exist in volumeMounts")
+        if path in mounted.values():
+            report.invalid(at[i] / "devicePath", path, "must not already exist as a path in volumeMounts")
         if name:
             names.add(name)

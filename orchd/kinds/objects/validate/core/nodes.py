@@ -10,7 +10,7 @@ from orchd.kinds.objects.validate.core.forms import is_qualified
 from orchd.kinds.objects.validate.core.placement import EFFECTS
 from orchd.kinds.objects.validate.core.resources import quantity_value
 from orchd.kinds.objects.validate.errortext import json_error
-from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.gosyntax import dump, quote
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.words import label_value, parse_cidr, subdomain_name
@@ -18,31 +18,46 @@ from orchd.kinds.objects.validate.words import label_value, parse_cidr, subdomai
 Object = dict[str, Any]
 
 AVOID_PODS: Final = "scheduler.alpha.{long}.io/preferAvoidPods"
+TAINTS: Final = "scheduler.alpha.{long}.io/taints"
 
 
 def create(node: Object, report: Report) -> None:
     metadata, spec = node.get("metadata") or {}, node.get("spec") or {}
     meta.create(metadata, report, namespaced=False, name_rule=subdomain_name)
-    _avoided(metadata.get("annotations") or {}, report)
+    if metadata.get("annotations"):
+        _annotations(metadata["annotations"], report)
     _taints(spec.get("taints") or [], METADATA / "taints", report)
     _resources(node, report)
     _pod_ranges(spec.get("podCIDRs") or [], report)
 
 
-def _avoided(annotations: Object, report: Report) -> None:
+def _annotations(given: Object, report: Report) -> None:
+    """Taints of old, and the pods that a node would rather not have."""
+    at = METADATA / "annotations"
+    key = report.dialect(TAINTS)
+    if given.get(key):
+        wrong = json_error(given[key].encode(), "[]core.Taint", "array")
+        if wrong:
+            report.invalid(at, key, wrong)
+        else:
+            _taints([t or {} for t in json.loads(given[key]) or ()], at / key, report)
     key = report.dialect(AVOID_PODS)
-    text = annotations.get(key)
-    if not text:
-        return
-    at = METADATA / "annotations" / "AvoidPods"
-    wrong = json_error(text.encode())
-    if wrong:
-        report.invalid(at, key, wrong)
-        return
-    avoid = (json.loads(text) or {}).get("preferAvoidPods") or []
-    for i, entry in enumerate(avoid):
-        if not ((entry.get("podSignature") or {}).get("podController") or {}).get("controller"):
-            report.invalid(at[i] / "podSignature" / "podController" / "controller", False, "must point to a controller")
+    if given.get(key):
+        wrong = json_error(given[key].encode(), "v1.AvoidPods")
+        if wrong:
+            report.invalid(at / "AvoidPods", key, wrong)
+        else:
+            _avoided((json.loads(given[key]) or {}).get("preferAvoidPods") or [], at / key, report)
+
+
+def _avoided(entries: list[Object], at: Path, report: Report) -> None:
+    for i, entry in enumerate(entries):
+        controller = (entry.get("podSignature") or {}).get("podController")
+        if controller is None:
+            report.required(at[i] / "PodSignature")
+        elif not controller.get("controller"):
+            where = at[i] / "PodSignature" / "PodController" / "Controller"
+            report.invalid(where, False, "must point to a controller")
 
 
 def _taints(listed: list[Object], at: Path, report: Report) -> None:
@@ -73,14 +88,18 @@ def _resources(node: Object, report: Report) -> None:
 def _pod_ranges(ranges: list[str], report: Report) -> None:
     at = SPEC / "podCIDRs"
     families: list[int] = []
+    bad = ""
     for i, text in enumerate(ranges):
         parsed = parse_cidr(text)
         if parsed is None:
             report.invalid(at[i], ranges, "must be valid CIDR")
+            bad = bad or f"failed to parse cidr value:{quote(text)} with error:invalid CIDR address: {text}"
         else:
             families.append(parsed[0].version)
     if len(ranges) > 1:
-        if len(set(families)) != 2 or len(ranges) > 2:
+        if bad:
+            report.internal(at, f"invalid PodCIDRs. failed to check with dual stack with error:{bad}")
+        if bad or len(set(families)) != 2 or len(ranges) > 2:
             report.invalid(at, ranges, "may specify no more than one CIDR for each IP family")
         for i, text in enumerate(ranges):
             if text in ranges[:i]:
@@ -96,18 +115,20 @@ def update(node: Object, old: Object, report: Report) -> None:
 def update_status(node: Object, old: Object, report: Report) -> None:
     meta.update(node.get("metadata") or {}, old.get("metadata") or {}, report)
     spec, before = node.get("spec") or {}, old.get("spec") or {}
-    _avoided((node.get("metadata") or {}).get("annotations") or {}, report)
+    annotations = (node.get("metadata") or {}).get("annotations")
+    if annotations:
+        _annotations(annotations, report)
     _resources(node, report)
     seen: list[Object] = []
     for i, address in enumerate((node.get("status") or {}).get("addresses") or ()):
         if address in seen:
             report.duplicate((STATUS / "addresses")[i], dump("core.NodeAddress", address))
         seen.append(address)
-    had = before.get("podCIDRs") or []
-    if had and (spec.get("podCIDRs") or []) != had:
-        report.forbidden(SPEC / "podCIDRs", 'node updates may not change podCIDR except from "" to valid')
-    elif not had:
-        _pod_ranges(spec.get("podCIDRs") or [], report)
+    had, have = before.get("podCIDRs") or [], spec.get("podCIDRs") or []
+    if had:
+        changed = [a != b for a, b in zip(had, have, strict=True)] if len(had) == len(have) else [True]
+        for _ in filter(None, changed):
+            report.forbidden(SPEC / "podCIDRs", 'node updates may not change podCIDR except from "" to valid')
     if before.get("providerID") and spec.get("providerID") != before["providerID"]:
         report.forbidden(SPEC / "providerID", 'node updates may not change providerID except from "" to valid')
     _taints(spec.get("taints") or [], METADATA / "taints", report)

@@ -8,57 +8,102 @@ from typing import Any, Final
 from orchd.kinds.objects.validate import differences, meta
 from orchd.kinds.objects.validate.core import sources
 from orchd.kinds.objects.validate.core.claims import VOLUME_MODES, access_modes, basic_resource
-from orchd.kinds.objects.validate.core.forms import csi_driver_name, is_subdomain, named, no_backsteps
+from orchd.kinds.objects.validate.core.forms import csi_driver_name, is_label, is_subdomain, named, no_backsteps
 from orchd.kinds.objects.validate.core.placement import node_selector
 from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.numbers import amount
-from orchd.kinds.objects.validate.paths import SPEC, Path, root
+from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.words import subdomain_name
 
 Object = dict[str, Any]
 
 _RECLAIM: Final = ("Delete", "Recycle", "Retain")
-_CSI_SECRETS: Final = (
-    "controllerPublishSecretRef", "nodePublishSecretRef", "nodeStageSecretRef", "controllerExpandSecretRef",
+#: Secrets of a CSI volume that are looked at -> how paths name them; the reference has a blank in the last.
+_CSI_SECRETS: Final = {
+    "controllerPublishSecretRef": "controllerPublishSecretRef",
+    "controllerExpandSecretRef": "controllerExpandSecretRef",
+    "nodePublishSecretRef": "nodePublishSecretRef ",
+}
+#: Mount options have an annotation of old, which these sources alone may carry.
+_MOUNTED: Final = (
+    "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "nfs", "rbd", "quobyte", "iscsi", "cinder", "cephfs",
+    "azureFile", "vsphereVolume", "azureDisk", "photonPersistentDisk",
 )
+MOUNT_OPTIONS: Final = "volume.beta.{long}.io/mount-options"
+_NOT_INLINE: Final = "may not be specified in the context of inline volumes"
 
 
 def create(volume: Object, report: Report) -> None:
-    meta.create(volume.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
-    spec(volume.get("spec") or {}, SPEC, report)
+    _whole(volume, report)
+    _mount_options(volume, report)
 
 
-def spec(value: Object, at: Path, report: Report, *, inline: bool = False) -> None:
-    """A volume's spec; `inline` is the part of it that an attachment may carry."""
+def _whole(volume: Object, report: Report) -> None:
+    metadata = volume.get("metadata") or {}
+    meta.create(metadata, report, namespaced=False, name_rule=subdomain_name)
+    spec(volume.get("spec") or {}, SPEC, report, name=metadata.get("name") or "")
+
+
+def _mount_options(volume: Object, report: Report) -> None:
+    key = report.dialect(MOUNT_OPTIONS)
+    if key not in ((volume.get("metadata") or {}).get("annotations") or ()):
+        return
+    body = volume.get("spec") or {}
+    if all(body.get(member) is None for member in _MOUNTED):
+        report.forbidden(METADATA / "annotations" / key, "may not specify mount options for this volume type")
+
+
+def spec(value: Object, at: Path, report: Report, *, inline: bool = False, name: str = "") -> None:
+    """The spec of the volume `name`; `inline` is the part of it that an attachment may carry."""
     if inline:
-        for member in ("claimRef", "capacity", "persistentVolumeReclaimPolicy", "storageClassName"):
-            if value.get(member):
-                report.forbidden(at / member, "may not be specified in the context of inline volumes")
+        if value.get("claimRef") is not None:
+            report.forbidden(at / "claimRef", _NOT_INLINE)
+        if value.get("capacity"):
+            report.forbidden(at / "capacity", _NOT_INLINE)
+        if value.get("csi") is None:
+            report.required(at / "csi", "has to be specified in the context of inline volumes")
     modes = value.get("accessModes") or []
     if not modes:
         report.required(at / "accessModes")
     access_modes(modes, at / "accessModes", report)
     if not inline:
         _capacity(value.get("capacity") or {}, at / "capacity", report)
-        policy = value.get("persistentVolumeReclaimPolicy") or ""
-        if policy and policy not in _RECLAIM:
-            report.unsupported(at / "persistentVolumeReclaimPolicy", policy, _RECLAIM)
+    _reclaim_policy(value.get("persistentVolumeReclaimPolicy") or "", at / "persistentVolumeReclaimPolicy", report, inline)
     affinity = value.get("nodeAffinity")
     if affinity is not None:
-        if affinity.get("required") is None:
+        if inline:
+            report.forbidden(at / "nodeAffinity", _NOT_INLINE)
+        elif affinity.get("required") is None:
             report.required(at / "nodeAffinity" / "required", "must specify required node constraints")
         else:
             node_selector(affinity["required"], at / "nodeAffinity" / "required", report)
-    _source(value, at, report)
+    _source(value, name, at, report, constrained=affinity is not None and not inline)
     path = (value.get("hostPath") or {}).get("path")
-    if path and posixpath.normpath(path) == "/" and value.get("persistentVolumeReclaimPolicy") == "Recycle":
+    if path and posixpath.normpath(path) in ("/", "//") and value.get("persistentVolumeReclaimPolicy") == "Recycle":
         report.forbidden(at / "persistentVolumeReclaimPolicy", "may not be 'recycle' for a hostPath mount of '/'")
     if value.get("storageClassName"):
-        is_subdomain(value["storageClassName"], at / "storageClassName", report)
-    mode = value.get("volumeMode")
-    if mode is not None and mode not in VOLUME_MODES:
-        report.unsupported(at / "volumeMode", mode, VOLUME_MODES)
+        if inline:
+            report.forbidden(at / "storageClassName", _NOT_INLINE)
+        else:
+            is_subdomain(value["storageClassName"], at / "storageClassName", report)
+    _volume_mode(value.get("volumeMode"), at / "volumeMode", report, inline)
+
+
+def _reclaim_policy(policy: str, at: Path, report: Report, inline: bool) -> None:
+    if inline:
+        if policy not in ("", "Retain"):
+            report.forbidden(at, "may only be Retain in the context of inline volumes")
+    elif policy and policy not in _RECLAIM:
+        report.unsupported(at, policy, _RECLAIM)
+
+
+def _volume_mode(mode: str | None, at: Path, report: Report, inline: bool) -> None:
+    if inline:
+        if mode not in (None, "Filesystem"):
+            report.forbidden(at, "may not specify volumeMode other than Filesystem in the context of inline volumes")
+    elif mode is not None and mode not in VOLUME_MODES:
+        report.unsupported(at, mode, VOLUME_MODES)
 
 
 def _capacity(capacity: Object, at: Path, report: Report) -> None:
@@ -72,18 +117,23 @@ def _capacity(capacity: Object, at: Path, report: Report) -> None:
             report.invalid(at[name], str(quantity), "must be greater than zero")
 
 
-def _source(value: Object, at: Path, report: Report) -> None:
+def _source(value: Object, name: str, at: Path, report: Report, *, constrained: bool) -> None:
+    """`constrained` says that the volume has a node affinity."""
     found = False
     for member, (shown, rule) in _ORDER.items():
         source = value.get(member)
         if source is None:
             continue
-        if found:
-            report.forbidden(at / member, "may not specify more than 1 volume type")
+        # Nobody minds a flexVolume in addition.
+        if found and member != "flexVolume":
+            report.forbidden(at / sources.ONE_TOO_MANY.get(member, member), "may not specify more than 1 volume type")
             continue
         found = True
-        rule(source, at / shown, report)
-        if member == "local" and value.get("nodeAffinity") is None:
+        if member == "iscsi":
+            sources.persistent_iscsi(source, name, at / shown, report)
+        else:
+            rule(source, at / shown, report)
+        if member == "local" and not constrained:
             report.required(at / "nodeAffinity", "Local volume requires node affinity")
     if not found:
         report.required(at, "must specify a volume type")
@@ -97,9 +147,14 @@ def _local(source: Object, at: Path, report: Report) -> None:
 def _csi(source: Object, at: Path, report: Report) -> None:
     csi_driver_name(source.get("driver") or "", at / "driver", report)
     named(source, "volumeHandle", at, report)
-    for member in _CSI_SECRETS:
-        if source.get(member) is not None:
-            _secret(source[member], at / member, report)
+    for member, shown in _CSI_SECRETS.items():
+        reference = source.get(member)
+        if reference is not None:
+            # What is missing is named in full, what is wrong is not.
+            for part in ("name", "namespace"):
+                text = named(reference, part, at / shown, report)
+                if text:
+                    is_label(text, at / part, report)
 
 
 def _secret(reference: Object, at: Path, report: Report) -> None:
@@ -111,6 +166,16 @@ def _cinder(source: Object, at: Path, report: Report) -> None:
     named(source, "volumeID", at, report)
     if source.get("secretRef") is not None:
         _secret(source["secretRef"], at / "secretRef", report)
+
+
+def _glusterfs(source: Object, at: Path, report: Report) -> None:
+    sources.glusterfs(source, at, report)
+    namespace = source.get("endpointsNamespace")
+    if namespace == "":
+        why = "if the endpointnamespace is set, it must be a valid namespace name"
+        report.invalid(at / "endpointsNamespace", namespace, why)
+    elif namespace is not None:
+        is_label(namespace, at / "endpointsNamespace", report)
 
 
 def _azure_file(source: Object, at: Path, report: Report) -> None:
@@ -133,6 +198,7 @@ _ORDER: Final[dict[str, tuple[str, sources.Rule]]] = {
             "cephfs", "iscsi",
         )
     },
+    "glusterfs": ("glusterfs", _glusterfs),
     "cinder": ("cinder", _cinder),
     "fc": sources.SHARED["fc"],
     "flexVolume": sources.SHARED["flexVolume"],
@@ -150,7 +216,7 @@ _ORDER: Final[dict[str, tuple[str, sources.Rule]]] = {
 def update(volume: Object, old: Object, report: Report) -> None:
     # Twice, as the reference does.
     create(volume, report)
-    create(volume, report)
+    _whole(volume, report)
     new, before = volume.get("spec") or {}, old.get("spec") or {}
     chosen = {member: new.get(member) for member in _ORDER}
     had = {member: before.get(member) for member in _ORDER}

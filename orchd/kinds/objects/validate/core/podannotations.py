@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Final
 
 from orchd.kinds.objects.validate.core.forms import descending_path
@@ -20,6 +21,7 @@ SECCOMP_POD: Final = "seccomp.security.alpha.{long}.io/pod"
 SECCOMP_CONTAINER: Final = "container.seccomp.security.alpha.{long}.io/"
 APPARMOR: Final = "container.apparmor.security.beta.{long}.io/"
 _LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
+_INTEGER_RE: Final = re.compile(r"0|[1-9][0-9]{0,19}|-[0-9]{1,19}").fullmatch
 
 
 def annotation_rules(value: dict[str, str], spec: Object, at: Path, report: Report) -> None:
@@ -48,10 +50,8 @@ def annotation_rules(value: dict[str, str], spec: Object, at: Path, report: Repo
 
 
 def _int32(text: str) -> bool:
-    """Digits with an optional minus, no leading zeros or plus, within 32 bits."""
-    if not text or not text.lstrip("-").isdigit():
-        return False
-    return str(int(text)) == text and -(2**31) <= int(text) < 2**31
+    """Digits with an optional minus, no plus, no leading zeros without a minus, within 32 bits."""
+    return _INTEGER_RE(text) is not None and -(2**31) <= int(text) < 2**31
 
 
 def _old_tolerations(text: str, at: Path, report: Report) -> None:

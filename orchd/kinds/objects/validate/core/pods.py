@@ -41,9 +41,20 @@ def metadata_and_spec(pod: Object, report: Report) -> None:
     if metadata.get("annotations"):
         annotation_rules(metadata["annotations"], body, METADATA / "annotations", report)
     spec(body, SPEC, report, name=metadata.get("name") or "")
+    if body.get("volumes") and not body.get("serviceAccountName"):
+        _no_account_tokens(body["volumes"], report)
     trimmed_image(body.get("containers") or [], SPEC / "containers", report)
     if body.get("initContainers"):
         trimmed_image(body["initContainers"], SPEC / "initContainers", report)
+
+
+def _no_account_tokens(volumes: list[Object], report: Report) -> None:
+    """Without an account there is nobody a token could be for. Templates may leave the account to admission."""
+    for i, volume in enumerate(volumes):
+        for j, part in enumerate((volume.get("projected") or {}).get("sources") or ()):
+            if part.get("serviceAccountToken") is not None:
+                at = ((SPEC / "volumes")[i] / "projected" / "sources")[j] / "serviceAccountToken"
+                report.forbidden(at, "must not be specified when serviceAccountName is not set")
 
 
 def template(value: Object | None, at: Path, report: Report) -> None:

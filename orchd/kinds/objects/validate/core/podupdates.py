@@ -6,13 +6,15 @@ from typing import Any, Final
 
 from orchd.kinds.objects.validate import differences, meta
 from orchd.kinds.objects.validate.core import placement
-from orchd.kinds.objects.validate.core.forms import MAX_INT32
+from orchd.kinds.objects.validate.core.addresses import both_families
+from orchd.kinds.objects.validate.core.containers import trimmed_image
+from orchd.kinds.objects.validate.core.forms import MAX_INT32, is_qualified
 from orchd.kinds.objects.validate.core.podannotations import APPARMOR, MIRROR, annotation_rules
 from orchd.kinds.objects.validate.core.pods import metadata_and_spec
 from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import between, ip, parse_ip, subdomain
+from orchd.kinds.objects.validate.words import between, ip, subdomain
 
 Object = dict[str, Any]
 
@@ -21,6 +23,8 @@ _CHANGEABLE: Final = (
     "`spec.activeDeadlineSeconds`, `spec.tolerations` (only additions to existing tolerations) or "
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 )
+#: Conditions that need no qualified name.
+_SYSTEM_CONDITIONS: Final = ("PodScheduled", "Ready", "Initialized")
 
 
 def update(pod: Object, old: Object, report: Report) -> None:
@@ -36,6 +40,7 @@ def update(pod: Object, old: Object, report: Report) -> None:
         for i, container in enumerate(listed):
             if not container.get("image"):
                 report.required((SPEC / member)[i] / "image")
+        trimmed_image(listed, SPEC / member, report)
     if not _deadline(spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds"), report):
         return
     _tolerations(spec.get("tolerations") or [], before.get("tolerations") or [], report)
@@ -116,6 +121,10 @@ def update_status(pod: Object, old: Object, report: Report) -> None:
     meta.update(pod.get("metadata") or {}, old.get("metadata") or {}, report)
     _annotation_changes(pod, old, report)
     status, before = pod.get("status") or {}, old.get("status") or {}
+    for i, condition in enumerate(status.get("conditions") or ()):
+        if condition.get("type") not in _SYSTEM_CONDITIONS:
+            # Paths to conditions begin with the wrong member in the reference.
+            is_qualified(condition.get("type") or "", (METADATA / "conditions")[i] / "Type", report)
     if (pod.get("spec") or {}).get("nodeName") != (old.get("spec") or {}).get("nodeName"):
         report.forbidden(STATUS / "nodeName", "may not be changed directly")
     nominated = status.get("nominatedNodeName") or ""
@@ -147,12 +156,11 @@ def _pod_ips(listed: list[Object], at: Path, report: Report) -> None:
     for i, address in enumerate(addresses):
         report.invalids(at[i], address, ip(address))
     if len(addresses) > 1:
-        families = {a.version for a in map(parse_ip, addresses) if a is not None}
-        if len(families) != 2 or len(addresses) > 2:
-            report.invalid(at, dump("[]core.PodIP", addresses), "may specify no more than one IP for each IP family")
+        if not both_families(addresses, at, report) or len(addresses) > 2:
+            report.invalid(at, dump("[]core.PodIP", listed), "may specify no more than one IP for each IP family")
         for i, address in enumerate(addresses):
             if address in addresses[:i]:
-                report.duplicate(at, address)
+                report.duplicate(at[i], dump("core.PodIP", listed[i]))
 
 
 def update_ephemeral(pod: Object, old: Object, report: Report) -> None:

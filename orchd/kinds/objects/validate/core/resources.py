@@ -103,8 +103,9 @@ def requirements(value: Object, at: Path, report: Report) -> None:
             here = (at / "requests")[name]
             container_resource_name(name, here, report)
             quantity_value(name, quantity, here, report)
-            huge = _huge_pages(name, quantity, here, report) or huge
         _within_limit(name, quantity, limits.get(name), at, report)
+        if name.startswith("hugepages-"):
+            huge = _huge_pages(name, quantity, (at / "requests")[name], report)
     if huge and not any(name in ("cpu", "memory") for name in (*limits, *requests)):
         report.forbidden(at, "HugePages require cpu or memory")
 

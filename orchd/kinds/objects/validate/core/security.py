@@ -16,9 +16,10 @@ Object = dict[str, Any]
 _SYSCTL: Final = r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?\.)*[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL_RE: Final = re.compile(_SYSCTL).fullmatch
 _CONTROL_RE: Final = re.compile(r"[\x00-\x1f\x7f]").search
-_NETBIOS_RE: Final = re.compile(r"[^\\/:\*\?\"<>|\s.][^\\/:\*\?\"<>|\s]{0,14}").fullmatch
-_DOMAIN_RE: Final = re.compile(r"([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)+([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)").fullmatch
-_USER_RE: Final = re.compile(r"[^\"/\\\[\]:;|=,\+\*\?<>@]*").fullmatch
+_NETBIOS_RE: Final = re.compile(r"[^\\/:*?\"<>|.][^\\/:*?\"<>|]{0,14}").fullmatch
+_DOMAIN_PART: Final = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+_DOMAIN_RE: Final = re.compile(rf"{_DOMAIN_PART}(?:\.{_DOMAIN_PART})*").fullmatch
+_NO_USER_RE: Final = re.compile(r'["/\\:;|=,+*?<>@\[\]]').search
 
 
 def container_context(context: Object, at: Path, report: Report) -> None:
@@ -121,46 +122,53 @@ def windows(options: Object, at: Path, report: Report) -> None:
     if spec is not None:
         if not spec:
             report.invalid(at / "gmsaCredentialSpec", spec, "gmsaCredentialSpec cannot be an empty string")
-        elif len(spec) > 64 * 1024:
+        elif len(spec.encode()) > 64 * 1024:
             report.invalid(at / "gmsaCredentialSpec", spec, "gmsaCredentialSpec size must be under 64 KiB")
     if user is not None:
         _windows_user(user, at / "runAsUserName", report)
 
 
 def _windows_user(name: str, at: Path, report: Report) -> None:
+    """``user`` or ``domain\\user``."""
     if not name:
         report.invalid(at, name, "runAsUserName cannot be an empty string")
-    if _CONTROL_RE(name):
+    elif _CONTROL_RE(name):
         report.invalid(at, name, "runAsUserName cannot contain control characters")
-    if name.count("\\") > 1:
+    elif name.count("\\") > 1:
         report.invalid(at, name, "runAsUserName cannot contain more than one backslash")
-        return
-    domain, slash, user = name.rpartition("\\")
-    if slash:
-        if len(domain) >= 256:
+    else:
+        domain, slash, user = name.rpartition("\\")
+        if len(domain.encode()) >= 256:
             report.invalid(at, name, "runAsUserName's Domain length must be under 256 characters")
-        if not _NETBIOS_RE(domain) and not _DOMAIN_RE(domain):
+        if slash and not _NETBIOS_RE(domain) and not _DOMAIN_RE(domain):
             report.invalid(at, name, "runAsUserName's Domain doesn't match the NetBIOS nor the DNS format")
-    if not user:
-        report.invalid(at, name, "runAsUserName's User cannot be empty")
-    elif len(user) > 104:
-        report.invalid(at, name, "runAsUserName's User length must not be longer than 104 characters")
-    if not _USER_RE(user):
-        characters = '" / \\ [ ] : ; | = , + * ? < > @'
-        report.invalid(at, name, f"runAsUserName's User cannot contain the following characters: {characters}")
-    if user and not user.strip(". "):
-        report.invalid(at, name, "runAsUserName's User cannot contain only periods or spaces")
+        if not user:
+            report.invalid(at, name, "runAsUserName's User cannot be empty")
+        elif len(user.encode()) > 104:
+            report.invalid(at, name, "runAsUserName's User length must not be longer than 104 characters")
+        if user and not user.strip(". "):
+            report.invalid(at, name, "runAsUserName's User cannot contain only periods or spaces")
+        if _NO_USER_RE(user):
+            why = "runAsUserName's User cannot contain the following characters: \"/\\:;|=,+*?<>@[]"
+            report.invalid(at, name, why)
 
 
 def host_process(spec: Object, at: Path, report: Report) -> None:
     """Windows host-process containers: all of a pod or none, and only on the host's network."""
     pod = ((spec.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
+    allowed = report.settings.feature("WindowsHostProcessContainers", True)
+    why = "not allowed when feature gate 'WindowsHostProcessContainers' is not enabled"
+    if not allowed and pod is not None:
+        report.forbidden(at / "securityContext" / "windowsOptions" / "hostProcess", why)
+        return
     total = count = 0
     for listed in ("initContainers", "containers", "ephemeralContainers"):
         for i, container in enumerate(spec.get(listed) or ()):
             total += 1
             context = container.get("securityContext")
             own = ((context or {}).get("windowsOptions") or {}).get("hostProcess") if context else None
+            if not allowed and own is not None:
+                report.forbidden((at / listed)[i] / "securityContext" / "windowsOptions" / "hostProcess", why)
             if pod is not None and own is not None and pod != own:
                 report.invalid(
                     (at / listed)[i] / "securityContext" / "windowsOptions" / "hostProcess", own,
@@ -169,6 +177,10 @@ def host_process(spec: Object, at: Path, report: Report) -> None:
             if own or (own is None and pod):
                 count += 1
     if not count:
+        return
+    if not allowed:
+        words = "pod must not contain Windows hostProcess containers when feature gate"
+        report.forbidden(at, f"{words} 'WindowsHostProcessContainers' is not enabled")
         return
     if count != total:
         why = "If pod contains any hostProcess containers then all containers must be HostProcess containers"

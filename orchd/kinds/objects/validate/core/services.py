@@ -8,7 +8,7 @@ from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.addresses import load_balancer_status, not_special
 from orchd.kinds.objects.validate.core.forms import is_label, is_qualified, is_subdomain, port_or_name
 from orchd.kinds.objects.validate.gosyntax import dump
-from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
+from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
 from orchd.kinds.objects.validate.words import ip, label_1035_name, parse_cidr, parse_ip, port
@@ -25,28 +25,24 @@ MAX_AFFINITY_SECONDS: Final = 86400
 
 def create(service: Object, report: Report) -> None:
     body(service, report)
-    spec = service.get("spec") or {}
-    kind, policy = spec.get("type"), spec.get("externalTrafficPolicy")
-    if kind not in ("LoadBalancer", "NodePort") and policy:
-        why = "may only be set when `type` is 'NodePort' or 'LoadBalancer'"
-        report.invalid(SPEC / "externalTrafficPolicy", policy, why)
-    number = spec.get("healthCheckNodePort") or 0
-    if number and not _health_checked(spec):
-        why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
-        report.invalid(SPEC / "healthCheckNodePort", number, why)
-    if not report.settings.feature("MixedProtocolLBService", False):
-        _one_protocol(spec, report)
+    _one_protocol(service.get("spec") or {}, {}, report)
 
 
 def _health_checked(spec: Object) -> bool:
     return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
 
 
-def _one_protocol(spec: Object, report: Report) -> None:
-    ports = spec.get("ports") or []
-    if spec.get("type") == "LoadBalancer" and len({p.get("protocol") for p in ports}) > 1:
-        shown = dump("[]core.ServicePort", ports)
+def _one_protocol(spec: Object, old: Object, report: Report) -> None:
+    """One protocol behind a balancer, unless there were several before."""
+    if report.settings.feature("MixedProtocolLBService", False) or (_mixed(old) and _mixed(spec)):
+        return
+    if _mixed(spec):
+        shown = dump("[]core.ServicePort", spec.get("ports") or [])
         report.invalid(SPEC / "ports", shown, "may not contain more than 1 protocol when type is 'LoadBalancer'")
+
+
+def _mixed(spec: Object) -> bool:
+    return spec.get("type") == "LoadBalancer" and len({p.get("protocol") for p in spec.get("ports") or ()}) > 1
 
 
 def body(service: Object, report: Report) -> None:
@@ -54,7 +50,7 @@ def body(service: Object, report: Report) -> None:
     metadata, spec = service.get("metadata") or {}, service.get("spec") or {}
     meta.create(metadata, report, namespaced=True, name_rule=label_1035_name)
     kind, ports = spec.get("type") or "", spec.get("ports") or []
-    headless = (spec.get("clusterIPs") or [spec.get("clusterIP")])[0] == "None"
+    headless = _headless(spec)
     if not ports and not headless and kind != "ExternalName":
         report.required(SPEC / "ports")
     _by_type(kind, spec, headless, report)
@@ -64,8 +60,7 @@ def body(service: Object, report: Report) -> None:
     if spec.get("selector"):
         labels(spec["selector"], SPEC / "selector", report)
     _affinity(spec, report)
-    if kind != "ExternalName":
-        _cluster_ips(spec, headless, report)
+    address_fields(spec, report)
     for i, address in enumerate(spec.get("externalIPs") or ()):
         wrong = ip(address)
         if wrong:
@@ -79,6 +74,10 @@ def body(service: Object, report: Report) -> None:
     _unique_ports(kind, ports, report)
     _balancer(kind, metadata, spec, report)
     _traffic(kind, spec, report)
+
+
+def _headless(spec: Object) -> bool:
+    return bool(spec.get("clusterIPs") == ["None"])
 
 
 def _by_type(kind: str, spec: Object, headless: bool, report: Report) -> None:
@@ -148,7 +147,10 @@ def _affinity(spec: Object, report: Report) -> None:
         report.forbidden(at, "must not be set when session affinity is None")
 
 
-def _cluster_ips(spec: Object, headless: bool, report: Report) -> None:
+def address_fields(spec: Object, report: Report) -> None:
+    """Cluster IPs, their families and the policy for them. Asked before addresses are handed out, and again."""
+    if spec.get("type") == "ExternalName":
+        return
     at = SPEC / "clusterIPs"
     first, addresses = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
     if first:
@@ -179,13 +181,13 @@ def _cluster_ips(spec: Object, headless: bool, report: Report) -> None:
         report.invalids(at[i], address, wrong)
     if len(addresses) > 2:
         report.invalid(at, addresses, "may only hold up to 2 values")
-    if bad or headless:
+    if bad or _headless(spec):
         return
     versions = [a.version for a in map(parse_ip, addresses) if a is not None]
     if len(addresses) > 1 and len(set(versions)) != 2:
         report.invalid(at, addresses, "may specify no more than one IP for each IP family")
     for i, (version, family) in enumerate(zip(versions, families, strict=False)):
-        if family != f"IPv{version}":
+        if family in ("IPv4", "IPv6") and family != f"IPv{version}":
             report.invalid(at[i], addresses[i], f"expected an {family} value as indicated by `ipFamilies[{i}]`")
 
 
@@ -231,22 +233,37 @@ def _balancer(kind: str, metadata: Object, spec: Object, report: Report) -> None
     if allocate is not None and not balanced:
         report.forbidden(SPEC / "allocateLoadBalancerNodePorts", _ONLY_BALANCED)
     if allocate is None and balanced:
-        report.required(SPEC / "allocateLoadBalancerNodePorts")
+        report.required(root("allocateLoadBalancerNodePorts"))
+    _balancer_class(spec, report)
+
+
+def _balancer_class(spec: Object, report: Report) -> None:
     name = spec.get("loadBalancerClass")
     if name is not None:
-        if balanced:
+        if spec.get("type") == "LoadBalancer":
             is_qualified(name, SPEC / "loadBalancerClass", report)
         else:
             report.forbidden(SPEC / "loadBalancerClass", _ONLY_BALANCED)
 
 
 def _traffic(kind: str, spec: Object, report: Report) -> None:
-    policy = spec.get("externalTrafficPolicy") or ""
-    if policy and policy not in ("Cluster", "Local"):
+    policy, number = spec.get("externalTrafficPolicy") or "", spec.get("healthCheckNodePort") or 0
+    if kind not in ("LoadBalancer", "NodePort"):
+        if policy:
+            why = "may only be set when `type` is 'NodePort' or 'LoadBalancer'"
+            report.invalid(SPEC / "externalTrafficPolicy", policy, why)
+    elif not policy:
+        report.required(SPEC / "externalTrafficPolicy")
+    elif policy not in ("Cluster", "Local"):
         report.unsupported(SPEC / "externalTrafficPolicy", policy, ("Cluster", "Local"))
-    number = spec.get("healthCheckNodePort") or 0
-    if number < 0:
-        report.invalid(SPEC / "healthCheckNodePort", number, "must be greater than or equal to 0")
+    if _health_checked(spec):
+        if not number:
+            report.required(SPEC / "healthCheckNodePort")
+        else:
+            report.invalids(SPEC / "healthCheckNodePort", number, port(number))
+    elif number:
+        why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        report.invalid(SPEC / "healthCheckNodePort", number, why)
     internal = spec.get("internalTrafficPolicy")
     if internal is None:
         if kind in ("ClusterIP", "NodePort", "LoadBalancer"):
@@ -259,23 +276,25 @@ def update(service: Object, old: Object, report: Report) -> None:
     meta.update(service.get("metadata") or {}, old.get("metadata") or {}, report)
     new, before = service.get("spec") or {}, old.get("spec") or {}
     if "ExternalName" not in (new.get("type"), before.get("type")):
-        _kept_addresses(new, before, report)
+        if not (_headless(new) and _headless(before)):
+            _kept_addresses(new, before, report)
+        if not _headless(new) and not _headless(before):
+            _kept_families(new, before, report)
     if new.get("type") == before.get("type") == "LoadBalancer":
         name = new.get("loadBalancerClass")
         if name != before.get("loadBalancerClass"):
             report.invalid(SPEC / "loadBalancerClass", name, "may not change once set")
+    # Of a change this is asked twice.
+    _balancer_class(new, report)
+    number, was = new.get("healthCheckNodePort") or 0, before.get("healthCheckNodePort") or 0
+    if number != was and _health_checked(new) and _health_checked(before):
+        report.forbidden(SPEC / "healthCheckNodePort", "field is immutable")
     body(service, report)
-    if _health_checked(new) and _health_checked(before):
-        was = before.get("healthCheckNodePort") or 0
-        if (new.get("healthCheckNodePort") or 0) not in (0, was) and was:
-            report.forbidden(SPEC / "healthCheckNodePort", "field is immutable")
-    kind, policy = new.get("type"), new.get("externalTrafficPolicy")
-    if kind not in ("LoadBalancer", "NodePort") and policy:
-        why = "may only be set when `type` is 'NodePort' or 'LoadBalancer'"
-        report.invalid(SPEC / "externalTrafficPolicy", policy, why)
+    _one_protocol(new, before, report)
 
 
 def _kept_addresses(new: Object, old: Object, report: Report) -> None:
+    """The second address may come and go, the first stays."""
     at = SPEC / "clusterIPs"
     now, was = new.get("clusterIPs") or [], old.get("clusterIPs") or []
     if len(now) == len(was):
@@ -283,14 +302,43 @@ def _kept_addresses(new: Object, old: Object, report: Report) -> None:
             if address != now[i]:
                 report.invalid(at[i], now, "may not change once set")
         return
-    if len(was) > len(now):
-        if not now:
-            report.invalid(at[0], now, "primary clusterIP can not be unset")
-        if len(now) == 1 and new.get("ipFamilyPolicy") != "SingleStack":
-            why = "must be set to 'SingleStack' when releasing the secondary clusterIP"
-            report.invalid(SPEC / "ipFamilyPolicy", new.get("ipFamilyPolicy"), why)
-    if now and was and now[0] != was[0]:
+    if not now:
+        report.invalid(at[0], _strings(now), "primary clusterIP can not be unset")
+    elif was and now[0] != was[0]:
         report.invalid(at[0], now, "may not change once set")
+    _single_again(now, was, "secondary clusterIP", new, report)
+
+
+def _kept_families(new: Object, old: Object, report: Report) -> None:
+    at = (SPEC / "ipFamilies")[0]
+    now, was = new.get("ipFamilies") or [], old.get("ipFamilies") or []
+    if len(now) == len(was):
+        for i, family in enumerate(was):
+            if family != now[i]:
+                report.invalid(at, _families(now), "may not change once set")
+        return
+    addresses = new.get("clusterIPs") or []
+    if len(was) > len(now) and not addresses:
+        report.invalid(at, _families(now), "primary ipFamily can not be unset")
+    if now and was and now[0] != was[0]:
+        # The reference shows the addresses.
+        report.invalid(at, _strings(addresses), "may not change once set")
+    _single_again(now, was, "secondary ipFamily", new, report)
+
+
+def _single_again(now: list[str], was: list[str], what: str, new: Object, report: Report) -> None:
+    policy = new.get("ipFamilyPolicy")
+    if len(was) > len(now) == 1 and policy != "SingleStack":
+        why = f"must be set to 'SingleStack' when releasing the {what}"
+        report.invalid(SPEC / "ipFamilyPolicy", policy, why)
+
+
+def _strings(values: list[str]) -> Any:
+    return values or dump("[]string", None)
+
+
+def _families(values: list[str]) -> Any:
+    return dump("[]core.IPFamily", values or None)
 
 
 def update_status(service: Object, old: Object, report: Report) -> None:

@@ -14,6 +14,7 @@ from orchd.kinds.objects.validate.core.forms import (
     csi_driver_name,
     descending_path,
     is_label,
+    is_subdomain,
     mode,
     named,
     no_backsteps,
@@ -30,10 +31,15 @@ HOST_PATH_TYPES: Final = (
     "", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket",
 )
 _ISCSI: Final = {
-    "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9\-.]+)(:[^,;*&$|\s]+)$"),
-    "eui": re.compile(r"^eui.[A-Za-z0-9]{16}$"),
-    "naa": re.compile(r"^naa.[A-Za-z0-9]{32}$"),
+    "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9\-.]+)(:[^,;*&$|\s]+)\Z", re.ASCII),
+    "eui": re.compile(r"eui.[A-Za-z0-9]{16}\Z"),
+    "naa": re.compile(r"naa.[A-Za-z0-9]{32}\Z"),
 }
+_FORMAT: Final = "must be valid format"
+_ISCSI_LENGTH: Final = 64
+ISCSI_TOO_LONG: Final = (
+    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified."
+)
 
 
 def empty_dir(source: Object, at: Path, report: Report) -> None:
@@ -82,26 +88,46 @@ def nfs(source: Object, at: Path, report: Report) -> None:
 
 def iscsi(source: Object, at: Path, report: Report) -> None:
     named(source, "targetPortal", at, report)
+    _iscsi_rest(source, "must be valid format starting with iqn, eui, or naa", at, report)
+
+
+def persistent_iscsi(source: Object, volume: str, at: Path, report: Report) -> None:
+    """In a persistent volume; `volume` is its name."""
+    portal = named(source, "targetPortal", at, report)
+    if long_initiator(source, volume):
+        report.invalid(at / "targetportal", portal, ISCSI_TOO_LONG)
+    _iscsi_rest(source, _FORMAT, at, report, secret_name=True)
+
+
+def long_initiator(source: Object, volume: str) -> bool:
+    """Is the name that an initiator gets from volume and portal too long?"""
+    if source.get("initiatorName") is None:
+        return False
+    return len(f"{volume}:{source.get('targetPortal') or ''}".encode()) > _ISCSI_LENGTH
+
+
+def _iscsi_rest(source: Object, other: str, at: Path, report: Report, *, secret_name: bool = False) -> None:
     iqn = named(source, "iqn", at, report)
     if iqn:
-        _iscsi_name(iqn, at / "iqn", report)
+        _iscsi_name(iqn, other, at / "iqn", report)
     lun = source.get("lun") or 0
     report.invalids(at / "lun", lun, between(lun, 0, 255))
     secret = source.get("secretRef")
     if (source.get("chapAuthDiscovery") or source.get("chapAuthSession")) and secret is None:
         report.required(at / "secretRef")
-    if secret is not None and not secret.get("name"):
-        report.required(at / "secretRef" / "name")
+    if secret_name and secret is not None:
+        named(secret, "name", at / "secretRef", report)
     if source.get("initiatorName") is not None:
-        _iscsi_name(source["initiatorName"], at / "initiatorname", report)
+        _iscsi_name(source["initiatorName"], other, at / "initiatorname", report)
 
 
-def _iscsi_name(name: str, at: Path, report: Report) -> None:
+def _iscsi_name(name: str, other: str, at: Path, report: Report) -> None:
+    """`other` is what to say of a name that is of none of the three forms."""
     pattern = _ISCSI.get(name[:3])
     if pattern is None:
-        report.invalid(at, name, "must be valid format starting with iqn, eui, or naa")
-    elif not pattern.search(name):
-        report.invalid(at, name, "must be valid format")
+        report.invalid(at, name, other)
+    elif not pattern.search(name) if name[:3] == "iqn" else not pattern.match(name):
+        report.invalid(at, name, _FORMAT)
 
 
 def glusterfs(source: Object, at: Path, report: Report) -> None:
@@ -142,14 +168,24 @@ def quobyte(source: Object, at: Path, report: Report) -> None:
     registry = source.get("registry") or ""
     if not registry:
         report.required(at / "registry", words)
+    elif len((source.get("tenant") or "").encode()) >= 65:
+        report.required(at / "tenant", "must be a UUID and may not exceed a length of 64 characters")
     else:
         for pair in registry.split(","):
-            host, colon, number = pair.rpartition(":")
-            if not colon or not host or not number:
+            if not _is_host_and_port(pair):
                 report.invalid(at / "registry", registry, words)
-    if len(source.get("tenant") or "") >= 65:
-        report.required(at / "tenant", "must be a UUID and may not exceed a length of 64 characters")
     named(source, "volume", at, report)
+
+
+def _is_host_and_port(text: str) -> bool:
+    """``host:port`` or ``[host]:port``; both parts may be empty, colons are for brackets."""
+    host, colon, number = text.rpartition(":")
+    if not colon or "[" in number or "]" in number:
+        return False
+    if host.startswith("["):
+        inner, closed, rest = host[1:].partition("]")
+        return bool(closed) and not rest and "[" not in inner
+    return not any(c in host for c in ":[]")
 
 
 def fibre_channel(source: Object, at: Path, report: Report) -> None:
@@ -256,8 +292,14 @@ def csi(source: Object, at: Path, report: Report) -> None:
     csi_driver_name(source.get("driver") or "", at / "driver", report)
     reference = source.get("nodePublishSecretRef")
     if reference is not None:
-        named(reference, "name", at / "nodePublishSecretRef", report)
+        # The reference has a blank in this path, and none of the member in the other.
+        name = named(reference, "name", at / "nodePublishSecretRef ", report)
+        if name:
+            is_subdomain(name, at / "name", report)
 
+
+#: Members that have another name where they are one too many.
+ONE_TOO_MANY: Final[dict[str, str]] = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 
 #: Member -> (the member as causes name it, rule), in the order in which sources are looked at.
 SHARED: Final[dict[str, tuple[str, Rule]]] = {

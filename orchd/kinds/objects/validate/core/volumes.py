@@ -8,6 +8,7 @@ from orchd.kinds.objects.validate import meta as metadata_rules
 from orchd.kinds.objects.validate.core import claims, sources
 from orchd.kinds.objects.validate.core.fieldrefs import DOWNWARD_FIELDS, object_field, resource_field
 from orchd.kinds.objects.validate.core.forms import MODE, is_label, mode, named, plain_path, token_seconds
+from orchd.kinds.objects.validate.gosyntax import quote
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
@@ -23,7 +24,9 @@ _TEMPLATE_META: Final = ("annotations", "labels")
 def volumes(listed: list[Object], pod_name: str, at: Path, report: Report) -> dict[str, Object]:
     """Checks the volumes; gives back those without fault, by name."""
     good: dict[str, Object] = {}
-    created: set[str] = set()
+    created = frozenset(
+        f"{pod_name}-{v.get('name') or ''}" for v in listed if pod_name and v.get("ephemeral") is not None
+    )
     for i, volume in enumerate(listed):
         before = len(report.causes)
         here = at[i]
@@ -37,16 +40,11 @@ def volumes(listed: list[Object], pod_name: str, at: Path, report: Report) -> di
             report.duplicate(here / "name", name)
         if len(report.causes) == before:
             good[name] = volume
-        if pod_name and volume.get("ephemeral") is not None:
-            created.add(f"{pod_name}-{name}")
-    if created:
-        for i, volume in enumerate(listed):
+        if created:
             claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
             if claim in created:
-                report.invalid(
-                    at[i] / "persistentVolumeClaim" / "claimName", claim,
-                    "must not reference a PVC that gets created for an ephemeral volume",
-                )
+                why = "must not reference a PVC that gets created for an ephemeral volume"
+                report.invalid(here / "persistentVolumeClaim" / "claimName", claim, why)
     return good
 
 
@@ -57,14 +55,16 @@ def _source(volume: Object, name: str, pod_name: str, at: Path, report: Report) 
         if source is None:
             continue
         if found:
-            report.forbidden(at / member, _TWO_SOURCES)
-            continue
+            report.forbidden(at / sources.ONE_TOO_MANY.get(member, member), _TWO_SOURCES)
+        else:
+            rule(source, at / shown, report)
+            if member == "ephemeral" and pod_name and name:
+                claim = f"{pod_name}-{name}"
+                for why in subdomain(claim):
+                    report.invalid(at / "name", name, f"PVC name {quote(claim)}: {why}")
+        if member == "iscsi" and sources.long_initiator(source, name):
+            report.invalid(at / "name", name, sources.ISCSI_TOO_LONG)
         found = True
-        rule(source, at / shown, report)
-        if member == "ephemeral" and pod_name and name:
-            claim = f"{pod_name}-{name}"
-            for why in subdomain(claim):
-                report.invalid(at / "name", name, f'PVC name "{claim}": {why}')
     if not found:
         report.required(at, "must specify a volume type")
 
@@ -144,7 +144,8 @@ def _ephemeral(source: Object, at: Path, report: Report) -> None:
     labels(meta.get("labels"), at / "metadata" / "labels", report)
     for member, value in meta.items():
         if value and member not in _TEMPLATE_META:
-            report.forbidden(at / "metadata" / member, "cannot be set")
+            shown = "uID" if member == "uid" else member
+            report.forbidden(at / "metadata" / shown, "cannot be set for an ephemeral volume")
     claims.spec(template.get("spec") or {}, at / "spec", report)
 
 
