@@ -23,6 +23,8 @@ class ServerFiles:
     tls: TlsSettings
     client_authorities: bytes
     client_authorities_given: bytes
+    #: Authorities of front proxies, b"" when none are believed.
+    proxy_authorities: bytes
     signing_key: PrivateKey
     verification_keys: tuple[PublicKey, ...]
 
@@ -80,6 +82,7 @@ def prepare(settings: Settings, *, port: int, service_ip: str, now: float) -> Se
         # The administrator's own certificate must work whatever other authority is configured.
         client_authorities=given + b"\n" + own,
         client_authorities_given=given or own,
+        proxy_authorities=_read("requestheader-client-ca-file", settings.authentication.front_proxy.ca_file),
         signing_key=signing,
         verification_keys=tuple(keys),
     )

@@ -98,6 +98,6 @@ def capabilities() -> Capabilities:
     """What flags may choose from: what is built, and drop-ins that were found."""
     return Capabilities(
         admission_plugins=frozenset((*builtin.BUILT, *(str(f.name) for f in builtin.drop_ins()))),
-        authorizers=frozenset(("AlwaysAllow", "AlwaysDeny", "Node", "RBAC", *modes.drop_ins())),
+        authorizers=frozenset((*modes.MODES, *modes.drop_ins())),
         controllers=frozenset(name for name, _ in CONTROLLERS),
     )

@@ -20,12 +20,13 @@ from orchd.assembly.controllers import controller_group
 from orchd.assembly.files import ServerFiles, advertised_address, prepare
 from orchd.assembly.flowcontrol import FlowControl, mandatory
 from orchd.assembly.gates import Authentication as AuthenticationParts
-from orchd.assembly.gates import authentication, authorization
+from orchd.assembly.gates import Outside, authentication, authorization
 from orchd.assembly.guards import guarded
 from orchd.assembly.informing import own_informers
 from orchd.assembly.issuer import issuer_endpoints
 from orchd.assembly.plugins import admission_chain
 from orchd.assembly.storage import cache_metrics, make_store, start_store, store_metrics
+from orchd.assembly.trust import Trust
 from orchd.assembly.verbs import Parts, subresource_verbs, virtual_verbs
 from orchd.cache.caches import Caches
 from orchd.config.settings import Settings, object_settings
@@ -54,7 +55,8 @@ from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.documents import Documents
 from orchd.server.pipeline.endpoints.fairness import fairness_metrics
 from orchd.server.pipeline.endpoints.health import Health
-from orchd.server.pipeline.endpoints.numbers import AdmissionNumbers, AuthenticationNumbers, WebhookNumbers
+from orchd.server.pipeline.endpoints.identitynumbers import AuthenticationNumbers, ReviewNumbers, TokenCacheNumbers
+from orchd.server.pipeline.endpoints.numbers import AdmissionNumbers, WebhookNumbers
 from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
 from orchd.server.pipeline.endpoints.routes import Routes
 from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
@@ -162,6 +164,7 @@ class ApiServer:
         instances = Instances(lambda: self.registry, user, wall)
         self.upkeep = Upkeep(self.custom, self.client, instances, clock=reactor, wall=wall)
         self.webhooks = WebhookClient(reactor, settings.dialect, self.client)
+        self.reviewers = WebhookClient(reactor, settings.dialect, self.client, agent="{short}-apiserver")
         self._is_open = self._is_leaving = False
         #: None with --enable-priority-and-fairness=false.
         self.flow_control: FlowControl | None = None
@@ -220,16 +223,7 @@ class ApiServer:
             conversion=Conversion(self.webhooks, settings.dialect, Naming(self.random).uid),
         )
         self.informers = own_informers(access, self.client, clock=reactor, random=self.random)
-        self.authentication_numbers = AuthenticationNumbers()
-        self.authentication: AuthenticationParts = authentication(
-            settings,
-            self.files,
-            self.informers,
-            client=self.client,
-            clock=self.wall,
-            observe=self.authentication_numbers.observe,
-        )
-        self.authorization = authorization(settings, self.informers)
+        self._compose_gates()
         self.admission_numbers = AdmissionNumbers()
         self.webhook_numbers = WebhookNumbers()
         union, rbac = self.authorization.union, self.authorization.rbac
@@ -316,6 +310,32 @@ class ApiServer:
         cache = None if resource is None else self.caches.caches.get(resource.key)
         return 0 if cache is None else len(cache)
 
+    def _compose_gates(self) -> None:
+        """Who it is, and whether they may."""
+        settings, reactor = self.settings, self.reactor
+        self.authentication_numbers = AuthenticationNumbers(settings.dialect)
+        self.token_cache_numbers = TokenCacheNumbers()
+        self.review_numbers = {sort: ReviewNumbers(sort) for sort in ("authn", "authz")}
+        outside = Outside(
+            reactor=reactor,
+            calls=self.reviewers,
+            clock=self.wall,
+            random=self.random,
+            token_cache=self.token_cache_numbers,
+            token_reviews=self.review_numbers["authn"].observe,
+            access_reviews=self.review_numbers["authz"].observe,
+        )
+        self.authentication: AuthenticationParts = authentication(
+            settings,
+            self.files,
+            self.informers,
+            client=self.client,
+            outside=outside,
+            observe=self.authentication_numbers.observe,
+        )
+        self.authorization = authorization(settings, self.informers, outside=outside)
+        self.trust = Trust(settings, self.files, self.authentication, self.client, clock=reactor, wall=self.wall)
+
     def _routes(self, gate: identity.Authorization) -> Routes:
         settings = self.settings
 
@@ -389,6 +409,8 @@ class ApiServer:
             metrics.request_metrics(self.measuring, self.underway, self.watching),
             *([] if self.flow_control is None else [fairness_metrics(self.flow_control.fairness)]),
             self.authentication_numbers.families,
+            self.token_cache_numbers.families,
+            *(numbers.families for numbers in self.review_numbers.values()),
             self.admission_numbers.families,
             self.webhook_numbers.families,
             *cache_metrics(self.caches),
@@ -415,7 +437,9 @@ class ApiServer:
             as_member("caches", self.caches.start, self.caches.stop),
             as_member("custom kinds", self._start_custom_kinds, self.custom.stop),
             as_member("informers", self._start_informers, self.informers.stop),
+            as_member("issuers", self._begin_authentication, self.authentication.background.stop),
             as_member("bootstrap", self._bootstrap, self._drain),
+            as_member("authorities", self.trust.start, self.trust.stop),
             *([] if flow_control is None else [as_member("flow control", flow_control.start, flow_control.stop)]),
             as_member("upkeep of custom kinds", self.upkeep.start, self.upkeep.stop),
             self.listener,
@@ -451,18 +475,20 @@ class ApiServer:
             ("priority classes", objects.priority_classes(dialect)),
             ("flow control", objects.flow_control(dialect)),
             ("api services", objects.api_services(dialect, self.custom.base)),
-            ("authentication info", objects.authentication_config(dialect, self._authentication_data())),
         ):
             await steps.ensure(self.client, wanted, now=now)
             self.progress.done(step)
+        await self.trust.publish()
+        self.progress.done("authentication info")
         self.progress.done("custom kinds")
 
-    def _authentication_data(self) -> dict[str, str]:
-        return {"client-ca-file": self.files.client_authorities_given.decode()}
+    async def _begin_authentication(self) -> None:
+        self.authentication.begin()
 
     async def _drain(self) -> None:
         await self.deadline.drained()
         await self.webhooks.close()
+        await self.reviewers.close()
 
     async def _start_controllers(self) -> None:
         await self.controllers.start()

@@ -37,7 +37,7 @@ class ServiceAccountSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontProxySettings:
-    """Headers of a front proxy; none are believed without `ca_file`. Names of headers are lower-case."""
+    """Headers of a front proxy; none are believed without `ca_file`. Names of headers are as they were given."""
 
     ca_file: str = ""
     names: tuple[str, ...] = ()
@@ -181,7 +181,7 @@ def _front_proxy(values: Values, fail: Fail) -> FrontProxySettings:
         return given
 
     def headers(name: str) -> tuple[str, ...]:
-        return tuple(each.strip().lower() for each in listed(name))
+        return tuple(each.strip() for each in listed(name))
 
     return FrontProxySettings(
         ca_file=values["requestheader-client-ca-file"],

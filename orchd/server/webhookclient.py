@@ -184,11 +184,13 @@ class _Call:
 
 class WebhookClient:
     """Posts documents to webhooks, and calls other services. `client` reads the services of the cluster that webhooks may
-    be behind. Call `close` when done."""
+    be behind; `agent` is a template of how this calls itself. Call `close` when done."""
 
-    def __init__(self, reactor: Any, dialect: Dialect, client: IClient) -> None:
+    def __init__(
+        self, reactor: Any, dialect: Dialect, client: IClient, *, agent: str = "{short}-apiserver-admission"
+    ) -> None:
         self._reactor = reactor
-        self._agent = dialect("{short}-apiserver-admission")
+        self._agent = dialect(agent)
         self._client = client
         self._peers: OrderedDict[tuple[bytes, ClientConfig | None], _Peer] = OrderedDict()
 

@@ -25,8 +25,8 @@ def with_authenticated_group(user: User) -> User:
 class Chain:
     """`methods` in order; `anonymous` is asked last and only of a request that no method found fault with.
 
-    `observe(method, outcome)` is told of every attempt that knew something: outcome is "success", "failure" (wrong
-    credential) or "unknown" for a request that nobody knew (method "").
+    `observe(outcome, user, seconds)` is told of every request: outcome is "success", "failure" (a wrong credential) or
+    "unknown" for one that nobody knew; `seconds` is a clock.
     """
 
     def __init__(
@@ -34,26 +34,28 @@ class Chain:
         methods: Sequence[IAuthenticator],
         *,
         anonymous: IAuthenticator | None = None,
-        observe: Callable[[str, str], None] = lambda method, outcome: None,
+        observe: Callable[[str, str, float], None] = lambda outcome, user, seconds: None,
+        seconds: Callable[[], float] = lambda: 0.0,
         log: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._methods = tuple(methods)
         self._anonymous = anonymous
         self._observe = observe
+        self._seconds = seconds
         self._log = log
 
     async def authenticate(self, credentials: Credentials) -> Authenticated:
         """The sender, in the group of all authenticated users. Raises ApiError 401."""
         problems: list[str] = []
+        began = self._seconds()
         for method in self._methods:
             try:
                 found = await method.authenticate(credentials)
             except AuthenticationError as error:
-                self._observe(method.name, "failure")
                 problems.append(str(error))
                 continue
             if found is not None:
-                self._observe(method.name, "success")
+                self._observe("success", found.user.name, self._seconds() - began)
                 user = with_authenticated_group(found.user)
                 if user is found.user:
                     return found
@@ -64,9 +66,9 @@ class Chain:
         if self._anonymous is not None and not problems:
             found = await self._anonymous.authenticate(credentials)
             if found is not None:
-                self._observe(self._anonymous.name, "success")
+                self._observe("success", found.user.name, self._seconds() - began)
                 return found
-        self._observe("", "unknown")
+        self._observe("failure" if problems else "unknown", "", self._seconds() - began)
         if problems:
             self._log(f"unable to authenticate {credentials.remote}: {'; '.join(problems)}")
         raise errors.unauthorized()

@@ -42,17 +42,19 @@ def make_union(
     dialect: Dialect,
     informers: IInformers,
     flags: Mapping[str, Any],
+    configured: Mapping[str, Callable[[], IAuthorizer]] | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> Union:
-    """The union for `modes`; `more` are drop-ins by mode.
+    """The union for `modes`; `configured` makes those that depend on settings (ABAC, Webhook), `more` are drop-ins by mode.
 
-    Raises ValueError for no mode, a mode twice, one that is unknown (naming the nearest) or not built yet.
+    Raises ValueError for no mode, a mode twice, or one that is unknown (naming the nearest).
     """
     built: dict[str, Callable[[], IAuthorizer]] = {
         "AlwaysAllow": AlwaysAllow,
         "AlwaysDeny": AlwaysDeny,
         "RBAC": lambda: RoleBasedAuthorizer(dialect, informers),
         "Node": lambda: NodeAuthorizer(dialect, informers),
+        **(configured or {}),
     }
     extra = more or {}
     if not modes:
@@ -66,7 +68,7 @@ def make_union(
         elif mode in extra:
             authorizers.append(extra[mode].make(flags))
         elif mode in MODES:
-            raise ValueError(f"--authorization-mode: {mode} is not built yet")
+            raise ValueError(f"--authorization-mode: {mode} is not configured")
         else:
             near = difflib.get_close_matches(mode, [*MODES, *extra], 1, 0.0)[0]
             raise ValueError(f"--authorization-mode: unknown mode {mode!r}; the nearest is {near!r}")

@@ -197,20 +197,6 @@ def own_service(dialect: Dialect, address: Address) -> Iterator[Wanted]:
     )
 
 
-def authentication_config(dialect: Dialect, data: Mapping[str, str]) -> Iterator[Wanted]:
-    """What extension servers need in order to trust the same clients; `data` by key (client-ca-file)."""
-    yield Wanted(
-        ref=ResourceRef("", "v1", "configmaps"),
-        object=_object(
-            "v1",
-            "ConfigMap",
-            {"name": "extension-apiserver-authentication", "namespace": dialect.system_namespace},
-            data=dict(data),
-        ),
-        kept=("data",),
-    )
-
-
 def expand(dialect: Dialect, value: Any) -> Any:
     """JSON data with every text expanded in a dialect."""
     if isinstance(value, str):

@@ -24,11 +24,11 @@ def test_modes_are_in_order_behind_the_masters():
         ((), "at least one"),
         (("RBAC", "RBAC"), "twice"),
         (("Rbac",), "the nearest is 'RBAC'"),
-        (("Webhook",), "not built yet"),
+        (("Webhook",), "not configured"),
     ],
 )
 def test_wrong_modes_are_errors(modes, text):
-    """No mode, a repeated one, an unknown one and one that does not exist yet."""
+    """No mode, a repeated one, an unknown one and one without what it needs."""
     with pytest.raises(ValueError, match=text):
         union(*modes)
 

@@ -25,7 +25,6 @@ def everything(dialect: Dialect) -> list[Wanted]:
         *objects.priority_classes(dialect),
         *objects.flow_control(dialect),
         *objects.api_services(dialect, builtin_catalog(dialect)),
-        *objects.authentication_config(dialect, {"client-ca-file": "x"}),
     ]
 
 

@@ -1,40 +1,16 @@
-"""Numbers of authentication and admission, kept plainly and shown under the reference's names."""
+"""Numbers of admission, kept plainly and shown under the reference's names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from orchd.server.pipeline.endpoints.metrics import cumulative
 from orchd.server.pipeline.stages.measuring import Histogram
 
 #: Upper bounds in seconds of the admission histograms.
 _BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
-
-
-class AuthenticationNumbers:
-    """Attempts by result. `observe` is what the chain calls."""
-
-    def __init__(self) -> None:
-        self._attempts: dict[str, int] = {}
-        self._methods: dict[str, int] = {}
-
-    def observe(self, method: str, outcome: str) -> None:
-        result = {"success": "success", "failure": "error"}.get(outcome, "failure")
-        self._attempts[result] = self._attempts.get(result, 0) + 1
-        if result == "success":
-            self._methods[method] = self._methods.get(method, 0) + 1
-
-    def families(self) -> Iterator[Metric]:
-        attempts = CounterMetricFamily("authentication_attempts", "Attempts to authenticate, by result.", labels=("result",))
-        for result, count in self._attempts.items():
-            attempts.add_metric([result], float(count))
-        yield attempts
-        users = CounterMetricFamily("authenticated_user_requests", "Known senders, by method.", labels=("username",))
-        for method, count in self._methods.items():
-            users.add_metric([method], float(count))
-        yield users
 
 
 class AdmissionNumbers:
