@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from orchd.cache.caches import Caches
 from orchd.cache.resource import ResourceCache
-from orchd.config.settings import Settings
+from orchd.config.settings import EtcdSettings, Settings
 from orchd.kinds.catalog import builtin_catalog
 from orchd.server.pipeline.endpoints import metrics
 from orchd.store.encryption_config import mark_of, parse_encryption
 from orchd.store.interfaces import IStore, StoreError
 from orchd.store.sealed import SealedStore, SharedSealedStore, refuse_sealed
 from orchd.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from orchd.store.etcd.servers import Server
 
 
 def make_store(settings: Settings, reactor: Any, random: Random) -> IStore:
@@ -54,25 +57,36 @@ def sealed(settings: Settings, store: IStore, name: str) -> SealedStore:
     return cls(store, rules, mark=mark_of(settings.dialect), plausible=lambda value: value[:1] == b"{")
 
 
+def store_file(settings: Settings) -> str:
+    """Where the embedded store is."""
+    return f"{settings.storage.data_dir}/store.sqlite"
+
+
 def _sqlite(settings: Settings, reactor: Any) -> SqliteStore:
     return SqliteStore(
         reactor,
-        f"{settings.storage.data_dir}/store.sqlite",
+        store_file(settings),
         dialect_name=settings.dialect.name,
         compaction_interval=settings.storage.compaction_interval,
     )
 
 
-def _etcd(settings: Settings, reactor: Any, random: Random) -> IStore:
+def etcd_servers(etcd: EtcdSettings, reactor: Any) -> tuple[Server, ...]:
+    """The members of etcd. Raises StoreError naming the URL or file."""
     # An extra, and nothing that the start of a server without etcd should wait for.
     from orchd.store.etcd.servers import TlsFiles, make_servers
+
+    files = TlsFiles(authorities=etcd.ca_file, certificate=etcd.cert_file, key=etcd.key_file)
+    return make_servers(reactor, etcd.servers, files)
+
+
+def _etcd(settings: Settings, reactor: Any, random: Random) -> IStore:
     from orchd.store.etcd.store import EtcdStore
 
     etcd = settings.storage.etcd
     assert etcd is not None
-    files = TlsFiles(authorities=etcd.ca_file, certificate=etcd.cert_file, key=etcd.key_file)
     try:
-        servers = make_servers(reactor, etcd.servers, files)
+        servers = etcd_servers(etcd, reactor)
     except StoreError as error:
         raise ValueError(f"--etcd-servers: {error}") from error
     return EtcdStore(

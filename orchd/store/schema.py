@@ -42,7 +42,8 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 #: Statements that lead from a schema version to the next one: MIGRATIONS[n] from version n to n + 1.
 MIGRATIONS: dict[int, str] = {}
 
-_CURRENT = """
+#: All current values, with when they end (0: never).
+CURRENT = """
 SELECT key, value, revision, created, expires FROM log
 WHERE deleted = 0 AND revision NOT IN (SELECT prev FROM log)
 """
@@ -133,7 +134,7 @@ def _open(connection: sqlite3.Connection, path: str, dialect_name: str, check_se
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application == 0 and version == 0 and not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-        _create(connection, dialect_name)
+        create(connection, dialect_name)
         version = SCHEMA_VERSION
     elif application != APPLICATION_ID:
         raise ForeignFileError(path)
@@ -154,7 +155,7 @@ def _open(connection: sqlite3.Connection, path: str, dialect_name: str, check_se
         trouble = str(error)
     items: list[KeyValue] = []
     leases: list[tuple[float, str, int]] = []
-    for key, value, revision, created, expires in connection.execute(_CURRENT):
+    for key, value, revision, created, expires in connection.execute(CURRENT):
         items.append(KeyValue(key, value, revision, created))
         if expires:
             leases.append((expires, key, revision))
@@ -171,7 +172,8 @@ def _open(connection: sqlite3.Connection, path: str, dialect_name: str, check_se
     )
 
 
-def _create(connection: sqlite3.Connection, dialect_name: str) -> None:
+def create(connection: sqlite3.Connection, dialect_name: str) -> None:
+    """Make an empty file a store at revision 1."""
     # Before the first table, or it takes a rewrite of the file.
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL").fetchall()
     connection.execute("PRAGMA journal_mode = WAL")

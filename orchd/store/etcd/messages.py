@@ -36,6 +36,8 @@ _TABLE: Final[dict[str, str]] = {
     " compact_revision 5 int64; cancel_reason 6 string; fragment 7 bool; events 11 *Event",
     "LeaseGrantRequest": "ttl 1 int64; id 2 int64",
     "LeaseGrantResponse": "header 1 ResponseHeader; id 2 int64; ttl 3 int64; error 4 string",
+    "LeaseTimeToLiveRequest": "id 1 int64",
+    "LeaseTimeToLiveResponse": "header 1 ResponseHeader; id 2 int64; ttl 3 int64",
     "StatusResponse": "header 1 ResponseHeader; version 2 string; size 3 int64; leader 4 uint64; errors 8 *string",
 }
 
@@ -52,6 +54,7 @@ TXN: Final = "/etcdserverpb.KV/Txn"
 COMPACT: Final = "/etcdserverpb.KV/Compact"
 WATCH: Final = "/etcdserverpb.Watch/Watch"
 LEASE_GRANT: Final = "/etcdserverpb.Lease/LeaseGrant"
+LEASE_TIME_TO_LIVE: Final = "/etcdserverpb.Lease/LeaseTimeToLive"
 STATUS: Final = "/etcdserverpb.Maintenance/Status"
 
 
@@ -96,4 +99,6 @@ WatchRequest: Final[Any] = _CLASSES["WatchRequest"]
 WatchResponse: Final[Any] = _CLASSES["WatchResponse"]
 LeaseGrantRequest: Final[Any] = _CLASSES["LeaseGrantRequest"]
 LeaseGrantResponse: Final[Any] = _CLASSES["LeaseGrantResponse"]
+LeaseTimeToLiveRequest: Final[Any] = _CLASSES["LeaseTimeToLiveRequest"]
+LeaseTimeToLiveResponse: Final[Any] = _CLASSES["LeaseTimeToLiveResponse"]
 StatusResponse: Final[Any] = _CLASSES["StatusResponse"]

@@ -30,6 +30,8 @@ class Space:
         self._cut = len(self._root)
         self._low = f"{self._root}/".encode()
         self.dialect_key = f"{self._root}.meta/dialect".encode()
+        #: Written again and again to raise etcd's revision.
+        self.filling_key = f"{self._root}.meta/filling".encode()
         self._claims = f"{self._root}.meta/claims/"
 
     @property

@@ -1,0 +1,187 @@
+"""A prefix of etcd filled with what another store has, and taken out as a whole.
+
+The dialect is recorded last: until then no server takes the prefix for its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Any, Final
+
+from twisted.internet.defer import Deferred, FirstError, gatherResults
+
+from orchd.store.content import Content
+from orchd.store.etcd import messages
+from orchd.store.etcd.channel import Channel
+from orchd.store.etcd.failures import CallError, of_write
+from orchd.store.etcd.leases import Leases
+from orchd.store.etcd.servers import Server
+from orchd.store.etcd.space import Space
+from orchd.store.etcd.writes import Write
+from orchd.store.interfaces import KeyValue, StoreError, UnavailableError
+from orchd.txkit.coroutines import start
+
+#: Seconds for one call, and for the first connection.
+_TIMEOUT: Final = 20.0
+#: Writes under way at the same time, and keys of one answer.
+_TOGETHER: Final = 100
+_PAGE: Final = 1000
+#: Seconds for which keys with about the same time to live share a lease.
+_REUSE: Final = 60.0
+
+
+async def fill(
+    reactor: Any, servers: Sequence[Server], prefix: str, content: Content, *, random: Random,
+    say: Callable[[str], object],
+) -> int:  # fmt: skip
+    """Write `content` under `prefix`, which must have nothing. Returns the revision, which is above the content's: etcd
+    counts by writes alone, so what is missing is written. `say` is told when that takes long. Raises StoreError."""
+    async with _connected(reactor, servers, random) as channel:
+        filling = _Filling(reactor, channel, Space(prefix))
+        await filling.must_be_empty()
+        try:
+            revision = await filling.write(content)
+            if revision < content.revision:
+                say(f"etcd is at revision {revision}; raising it above {content.revision}")
+            while revision < content.revision:
+                revision = await filling.raised(min(50 * _TOGETHER, content.revision - revision))
+            return await filling.finish(content.dialect_name)
+        except StoreError as error:
+            raise StoreError(
+                f"{error}; what is copied in part no server takes: remove it before the next attempt "
+                f"(etcdctl del --prefix {filling.space.prefix.rstrip('/')}/)"
+            ) from error
+
+
+class _Filling:
+    def __init__(self, reactor: Any, channel: Channel, space: Space) -> None:
+        self.space = space
+        self._reactor = reactor
+        self._channel = channel
+        self._leases = Leases(reactor, channel, reuse=_REUSE, timeout=_TIMEOUT)
+        self._revision = 0
+
+    async def must_be_empty(self) -> None:
+        dialect = await _range(self._channel, messages.RangeRequest(key=self.space.dialect_key))
+        low, high = self.space.span("/")
+        found = await _range(self._channel, messages.RangeRequest(key=low, range_end=high, count_only=True))
+        if dialect.kvs or found.count:
+            raise StoreError(f"{self.space.prefix} of etcd is not empty: choose another --etcd-prefix")
+
+    async def write(self, content: Content) -> int:
+        """All items; returns the revision afterwards."""
+        await _some_together(self._item(item, content.expires.get(item.key)) for item in content.items)
+        return self._revision
+
+    async def _item(self, item: KeyValue, end: float | None) -> None:
+        write = Write(key=item.key, value=item.value, expected=0)
+        request = write.request(self.space)
+        try:
+            if end is not None:
+                ttl = max(1, int(end - self._reactor.seconds()))
+                request.success[0].put.lease = await self._leases.lease(ttl)
+            response = await self._txn(request)
+        except CallError as error:
+            raise of_write(error, len(item.value)) from error
+        self._revision = max(self._revision, write.revision(self.space, response))
+
+    async def raised(self, count: int) -> int:
+        """The revision after `count` writes of nothing."""
+        await _some_together(self._put(self.space.filling_key, b"") for _ in range(count))
+        return self._revision
+
+    async def finish(self, dialect_name: str) -> int:
+        await self._put(self.space.dialect_key, dialect_name.encode(), gone=self.space.filling_key)
+        return self._revision
+
+    async def _put(self, key: bytes, value: bytes, *, gone: bytes = b"") -> None:
+        request = messages.TxnRequest()
+        put = request.success.add().put
+        put.key, put.value = key, value
+        if gone:
+            request.success.add().delete_range.key = gone
+        try:
+            response = await self._txn(request)
+        except CallError as error:
+            raise of_write(error, len(value)) from error
+        self._revision = max(self._revision, int(response.header.revision))
+
+    async def _txn(self, request: Any) -> Any:
+        data = await self._channel.call(messages.TXN, request.SerializeToString(), timeout=_TIMEOUT, repeat=False)
+        return messages.TxnResponse.FromString(data)
+
+
+async def read_all(reactor: Any, servers: Sequence[Server], prefix: str, *, random: Random) -> Content:
+    """All that is under `prefix`, as of one revision. Raises StoreError."""
+    async with _connected(reactor, servers, random) as channel:
+        space = Space(prefix)
+        dialect = await _range(channel, messages.RangeRequest(key=space.dialect_key))
+        if not dialect.kvs:
+            raise StoreError(f"nothing of this program is under {space.prefix} of etcd: see --etcd-prefix")
+        revision = int(dialect.header.revision)
+        items: list[KeyValue] = []
+        ends: dict[int, float] = {}
+        expires: dict[str, float] = {}
+        low, high = space.span("/")
+        while True:
+            page = await _range(
+                channel, messages.RangeRequest(key=low, range_end=high, revision=revision, limit=_PAGE)
+            )
+            for kv in page.kvs:
+                item = space.item(kv)
+                items.append(item)
+                if kv.lease:
+                    if kv.lease not in ends:
+                        ends[kv.lease] = reactor.seconds() + await _left(channel, kv.lease)
+                    expires[item.key] = ends[kv.lease]
+            if not page.more:
+                break
+            low = page.kvs[-1].key + b"\0"
+        name = dialect.kvs[0].value.decode("utf-8", "replace")
+        return Content(dialect_name=name, revision=revision, items=items, expires=expires)
+
+
+@asynccontextmanager
+async def _connected(reactor: Any, servers: Sequence[Server], random: Random) -> AsyncIterator[Channel]:
+    channel = Channel(reactor, servers, random)
+    channel.start()
+    try:
+        yield channel
+    finally:
+        channel.stop()
+
+
+async def _range(channel: Channel, request: Any) -> Any:
+    try:
+        data = await channel.call(messages.RANGE, request.SerializeToString(), timeout=_TIMEOUT, repeat=True)
+    except CallError as error:
+        raise UnavailableError(f"etcd: {error}") from error
+    return messages.RangeResponse.FromString(data)
+
+
+async def _left(channel: Channel, lease: int) -> int:
+    """Seconds that a lease has left."""
+    request = messages.LeaseTimeToLiveRequest(id=lease)
+    try:
+        data = await channel.call(
+            messages.LEASE_TIME_TO_LIVE, request.SerializeToString(), timeout=_TIMEOUT, repeat=True
+        )
+    except CallError as error:
+        raise UnavailableError(f"etcd: {error}") from error
+    # One that has just ended has -1.
+    return max(0, int(messages.LeaseTimeToLiveResponse.FromString(data).ttl))
+
+
+async def _some_together(work: Iterator[Coroutine[Deferred[Any], Any, None]]) -> None:
+    """Run coroutines, as many at the same time as are good for etcd; the first failure ends it."""
+
+    async def one_after_the_other() -> None:
+        for each in work:
+            await each
+
+    try:
+        await gatherResults([start(one_after_the_other()) for _ in range(_TOGETHER)], consumeErrors=True)
+    except FirstError as first:
+        first.subFailure.raiseException()

@@ -1,0 +1,171 @@
+"""`orchd-store`: copies, checks and moves what a server keeps, from outside the server.
+
+    orchd-store backup    [FLAG...] FILE     copy the embedded store, in use or not, into a new file
+    orchd-store restore   [FLAG...] FILE     put such a copy in the embedded store's place; no server may be using it
+    orchd-store check     [FLAG...] [FILE]   read all of the embedded store, or of a copy, and say what it has
+    orchd-store to-etcd   FLAG...            copy the embedded store into a prefix of etcd that has nothing yet
+    orchd-store from-etcd FLAG...            copy a prefix of etcd into an embedded store that is not there yet
+
+FLAG are the server's, so that --flagfile can be the server's file: --data-dir says where the embedded store is, and
+--etcd-servers with those beside it where etcd is. For the last two commands no server may run.
+
+Exit status: 0 when it is done; 1 when it is not, with the reason on standard error; 2 for a command line that is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from random import SystemRandom
+from typing import Any, Final
+
+from twisted.internet.task import react
+from twisted.python import usage
+
+from orchd.assembly.plugins import capabilities
+from orchd.assembly.storage import etcd_servers, store_file
+from orchd.config.options import Options
+from orchd.config.settings import Settings
+from orchd.store.backup import Summary, back_up, check_copy, restore
+from orchd.store.content import put_in, taken_out
+from orchd.store.interfaces import StoreError
+
+#: Does its work and gives back what there is to say. Raises StoreError.
+Command = Callable[[Settings, str], str]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help", "help"):
+        (sys.stdout if words else sys.stderr).write(f"{__doc__}\n")
+        return 0 if words else 2
+    name, *rest = words
+    if name not in _COMMANDS:
+        return _say(f"unknown command {name!r}: one of {', '.join(_COMMANDS)}", 2)
+    run, takes = _COMMANDS[name]
+    file = ""
+    if takes and rest and not rest[-1].startswith("-"):
+        file = rest.pop()
+    if takes == _FILE and not file:
+        return _say(f"{name} needs a file as its last argument", 2)
+    options = Options(capabilities=capabilities())
+    try:
+        options.parseOptions(rest)
+    except usage.UsageError as error:
+        return _say(str(error), 2)
+    settings = options.settings
+    assert settings is not None, "parsed"
+    try:
+        text = run(settings, file)
+    except StoreError as error:
+        return _say(str(error), 1)
+    sys.stdout.write(f"{text}\n")
+    return 0
+
+
+def _say(text: str, status: int) -> int:
+    sys.stderr.write(f"orchd-store: {text}\n")
+    return status
+
+
+def _backup(settings: Settings, file: str) -> str:
+    _embedded(settings, "etcdctl snapshot save makes a backup of etcd, and from-etcd copies it into an embedded store")
+    return f"{file}: {_words(back_up(store_file(settings), file))}"
+
+
+def _restore(settings: Settings, file: str) -> str:
+    _embedded(settings, "etcdctl snapshot restore restores etcd")
+    target = store_file(settings)
+    before = os.path.exists(target)
+    revision = restore(file, target)
+    kept = f"; the store that was there is {target}.replaced" if before else ""
+    return f"{target}: restored, goes on at revision {revision}{kept}"
+
+
+def _check(settings: Settings, file: str) -> str:
+    path = file or store_file(settings)
+    return f"{path}: {_words(check_copy(path))}"
+
+
+def _to_etcd(settings: Settings, file: str) -> str:
+    from orchd.store.etcd.copying import fill
+
+    servers, prefix = _etcd(settings)
+    with taken_out(store_file(settings)) as source:
+        revision = _reacted(
+            lambda reactor: fill(reactor, servers(reactor), prefix, source, random=SystemRandom(), say=_progress)
+        )
+    return f"{len(source.items)} keys are in etcd under {prefix}, at revision {revision}"
+
+
+def _from_etcd(settings: Settings, file: str) -> str:
+    from orchd.store.etcd.copying import read_all
+
+    servers, prefix = _etcd(settings)
+    target = store_file(settings)
+    if os.path.exists(target):
+        raise StoreError(f"there is a store at {target} already: move it away, or give another --data-dir")
+    content = _reacted(lambda reactor: read_all(reactor, servers(reactor), prefix, random=SystemRandom()))
+    return f"{target}: {_words(put_in(target, content))}"
+
+
+_NOTHING, _PERHAPS, _FILE = "", "[FILE]", "FILE"
+#: What each does, and what it takes besides flags.
+_COMMANDS: Final[Mapping[str, tuple[Command, str]]] = {
+    "backup": (_backup, _FILE),
+    "restore": (_restore, _FILE),
+    "check": (_check, _PERHAPS),
+    "to-etcd": (_to_etcd, _NOTHING),
+    "from-etcd": (_from_etcd, _NOTHING),
+}
+
+
+def _words(found: Summary) -> str:
+    return (
+        f"{found.keys} keys with {found.size} bytes at revision {found.revision}, --dialect={found.dialect_name}, "
+        f"schema version {found.schema_version}"
+    )
+
+
+def _embedded(settings: Settings, otherwise: str) -> None:
+    if settings.storage.etcd is not None:
+        raise StoreError(f"--etcd-servers is given: this command is for the embedded store ({otherwise})")
+
+
+def _etcd(settings: Settings) -> tuple[Callable[[Any], Any], str]:
+    """How to reach etcd, and the prefix there."""
+    etcd = settings.storage.etcd
+    if etcd is None:
+        raise StoreError("--etcd-servers says which etcd")
+    return (lambda reactor: etcd_servers(etcd, reactor)), etcd.prefix
+
+
+def _progress(text: str) -> None:
+    sys.stderr.write(f"orchd-store: {text}\n")
+
+
+def _reacted(work: Callable[[Any], Any]) -> Any:
+    """The result of a coroutine that needs the reactor, which runs for it alone."""
+    results: list[Any] = []
+
+    async def run(reactor: Any) -> None:
+        try:
+            results.append(await work(reactor))
+        except (StoreError, ValueError) as error:
+            results.append(StoreError(str(error)))
+
+    try:
+        react(lambda reactor: run(reactor))
+    except SystemExit as end:
+        # How `react` says that it is over, or was interrupted.
+        if not results:
+            raise StoreError("interrupted") from end
+    if isinstance(results[0], StoreError):
+        raise results[0]
+    return results[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,304 @@
+"""`orchd-store` as processes, beside servers that run."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.dialect import KUBERNETES, ORCH
+from orchd.testing.etcd import Etcd, find_etcd
+from orchd.testing.process import DaemonProcess
+
+ROOT = Path(__file__).resolve().parents[1]
+MAPS = "/api/v1/namespaces/default/configmaps"
+SECRET = "not to be read by anybody"
+
+
+def command(*words: str | Path) -> tuple[int, str, str]:
+    """Status, standard output and standard error of one command."""
+    done = subprocess.run(
+        [sys.executable, "-m", "orchd.storecommands", *map(str, words)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def well(*words: str | Path) -> str:
+    status, out, error = command(*words)
+    assert (status, error) == (0, ""), error
+    return out
+
+
+def refused(*words: str | Path, status: int = 1) -> str:
+    found, out, error = command(*words)
+    assert (found, out) == (status, "")
+    assert len(error.splitlines()) == 1
+    assert error.startswith("orchd-store: ")
+    return error
+
+
+def config(name: str, **data: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def names(server: DaemonProcess, url: str = MAPS) -> dict[str, str]:
+    """Name and version of all there are."""
+    metadata = [item["metadata"] for item in server.request("GET", url)[1]["items"]]
+    return {each["name"]: each["resourceVersion"] for each in metadata}
+
+
+@contextmanager
+def writing(server: DaemonProcess, number: int) -> Iterator[list[list[str]]]:
+    """Writers that create one object after the other; gives the names that were acknowledged, by writer."""
+    stop = threading.Event()
+    made: list[list[str]] = [[] for _ in range(number)]
+
+    def write(writer: int) -> None:
+        connection = server.connect()
+        while not stop.is_set():
+            name = f"w{writer}-{len(made[writer]):05}"
+            body = json.dumps(config(name, v="x" * 500))
+            connection.request("POST", MAPS, body, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == 201
+            made[writer].append(name)
+        connection.close()
+
+    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(number)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield made
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+@pytest.fixture
+def encryption(tmp_path: Path) -> Path:
+    """A file for --encryption-provider-config."""
+    file = tmp_path / "encryption.yaml"
+    file.write_text(
+        f"apiVersion: {ORCH('apiserver.config.{abbr}.io/v1')}\nkind: EncryptionConfiguration\nresources:\n"
+        "- resources: [secrets]\n  providers:\n  - aesgcm:\n      keys:\n"
+        f"      - {{name: one, secret: {base64.b64encode(b'k' * 32).decode()}}}\n"
+    )
+    return file
+
+
+def test_restored_under_load(tmp_path: Path, encryption: Path) -> None:
+    """A backup of a server that is being written to has every write that was acknowledged when it began and, of each
+    writer, all up to some moment. Restored, it is served again, and clients are told that their versions are of
+    before. What is encrypted is so in the backup too."""
+    flags = ("--controllers=-*", f"--encryption-provider-config={encryption}")
+    copy = tmp_path / "backups" / "monday"
+    copy.parent.mkdir()
+    with DaemonProcess(tmp_path / "server", *flags) as server:
+        secret = {"metadata": {"name": "s"}, "stringData": {"v": SECRET}}
+        code, secret = server.request("POST", "/api/v1/namespaces/default/secrets", secret)
+        assert code == 201
+        with writing(server, 4) as made:
+            while min(map(len, made)) < 20:
+                threading.Event().wait(0.05)
+            before = [len(each) for each in made]
+            said = well("backup", f"--data-dir={server.data}", copy)
+            assert said.startswith(f"{copy}: ")
+            while min(map(len, made)) < max(before) + 20:
+                threading.Event().wait(0.05)
+        version = server.request("GET", MAPS)[1]["metadata"]["resourceVersion"]
+        # Never over something that is there.
+        assert "exists" in refused("backup", f"--data-dir={server.data}", copy)
+        # Never under a server that runs; and it has not noticed.
+        assert "in use by another process" in refused("restore", f"--data-dir={server.data}", copy)
+        assert server.request("GET", "/readyz") == (200, "ok")
+        server.terminate()
+        assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+        assert [path.name for path in copy.parent.iterdir()] == ["monday"]
+        assert base64.b64encode(SECRET.encode()) not in copy.read_bytes()
+        assert well("check", copy) == said
+        assert f"{server.data}/store.sqlite.replaced" in well("restore", f"--data-dir={server.data}", copy)
+        server.start()
+        found = names(server)
+        for writer, (acknowledged, before_it) in enumerate(zip(made, before, strict=True)):
+            mine = sorted(name for name in found if name.startswith(f"w{writer}-"))
+            assert mine == acknowledged[: len(mine)]
+            assert before_it <= len(mine)
+        assert sum(map(len, made)) > len(found), "what was written after the backup is gone"
+        code, again = server.request("GET", "/api/v1/namespaces/default/secrets/s")
+        assert again["data"] == secret["data"]
+        assert int(server.request("GET", MAPS)[1]["metadata"]["resourceVersion"]) > int(version)
+        code, answer = server.request("GET", f"{MAPS}?watch=1&timeoutSeconds=1&resourceVersion={version}")
+        assert "410" in str(answer) or code == 410
+        assert server.request("POST", MAPS, config("new"))[0] == 201
+    # Without the keys it is of no use to anybody.
+    with DaemonProcess(tmp_path / "thief", "--controllers=-*") as thief:
+        thief.terminate()
+        well("restore", f"--data-dir={thief.data}", copy)
+        thief.launch()
+        assert thief.wait() == 1
+        assert "secrets" in thief.log.rpartition("the server cannot go on")[2]
+
+
+def test_offline(tmp_path: Path) -> None:
+    """A store that nobody uses, also one that was left by a kill, is copied as well as one in use; the copy alone
+    brings a server to life in an empty folder."""
+    with DaemonProcess(tmp_path / "one", "--controllers=-*", dialect=KUBERNETES) as one:
+        for number in range(5):
+            assert one.request("POST", MAPS, config(f"m{number}"))[0] == 201
+        found = names(one)
+        one.kill()
+    well("backup", f"--data-dir={one.data}", tmp_path / "copy")
+    assert f"--dialect={KUBERNETES.name}" in well("check", f"--data-dir={one.data}")
+    two = DaemonProcess(tmp_path / "two", "--controllers=-*", dialect=KUBERNETES)
+    well("restore", f"--data-dir={two.data}", tmp_path / "copy")
+    with two:
+        assert names(two) == found
+    # And over itself, twice.
+    for _ in range(2):
+        well("restore", f"--data-dir={two.data}", tmp_path / "copy")
+    with two:
+        assert names(two) == found
+
+
+def test_the_servers_flag_file(tmp_path: Path) -> None:
+    """The commands take the server's own flags, so that they look where it does."""
+    with DaemonProcess(tmp_path / "one", "--controllers=-*") as one:
+        assert one.request("POST", MAPS, config("m"))[0] == 201
+    flags = tmp_path / "orchd.flags"
+    flags.write_text(f"--data-dir={one.data}\n--secure-port=7443\n")
+    well("backup", f"--flagfile={flags}", tmp_path / "copy")
+    assert well("check", tmp_path / "copy").partition(":")[2] == well("check", f"--flagfile={flags}").partition(":")[2]
+
+
+def test_refusals(tmp_path: Path) -> None:
+    """What cannot be done is said in one line, with a status that tells a wrong command line from a failure."""
+    assert "no store at" in refused("backup", f"--data-dir={tmp_path}", tmp_path / "copy")
+    assert "no store at" in refused("check", f"--data-dir={tmp_path}")
+    assert "no store at" in refused("restore", f"--data-dir={tmp_path}", tmp_path / "copy")
+    assert not list(tmp_path.iterdir()), "nothing was made"
+    assert "needs a file" in refused("backup", f"--data-dir={tmp_path}", status=2)
+    assert "one of backup, restore" in refused("bakcup", status=2)
+    assert "did you mean" in refused("backup", "--data-dri=x", "y", status=2)
+    assert "unexpected argument" in refused("check", "a", "b", status=2)
+    assert "--etcd-servers" in refused("to-etcd", f"--data-dir={tmp_path}")
+    assert "etcdctl snapshot save" in refused("backup", "--etcd-servers=http://127.0.0.1:1", "x")
+    status, out, error = command()
+    assert (status, out, "orchd-store backup" in error) == (2, "", True)
+    status, out, error = command("--help")
+    assert (status, "orchd-store backup" in out, error) == (0, True, "")
+
+
+def test_refuses_what_is_no_backup(tmp_path: Path) -> None:
+    """A damaged copy, another program's database, and what is none at all never take the store's place."""
+    with DaemonProcess(tmp_path / "one", "--controllers=-*") as one:
+        for number in range(40):
+            assert one.request("POST", MAPS, config(f"m{number}", v="x" * 10_000))[0] == 201
+        well("backup", f"--data-dir={one.data}", tmp_path / "good")
+    broken = tmp_path / "broken"
+    data = bytearray((tmp_path / "good").read_bytes())
+    data[4096 * 3 : 4096 * 20] = os.urandom(4096 * 17)
+    broken.write_bytes(data)
+    assert "is damaged" in refused("check", broken)
+    assert "damaged" in refused("restore", f"--data-dir={one.data}", broken)
+    other = tmp_path / "other"
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE t (x)")
+    connection.close()
+    (tmp_path / "text").write_text("no database at all\n" * 100)
+    newer = tmp_path / "newer"
+    shutil.copy(tmp_path / "good", newer)
+    with sqlite3.connect(newer) as connection:
+        connection.execute("PRAGMA user_version = 1000")
+    connection.close()
+    for file, why in ((other, "another program"), (tmp_path / "text", ""), (newer, "schema version 1000")):
+        assert why in refused("check", file)
+        assert why in refused("restore", f"--data-dir={one.data}", file)
+    with one:
+        assert len(names(one)) >= 40
+    assert not list(one.data.glob("*.partial"))
+
+
+@pytest.fixture
+def etcd(tmp_path: Path) -> Iterator[Etcd]:
+    program = find_etcd()
+    if program is None:
+        pytest.skip("no etcd on the path (Debian: etcd-server)")
+    server = Etcd(program, tmp_path / "etcd")
+    server.start()
+    yield server
+    server.kill()
+
+
+def event(name: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": name},
+        "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"}, "reason": "Test",
+    }  # fmt: skip
+
+
+def test_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path) -> None:
+    """A cluster moves from the embedded store to etcd under versions above all that it ever had, and back under those
+    that it has; time to live and encryption go with it."""
+    sealing = f"--encryption-provider-config={encryption}"
+    own = ("--controllers=-*", sealing)
+    shared = (f"--etcd-servers={etcd.url}", "--etcd-prefix=/moved")
+    secrets, events = "/api/v1/namespaces/default/secrets", "/api/v1/namespaces/default/events"
+    with DaemonProcess(tmp_path / "one", *own) as one:
+        for number in range(30):
+            assert one.request("POST", MAPS, config(f"m{number}"))[0] == 201
+        for _ in range(300):
+            # A past that etcd does not have: versions have to rise above it.
+            assert one.request("PUT", f"{MAPS}/m0", config("m0", v=str(_)))[0] == 200
+        assert one.request("POST", secrets, {"metadata": {"name": "s"}, "stringData": {"v": SECRET}})[0] == 201
+        assert one.request("POST", events, event("e"))[0] == 201
+        assert "in use by another process" in refused("to-etcd", f"--data-dir={one.data}", *shared)
+        first = one.request("GET", MAPS)[1]
+    status, _, error = command("to-etcd", f"--data-dir={one.data}", *shared)
+    assert status == 0, error
+    assert "raising it above" in error
+    assert "not empty" in refused("to-etcd", f"--data-dir={one.data}", *shared)
+    with DaemonProcess(tmp_path / "one", *own, *shared) as two:
+        moved = two.request("GET", MAPS)[1]
+        assert int(moved["metadata"]["resourceVersion"]) >= int(first["metadata"]["resourceVersion"])
+        assert [each.get("data") for each in moved["items"]] == [each.get("data") for each in first["items"]]
+        assert base64.b64decode(two.request("GET", f"{secrets}/s")[1]["data"]["v"]).decode() == SECRET
+        assert set(names(two, events)) == {"e"}
+        assert two.request("POST", MAPS, config("later"))[0] == 201
+        last = names(two)
+    assert "there is a store at" in refused("from-etcd", f"--data-dir={two.data}", *shared)
+    back = DaemonProcess(tmp_path / "back", *own)
+    well("from-etcd", f"--data-dir={back.data}", *shared)
+    with back:
+        assert names(back) == last
+        assert base64.b64decode(back.request("GET", f"{secrets}/s")[1]["data"]["v"]).decode() == SECRET
+        assert set(names(back, events)) == {"e"}
+    with sqlite3.connect(back.data / "store.sqlite") as connection:
+        rows = list(connection.execute("SELECT key, value FROM log WHERE expires > 0"))
+        assert [key for key, _ in rows] == ["/events/default/e"]
+        sealed = connection.execute("SELECT value FROM log WHERE key LIKE '/secrets/%'").fetchall()
+    connection.close()
+    assert all(SECRET.encode() not in value and b'"kind"' not in value for (value,) in sealed)
+
+
+def test_etcd_that_is_away(tmp_path: Path, etcd: Etcd) -> None:
+    """An etcd that does not answer, or has nothing of ours, is said, and nothing is made."""
+    assert "nothing of this program" in refused("from-etcd", f"--data-dir={tmp_path}/d", f"--etcd-servers={etcd.url}")
+    etcd.kill()
+    assert "etcd" in refused("from-etcd", f"--data-dir={tmp_path}/d", f"--etcd-servers={etcd.url}")
+    assert not (tmp_path / "d").exists()
