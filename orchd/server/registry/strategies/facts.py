@@ -85,10 +85,10 @@ _ALL: Final = (
     "name", "generateName", "namespace", "uid", "generation", "creationTimestamp", "deletionTimestamp",
     "deletionGracePeriodSeconds", *_NOTES,
 )
-#: Metadata that the status endpoint takes back to its stored value.
+#: Metadata that the status endpoint takes back to its stored value. Definitions of custom kinds are not among them: the
+#: reference resets their metadata to what was sent, and their own finalizer goes that way.
 STATUS_KEEPS_METADATA: Final[dict[str, tuple[str, ...]]] = {
     "apiservices": _NOTES,
-    "customresourcedefinitions": (*_NOTES, "deletionTimestamp", "generation"),
     "flowschemas": _ALL,
     "prioritylevelconfigurations": _ALL,
     "volumeattachments": (*_NOTES, "deletionTimestamp", "generation"),
