@@ -103,5 +103,5 @@ def virtual_verbs(parts: Parts) -> dict[str, Mapping[str, Verb]]:
         "subjectaccessreviews": {"create": review(foreign, access.access_review(authorizer))},
         "selfsubjectaccessreviews": {"create": review(foreign, access.self_access_review(authorizer))},
         "localsubjectaccessreviews": {"create": review(foreign, access.local_access_review(authorizer))},
-        "selfsubjectrulesreviews": {"create": review(foreign, access.self_rules_review(authorizer))},
+        "selfsubjectrulesreviews": {"create": review(foreign, access.self_rules_review(authorizer), echoed=False)},
     }

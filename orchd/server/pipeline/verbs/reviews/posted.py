@@ -16,8 +16,9 @@ from orchd.server.registry.interfaces import Object
 Answer = Callable[[Request, Target, Object], Awaitable[Object]]
 
 
-def review(foreign: Foreign, answer: Answer) -> Verb:
-    """The create verb of a review kind: 201 with the review and its status."""
+def review(foreign: Foreign, answer: Answer, *, echoed: bool = True) -> Verb:
+    """The create verb of a review kind: 201 with the review and its status, or (`echoed` false) with the status alone in
+    a review that says nothing else."""
 
     async def create(tools: Tools, request: Request, target: Target) -> Response:
         resource = target.resource
@@ -31,7 +32,8 @@ def review(foreign: Foreign, answer: Answer) -> Verb:
             raise errors.invalid(resource.group, "", "", causes)
         status = await answer(request, target, posted)
         await foreign.validate(context, "CREATE", posted, None)
-        reviewed = tools.settled({**posted, "status": status}, resource)
+        said = posted if echoed else {"apiVersion": posted["apiVersion"], "kind": posted["kind"], "metadata": {}, "spec": {}}
+        reviewed = tools.settled({**said, "status": status}, resource)
         return tools.present.response(view, tools.present.other(view, reviewed), code=201)
 
     return create
