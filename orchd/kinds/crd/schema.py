@@ -64,9 +64,11 @@ class SchemaReader:
         elif kind in ("list", "map"):
             inner = schema.get("items" if kind == "list" else "additionalProperties")
             keep = kind == "list" and bool(schema.get(self._preserve))
-            more["element"] = (
-                self.node(inner) if isinstance(inner, dict) else Type("any", constraints={}, preserve_unknown=keep)
-            )
+            if isinstance(inner, dict):
+                # What a list preserves it preserves in its items.
+                more["element"] = self.node({**inner, self._preserve: True} if keep else inner)
+            else:
+                more["element"] = Type("any", constraints={}, preserve_unknown=keep)
         if schema.get("enum"):
             more["enum"] = tuple(schema["enum"])
         return Type(

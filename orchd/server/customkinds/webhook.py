@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+import orjson
+
 from orchd.dialect import Dialect
 from orchd.errors import ApiError, quoted
-from orchd.kinds.catalog import Resource, split_group_version
+from orchd.kinds.catalog import Resource
+from orchd.kinds.objects.schema_check.found import aggregate, go_type
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.meta import annotation_rules
+from orchd.kinds.objects.validate.paths import METADATA
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.selectors import labels as label_rules
 from orchd.server.webhookclient import WebhookError
 
 Object = dict[str, Any]
@@ -32,6 +40,7 @@ class Conversion:
     def __init__(self, webhooks: Posts, dialect: Dialect, uid: Callable[[], str]) -> None:
         self._webhooks = webhooks
         self._dialect = dialect
+        self._settings = ObjectSettings(dialect=dialect)
         self._uid = uid
 
     async def __call__(self, resource: Resource, objects: Sequence[Object], to: str) -> list[Object]:
@@ -39,20 +48,34 @@ class Conversion:
         wanted = [obj for obj in objects if obj["apiVersion"] != to]
         if not wanted:
             return list(objects)
-        source = f"{wanted[0]['apiVersion']}, Kind={resource.kind}"
         try:
-            given = iter(await self._asked(resource.converter or {}, wanted, to))
-        except (WebhookError, _BadReviewError) as error:
-            raise ApiError(500, "", f"conversion webhook for {source} failed: {error}") from error
-        found = list(given)
-        if len(found) != len(wanted):
-            raise ApiError(
-                500, "", f"conversion webhook for {source} returned {len(found)} objects, expected {len(wanted)}"
-            )
-        converted = iter(
-            _checked(obj, new, to, source, index) for index, (obj, new) in enumerate(zip(wanted, found, strict=True))
-        )
-        return [obj if obj["apiVersion"] == to else next(converted) for obj in objects]
+            made = iter(await self._converted(resource, wanted, to))
+        except _BadAnswerError as error:
+            if len(wanted) == 1:
+                raise ApiError(500, "", str(error)) from error
+            # The reference asks for one object at a time. So that its words can be given for what is wrong, that one is
+            # looked for which is.
+            made = iter([await self._alone(resource, obj, to) for obj in wanted])
+        return [obj if obj["apiVersion"] == to else next(made) for obj in objects]
+
+    async def _alone(self, resource: Resource, obj: Object, to: str) -> Object:
+        try:
+            return (await self._converted(resource, [obj], to))[0]
+        except _BadAnswerError as error:
+            raise ApiError(500, "", str(error)) from error
+
+    async def _converted(self, resource: Resource, objects: list[Object], to: str) -> list[Object]:
+        """Raises ApiError 500 when nobody answers, and `_BadAnswerError`."""
+        source = f"conversion webhook for {objects[0]['apiVersion']}, Kind={resource.kind}"
+        try:
+            found = await self._asked(resource.converter or {}, objects, to)
+        except WebhookError as error:
+            raise ApiError(500, "", f"{source} failed: {error}") from error
+        except _BadReviewError as error:
+            raise _BadAnswerError(f"{source} failed: {error}") from error
+        if len(found) != len(objects):
+            raise _BadAnswerError(f"{source} returned {len(found)} objects, expected {len(objects)}")
+        return [self._checked(obj, new, to, source) for obj, new in zip(objects, found, strict=True)]
 
     async def _asked(self, webhook: Mapping[str, Any], objects: list[Object], to: str) -> list[Any]:
         version = next((v for v in webhook.get("conversionReviewVersions") or () if v in _SPOKEN), "")
@@ -82,29 +105,58 @@ class Conversion:
         converted = response.get("convertedObjects")
         return converted if isinstance(converted, list) else []
 
+    def _checked(self, obj: Object, new: Any, to: str, source: str) -> Object:
+        """A converted object with the metadata that it must keep. Raises `_BadAnswerError`."""
+        if not isinstance(new, dict) or not new.get("kind"):
+            raise _BadAnswerError(f"Object 'Kind' is missing in '{orjson.dumps(new).decode()}'")
+        at_first = f"{source} returned invalid object at index 0"
+        if new.get("apiVersion") != to:
+            raise _BadAnswerError(
+                f"{at_first}: invalid groupVersion (expected {to}, received {new.get('apiVersion') or ''})"
+            )
+        if new["kind"] != obj["kind"]:
+            raise _BadAnswerError(f"{at_first}: invalid kind (expected {obj['kind']}, received {new['kind']})")
+        before, after = obj.get("metadata") or {}, new.get("metadata")
+        said = after if isinstance(after, dict) else {}
+        for member, named in (("name", "name"), ("namespace", "namespace"), ("uid", "UID")):
+            if said.get(member, "") != before.get(member, ""):
+                why = f"must have the same {named}: {before.get(member, '')} != {said.get(member, '')}"
+                raise _BadAnswerError(f"{source} returned invalid object: {why}")
+        wrong = self._wrong_metadata(before, new)
+        if wrong:
+            raise _BadAnswerError(f"{source} returned invalid metadata: {wrong}")
+        kept = {key: value for key, value in before.items() if key not in _ITS_OWN}
+        return {**new, "metadata": {**kept, **{key: said[key] for key in _ITS_OWN if said.get(key)}}}
+
+    def _wrong_metadata(self, before: Object, new: Object) -> str:
+        if "metadata" not in new:
+            return "missing metadata in converted object"
+        after = new["metadata"]
+        if not isinstance(after, dict):
+            return f"invalid metadata of type {go_type(after)} in converted object"
+        for member in _ITS_OWN:
+            value = after.get(member)
+            if value is None:
+                continue
+            if not isinstance(value, dict):
+                return f"invalid metadata.{member} of type {go_type(value)} in converted object"
+            for key, text in value.items():
+                if not isinstance(text, str):
+                    return f"metadata.{member}[{key}] must be a string, but is {go_type(text)} in converted object"
+            if value != (before.get(member) or {}):
+                report = Report(self._settings)
+                if member == "labels":
+                    label_rules(value, METADATA / "labels", report)
+                else:
+                    annotation_rules(value, METADATA / "annotation", report)
+                if report.causes:
+                    return aggregate(report.causes)
+        return ""
+
 
 class _BadReviewError(Exception):
-    """An answer that is none."""
+    """A review that is none."""
 
 
-def _checked(obj: Object, new: Any, to: str, source: str, index: int) -> Object:
-    """A converted object with the metadata that it must keep. Raises ApiError 500."""
-
-    def wrong(why: str) -> ApiError:
-        where = f"conversion webhook for {source} returned invalid"
-        return ApiError(500, "", f"{where} converted object at index {index}: {why}")
-
-    if not isinstance(new, dict) or not isinstance(new.get("metadata"), dict):
-        raise wrong("missing metadata")
-    if new.get("apiVersion") != to:
-        expected, received = (split_group_version(str(text))[1] for text in (to, new.get("apiVersion") or ""))
-        raise wrong(f"invalid groupVersion (expected {expected}, received {received})")
-    if new.get("kind") != obj["kind"]:
-        raise wrong(f"must have the same kind: {new.get('kind')} != {obj['kind']}")
-    before, after = obj.get("metadata") or {}, new["metadata"]
-    for member in ("name", "namespace", "uid"):
-        if after.get(member, "") != before.get(member, ""):
-            named = "UID" if member == "uid" else member
-            raise wrong(f"must have the same {named}: {before.get(member, '')} != {after.get(member, '')}")
-    kept = {key: value for key, value in before.items() if key not in _ITS_OWN}
-    return {**new, "metadata": {**kept, **{key: after[key] for key in _ITS_OWN if after.get(key)}}}
+class _BadAnswerError(Exception):
+    """An answer that is none, in the reference's words."""

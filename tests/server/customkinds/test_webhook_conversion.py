@@ -113,6 +113,11 @@ def test_writing(server: InProcessServer, webhook: Webhook) -> None:
     assert caught.value.code == 404
 
 
+def made(**members: Any) -> dict[str, Any]:
+    """An answer with one object."""
+    return {"convertedObjects": [{"apiVersion": "example.com/v2", "kind": "Thing", "metadata": {"name": "a"}, **members}]}
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -120,14 +125,10 @@ def test_writing(server: InProcessServer, webhook: Webhook) -> None:
         ({"uid": "zz"}, "failed: expected response.uid="),
         ({"result": {"status": "Failure", "message": "cannot"}}, "failed: cannot"),
         ({"result": {}}, "failed: response.result.status was '', not 'Success'"),
-        (
-            {"convertedObjects": [{"apiVersion": "example.com/v9", "kind": "Thing", "metadata": {"name": "a"}}]},
-            "returned invalid converted object at index 0: invalid groupVersion (expected v2, received v9)",
-        ),
-        (
-            {"convertedObjects": [{"apiVersion": "example.com/v2", "kind": "Thing", "metadata": {"name": "z"}}]},
-            "returned invalid converted object at index 0: must have the same name: a != z",
-        ),
+        (made(apiVersion="example.com/v9"), "returned invalid object at index 0: invalid groupVersion (expected example.com/v2, received example.com/v9)"),
+        (made(kind="Other"), "returned invalid object at index 0: invalid kind (expected Thing, received Other)"),
+        (made(metadata={"name": "z"}), "returned invalid object: must have the same name: a != z"),
+        (made(metadata={"name": "a", "namespace": "default", "labels": {"a": 1}}), "returned invalid object: must have the same UID: "),
     ],
 )
 def test_answers_that_are_none(
@@ -141,6 +142,39 @@ def test_answers_that_are_none(
     assert caught.value.code == 500
     assert caught.value.message.startswith("conversion webhook for example.com/v1, Kind=Thing ")
     assert message in caught.value.message
+
+
+METADATA = [
+    ({"labels": {"a": 1}}, "metadata.labels[a] must be a string, but is int64 in converted object"),
+    ({"annotations": []}, "invalid metadata.annotations of type []interface {} in converted object"),
+    ({"labels": {"a": "b c"}}, 'metadata.labels: Invalid value: "b c": a valid label must be'),
+]
+
+
+@pytest.mark.parametrize(("metadata", "message"), METADATA)
+def test_metadata_that_is_none(
+    server: InProcessServer, webhook: Webhook, metadata: dict[str, Any], message: str
+) -> None:
+    """Labels and annotations are the webhook's, as long as they are some; everything else of metadata stays."""
+    stored = run(server.client().create(V1, "default", thing("v1", old="x")))
+    webhook.spoil = made(metadata={**stored["metadata"], **metadata})
+    with pytest.raises(ApiError) as caught:
+        run(server.client().get(V2, "default", "a"))
+    assert f"returned invalid metadata: {message}" in caught.value.message
+    webhook.spoil = made(metadata={**stored["metadata"], "labels": {"l": "m"}, "generation": 99})
+    shown = run(server.client().get(V2, "default", "a"))["metadata"]
+    assert (shown["labels"], shown["generation"]) == ({"l": "m"}, 1)
+
+
+def test_one_bad_object_of_many(server: InProcessServer, webhook: Webhook) -> None:
+    """What is wrong with an object in a list is said as if it had been asked for alone."""
+    admin = server.client()
+    for name in ("a", "b"):
+        run(admin.create(V1, "default", thing("v1", name, old="x")))
+    webhook.spoil = {"convertedObjects": []}
+    with pytest.raises(ApiError, match="returned 0 objects, expected 1"):
+        run(admin.list(V2, "default"))
+    assert [count for _, count in webhook.calls] == [2, 1]
 
 
 def owners(obj: dict[str, Any]) -> dict[tuple[str, str], Any]:

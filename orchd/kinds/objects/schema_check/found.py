@@ -74,5 +74,22 @@ def duplicate(at: str, value: Any) -> Cause:
     return Cause(DUPLICATE, f"Duplicate value: {shown(value)}", at)
 
 
+def aggregate(causes: Sequence[Cause]) -> str:
+    """Causes as one text, each once; bracketed when there are several."""
+    said = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
+    return said[0] if len(said) == 1 else f"[{', '.join(said)}]"
+
+
+#: The JSON types as the reference's language names them.
+_GO: Final = {
+    bool: "bool", int: "int64", float: "float64", str: "string", list: "[]interface {}", dict: "map[string]interface {}"
+}  # fmt: skip
+
+
+def go_type(value: Any) -> str:
+    """The type of a JSON value in the reference's language."""
+    return "<nil>" if value is None else _GO.get(type(value), "float64")
+
+
 def supported(values: Sequence[str]) -> str:
     return "supported values: " + ", ".join(map(quote, values))

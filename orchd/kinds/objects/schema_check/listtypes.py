@@ -10,7 +10,7 @@ import orjson
 from orchd.dialect import Dialect
 from orchd.errors import Cause
 from orchd.kinds.crd.schema import LIST_KEYS, LIST_TYPE
-from orchd.kinds.objects.schema_check.found import duplicate
+from orchd.kinds.objects.schema_check.found import duplicate, invalid
 
 Schema = Mapping[str, Any]
 #: Adds what is wrong with a value at a path.
@@ -39,10 +39,9 @@ def _node(schema: Schema, type_word: str, keys_word: str) -> Walk | None:
     def walk(value: Any, at: str, out: list[Cause]) -> None:
         if isinstance(value, list):
             if kind == "set":
-                _repeated([(item, item) for item in value], at, out)
+                _repeated(value, at, out)
             elif kind == "map":
-                parts = [{k: item[k] for k in keys if k in item} for item in value if isinstance(item, dict)]
-                _repeated([(part, part) for part in parts], at, out)
+                _map(value, keys, at, out)
             if each is not None:
                 for i, item in enumerate(value):
                     each(item, f"{at}[{i}]", out)
@@ -57,10 +56,20 @@ def _node(schema: Schema, type_word: str, keys_word: str) -> Walk | None:
     return walk
 
 
-def _repeated(items: list[tuple[Any, Any]], at: str, out: list[Cause]) -> None:
-    seen: set[bytes] = set()
-    for i, (identity, item) in enumerate(items):
-        key = orjson.dumps(identity, option=orjson.OPT_SORT_KEYS)
-        if key in seen:
+def _map(value: list[Any], keys: tuple[str, ...], at: str, out: list[Cause]) -> None:
+    for i, item in enumerate(value):
+        if item is not None and not isinstance(item, dict):
+            out.append(invalid(f"{at}[{i}]", item, "must be an object for an array of list-type map"))
+            return
+    # An item that is null has none of its keys.
+    _repeated([{k: item[k] for k in keys if k in item} if item else {} for item in value], at, out)
+
+
+def _repeated(items: list[Any], at: str, out: list[Cause]) -> None:
+    """Says of an item that is there again so, once."""
+    seen: dict[bytes, int] = {}
+    for i, item in enumerate(items):
+        key = orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
+        times = seen[key] = seen.get(key, 0) + 1
+        if times == 2:
             out.append(duplicate(f"{at}[{i}]", item))
-        seen.add(key)

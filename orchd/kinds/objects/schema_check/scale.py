@@ -6,10 +6,9 @@ from typing import Any, Final
 
 from orchd.errors import Cause
 from orchd.kinds.crd.scale import ScaleMapping
-from orchd.kinds.objects.schema_check.found import invalid
+from orchd.kinds.objects.schema_check.found import go_type, invalid
 
 _MOST: Final = 2**31 - 1
-_TYPES: Final = {bool: "bool", int: "int64", float: "float64", str: "string", list: "[]interface {}", dict: "map[string]interface {}"}
 
 
 def nested(obj: Any, steps: tuple[str, ...]) -> tuple[Any, str]:
@@ -18,15 +17,11 @@ def nested(obj: Any, steps: tuple[str, ...]) -> tuple[Any, str]:
     for i, step in enumerate(steps):
         if not isinstance(value, dict):
             path = "." + ".".join(steps[: i + 1])
-            return None, f"{path} accessor error: {_plain(value)} is of the type {_type(value)}, expected map[string]interface{{}}"
+            return None, f"{path} accessor error: {_plain(value)} is of the type {go_type(value)}, expected map[string]interface{{}}"
         if step not in value:
             return None, ""
         value = value[step]
     return value, ""
-
-
-def _type(value: Any) -> str:
-    return "<nil>" if value is None else _TYPES.get(type(value), "float64")
 
 
 def _plain(value: Any) -> str:
@@ -54,7 +49,7 @@ def status_causes(obj: Any, mapping: ScaleMapping) -> list[Cause]:
         value, why = nested(obj, mapping.selector)
         at = "." + ".".join(mapping.selector)
         if not why and value is not None and not isinstance(value, str):
-            why = f"{at} accessor error: {_plain(value)} is of the type {_type(value)}, expected string"
+            why = f"{at} accessor error: {_plain(value)} is of the type {go_type(value)}, expected string"
         if why:
             out.append(invalid(at, "", why))
     return out
@@ -64,7 +59,7 @@ def _replicas(obj: Any, steps: tuple[str, ...]) -> list[Cause]:
     at = "." + ".".join(steps)
     value, why = nested(obj, steps)
     if not why and value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-        why = f"{at} accessor error: {_plain(value)} is of the type {_type(value)}, expected int64"
+        why = f"{at} accessor error: {_plain(value)} is of the type {go_type(value)}, expected int64"
     if why:
         return [invalid(at, 0, why)]
     if value is None:

@@ -11,6 +11,7 @@ from orchd.kinds.catalog import builtin_types
 from orchd.kinds.objects import shape
 from orchd.kinds.objects.schema_check import compiled, embedded
 from orchd.kinds.objects.schema_check.definitions.words import Schema, Words, one_schema, words
+from orchd.kinds.objects.schema_check.found import aggregate
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.gosyntax import Go, interface, show
 from orchd.kinds.objects.validate.paths import Path
@@ -114,9 +115,7 @@ class _Defaults:
         whole = {**owner, self._words.embedded: True}
         wrong = self._unlike(obj, whole, "") or self._embedded(obj, whole, "")
         if wrong:
-            said = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in wrong))
-            text = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
-            self._report.invalid(at, _shown(given), f"must result in valid metadata: {text}")
+            self._report.invalid(at, _shown(given), f"must result in valid metadata: {aggregate(wrong)}")
         else:
             self._report.causes += self._unfit(given, schema, at)
 
