@@ -8,7 +8,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 
 from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints.metrics import cumulative
-from orchd.server.pipeline.stages.measuring import Histogram
+from orchd.txkit.histogram import Histogram
 
 #: Upper bounds in seconds: of authenticating, of a look-up in the cache, of a review by a service outside.
 _AUTHENTICATION = tuple(0.001 * 2**i for i in range(15))

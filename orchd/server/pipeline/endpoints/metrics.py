@@ -15,8 +15,9 @@ from prometheus_client.process_collector import ProcessCollector
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.present import NO_STORE
 from orchd.server.pipeline.stages.limits import Underway
-from orchd.server.pipeline.stages.measuring import DURATION_BUCKETS, SIZE_BUCKETS, Histogram, Measuring
+from orchd.server.pipeline.stages.measuring import DURATION_BUCKETS, SIZE_BUCKETS, Measuring
 from orchd.server.pipeline.verbs.watch import Watching
+from orchd.txkit.histogram import Histogram
 
 #: Gives metric families when asked.
 Source = Callable[[], Iterable[Metric]]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from orchd.server.pipeline.endpoints.metrics import cumulative
-from orchd.server.pipeline.stages.measuring import Histogram
+from orchd.txkit.histogram import Histogram
 
 #: Upper bounds in seconds of the admission histograms.
 _BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchd.server.pipeline.stages.measuring import Histogram
+from orchd.txkit.histogram import Histogram
 
 #: Upper bounds in seconds, as the reference has them.
 BOUNDS = (0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30)

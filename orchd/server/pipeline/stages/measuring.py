@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable
 from typing import NamedTuple
 
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response
+from orchd.txkit.histogram import Histogram
 
 #: Upper bounds in seconds of apiserver_request_duration_seconds.
 DURATION_BUCKETS = (
@@ -29,20 +29,6 @@ class Labels(NamedTuple):
     resource: str
     subresource: str
     scope: str
-
-
-class Histogram:
-    """Counts per bucket, their sum and number."""
-
-    __slots__ = ("counts", "sum")
-
-    def __init__(self, buckets: tuple[float, ...]) -> None:
-        self.counts = [0] * (len(buckets) + 1)
-        self.sum = 0.0
-
-    def observe(self, buckets: tuple[float, ...], value: float) -> None:
-        self.counts[bisect_left(buckets, value)] += 1
-        self.sum += value
 
 
 class Series:
