@@ -79,7 +79,7 @@ class APIServiceStrategy(Strategy):
 
 
 class SigningRequestStrategy(Strategy):
-    """The requester is who sent the request; conditions come through the approval endpoint only."""
+    """The requester is who sent the request; a request never changes."""
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         obj = super().prepare_create(context, obj)
@@ -89,35 +89,32 @@ class SigningRequestStrategy(Strategy):
 
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         kept = {**old, "metadata": obj["metadata"]}
-        status, before = obj.get("status") or {}, old.get("status") or {}
-        approval = [c for c in status.get("conditions") or () if c.get("type") in ("Approved", "Denied")]
-        approved_before = [c for c in before.get("conditions") or () if c.get("type") in ("Approved", "Denied")]
-        other = [c for c in status.get("conditions") or () if c.get("type") not in ("Approved", "Denied")]
-        other_before = [c for c in before.get("conditions") or () if c.get("type") not in ("Approved", "Denied")]
-        if context.subresource == "approval":
-            kept["status"] = {**before, "conditions": [*_stamped(context, approval, approved_before), *other_before]}
-        elif context.subresource == "status":
-            kept["status"] = {**status, "conditions": [*approved_before, *_stamped(context, other, other_before)]}
-        if not kept.get("status", {}).get("conditions"):
-            kept["status"] = {k: v for k, v in (kept.get("status") or {}).items() if k != "conditions"}
-        return kept
+        if context.subresource not in ("approval", "status"):
+            return kept
+        given, before = obj.get("status") or {}, old.get("status") or {}
+        # Who approves changes nothing but conditions. Which of them may change is validation's business.
+        status = {**(given if context.subresource == "status" else before)}
+        status.pop("conditions", None)
+        conditions = _stamped(context, given.get("conditions") or [], before.get("conditions") or [])
+        return {**kept, "status": {**status, "conditions": conditions} if conditions else status}
 
 
-def _stamped(context: Context, conditions: list[dict[str, Any]], before: list[dict[str, Any]]) -> list[dict[str, Any]]:
-
+def _stamped(context: Context, conditions: list[Object], before: list[Object]) -> list[Object]:
+    """Conditions with the times that the client left out."""
     now = timestamp(context.now)
-    known = {c.get("type"): c for c in before}
-    out = []
-    for condition in conditions:
-        old = known.get(condition.get("type"))
-        changed = dict(condition)
-        if not changed.get("lastUpdateTime"):
-            changed["lastUpdateTime"] = now
-        if not changed.get("lastTransitionTime"):
-            same = old is not None and old.get("status") == condition.get("status") and old.get("lastTransitionTime")
-            changed["lastTransitionTime"] = same or now
-        out.append(changed)
-    return out
+    since = {
+        (c.get("type"), c.get("status")): c["lastTransitionTime"] for c in reversed(before) if c.get("lastTransitionTime")
+    }
+    return [
+        {
+            **condition,
+            "lastUpdateTime": condition.get("lastUpdateTime") or now,
+            "lastTransitionTime": (
+                condition.get("lastTransitionTime") or since.get((condition.get("type"), condition.get("status"))) or now
+            ),
+        }
+        for condition in conditions
+    ]
 
 
 class DeploymentStrategy(Strategy):
