@@ -96,7 +96,7 @@ def warnings(obj: Object, resource: Resource, settings: ObjectSettings, *, old: 
 
 _WARNED: Final = frozenset((
     "Pod", "PodTemplate", "ReplicationController", "Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "Job", "CronJob",
-    "Ingress", "RuntimeClass", "PersistentVolume", "StorageClass", "CSIStorageCapacity",
+    "Ingress",
 ))
 
 

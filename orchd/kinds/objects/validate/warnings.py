@@ -25,9 +25,15 @@ _OLD_VOLUMES: Final = {
     "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
     "gitRepo": "deprecated in v1.11",
     "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
-    "flocker": "deprecated in v1.22, non-functional in v1.25+",
-    "storageos": "deprecated in v1.22, non-functional in v1.25+",
-    "quobyte": "deprecated in v1.22, non-functional in v1.25+",
+    "flocker": "deprecated in v1.22, support removal is planned in v1.26",
+    "storageos": "deprecated in v1.22, support removal is planned in v1.26",
+    "quobyte": "deprecated in v1.22, support removal is planned in v1.26",
+}
+#: Annotations that nobody reads any more.
+_OLD_ANNOTATIONS: Final = {
+    "scheduler.alpha.{long}.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',
+    "security.alpha.{long}.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
+    "security.alpha.{long}.io/unsafe-sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
 }
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -60,15 +66,6 @@ def warnings(obj: Object, resource: Resource, settings: ObjectSettings, old: Obj
             out.cron_job(obj)
     elif kind == "Ingress" and old is None:
         out.ingress(obj)
-    elif kind == "RuntimeClass":
-        out.runtime_class((obj.get("scheduling") or {}).get("nodeSelector") or {})
-    elif kind == "PersistentVolume":
-        required = ((obj.get("spec") or {}).get("nodeAffinity") or {}).get("required")
-        out.node_terms((required or {}).get("nodeSelectorTerms") or [], SPEC / "nodeAffinity" / "required" / "nodeSelectorTerms")
-    elif kind == "StorageClass":
-        out.topologies(obj)
-    elif kind == "CSIStorageCapacity":
-        out.selector(obj.get("nodeTopology") or {}, root("nodeTopology"))
     return out.texts
 
 
@@ -100,18 +97,6 @@ class _Warnings:
             if key in self._labels:
                 self._say(at[key], self._labels[key])
 
-    def runtime_class(self, selector: Object) -> None:
-        for key in selector:
-            if key in self._labels:
-                self._say(root("scheduling") / "nodeSelector", self._labels[key])
-
-    def selector(self, selector: Object, at: Path) -> None:
-        """A label selector of nodes."""
-        self._term(selector, at)
-        for key in selector.get("matchLabels") or ():
-            if key in self._labels:
-                self._say(at / "matchLabels" / key, self._labels[key])
-
     def node_terms(self, terms: list[Object], at: Path) -> None:
         for i, term in enumerate(terms):
             self._term(term, at[i])
@@ -121,14 +106,6 @@ class _Warnings:
             key = requirement.get("key")
             if key in self._labels:
                 self._say((at / "matchExpressions")[i] / "key", f"{key} is {self._labels[key]}")
-
-    def topologies(self, value: Object) -> None:
-        for i, term in enumerate(value.get("allowedTopologies") or ()):
-            for j, expression in enumerate(term.get("matchLabelExpressions") or ()):
-                key = expression.get("key")
-                if key in self._labels:
-                    at = (root("allowedTopologies")[i] / "matchLabelExpressions")[j] / "key"
-                    self._say(at, self._labels[key])
 
     def pod(self, pod: Object, above: Path | None) -> None:
         """A pod, or the template below `above`."""
@@ -147,33 +124,30 @@ class _Warnings:
             if key in self._labels:
                 where = (at / "topologySpreadConstraints")[i] / "topologyKey"
                 self._say(where, f"{key} is {self._labels[key]}")
-        critical = self._dialect("scheduler.alpha.{long}.io/critical-pod")
-        if critical in (metadata.get("annotations") or ()):
-            why = 'non-functional in v1.16+; use the "priorityClassName" field instead'
-            self._say(annotations_at[critical], why)
-        self._seccomp(spec, metadata, annotations_at)
+        given = metadata.get("annotations") or {}
+        if given:
+            for key, text in _OLD_ANNOTATIONS.items():
+                if self._dialect(key) in given:
+                    self._say(annotations_at[self._dialect(key)], text)
         self._repeated(spec, at)
+        self._fractions((spec.get("overhead"),), (at / "overhead",))
+        pod_key, prefix = map(self._dialect, _SECCOMP)
+        self._seccomp(spec, pod_key, given, annotations_at)
         for listed in ("initContainers", "containers", "ephemeralContainers"):
             for i, container in enumerate(spec.get(listed) or ()):
+                self._seccomp(container, prefix + (container.get("name") or ""), given, annotations_at)
                 self._container(container, (at / listed)[i])
-        self._fractions(spec.get("overhead") or {}, at / "overhead")
 
-    def _seccomp(self, spec: Object, metadata: Object, at: Path) -> None:
-        given = metadata.get("annotations") or {}
-        text = 'deprecated since v1.19; use the "seccompProfile" field instead'
-        pod, prefix = map(self._dialect, _SECCOMP)
-        if pod in given and not (spec.get("securityContext") or {}).get("seccompProfile"):
-            self._say(at[pod], text)
-        for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
-            key = prefix + (container.get("name") or "")
-            if key in given and not (container.get("securityContext") or {}).get("seccompProfile"):
-                self._say(at[key], text)
+    def _seccomp(self, holder: Object, key: str, given: Object, at: Path) -> None:
+        """`holder` (a pod's spec, a container) has a profile in an annotation and none in the field."""
+        if key in given and not (holder.get("securityContext") or {}).get("seccompProfile"):
+            self._say(at[key], 'deprecated since v1.19; use the "seccompProfile" field instead')
 
     def _repeated(self, spec: Object, at: Path) -> None:
         for i, volume in enumerate(spec.get("volumes") or ()):
             for member, text in _OLD_VOLUMES.items():
                 if volume.get(member) is not None:
-                    self._say((at / "volumes")[i] / member, text)
+                    self._say((at / "volumes")[i] / ("storageOS" if member == "storageos" else member), text)
         seen: set[str] = set()
         for i, alias in enumerate(spec.get("hostAliases") or ()):
             address = alias.get("ip") or ""
@@ -181,17 +155,20 @@ class _Warnings:
                 self._say((at / "hostAliases")[i] / "ip", f"duplicate ip {quote(address)}")
             seen.add(address)
         seen = set()
-        for i, secret in enumerate(spec.get("imagePullSecrets") or ()):
-            name = secret.get("name") or ""
-            if not name:
-                self._say((at / "imagePullSecrets")[i] / "name", f"invalid empty name {quote(name)}")
-            elif name in seen:
+        names = [secret.get("name") or "" for secret in spec.get("imagePullSecrets") or ()]
+        for i, name in enumerate(names):
+            if name in seen:
                 self._say((at / "imagePullSecrets")[i] / "name", f"duplicate name {quote(name)}")
             seen.add(name)
+        for i, name in enumerate(names):
+            if not name:
+                self._say((at / "imagePullSecrets")[i] / "name", f"invalid empty name {quote(name)}")
 
     def _container(self, container: Object, at: Path) -> None:
-        for member in ("limits", "requests"):
-            self._fractions((container.get("resources") or {}).get(member) or {}, at / "resources" / member)
+        resources = container.get("resources")
+        if resources:
+            paths = (at / "resources" / "limits", at / "resources" / "requests")
+            self._fractions((resources.get("limits"), resources.get("requests")), paths)
         seen: set[str] = set()
         for i, variable in enumerate(container.get("env") or ()):
             name = variable.get("name") or ""
@@ -199,11 +176,15 @@ class _Warnings:
                 self._say((at / "env")[i] / "name", f"duplicate name {quote(name)}")
             seen.add(name)
 
-    def _fractions(self, amounts: Object, at: Path) -> None:
+    def _fractions(self, lists: tuple[Object | None, ...], paths: tuple[Path, ...]) -> None:
+        """Parts of bytes: resource by resource, then list by list."""
+        if not any(lists):
+            return
         for name in ("memory", "ephemeral-storage"):
-            value = amounts.get(name)
-            if value is not None and not is_integer(value):
-                self._say(at[name], f"fractional byte value {quote(str(value))} is invalid, must be an integer")
+            for amounts, at in zip(lists, paths, strict=True):
+                value = (amounts or {}).get(name)
+                if value is not None and not is_integer(value):
+                    self._say(at[name], f"fractional byte value {quote(str(value))} is invalid, must be an integer")
 
     def cron_job(self, value: Object) -> None:
         if "TZ" in ((value.get("spec") or {}).get("schedule") or ""):

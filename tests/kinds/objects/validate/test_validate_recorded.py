@@ -44,6 +44,7 @@ _DIFFERENT = frozenset((
     "TokenRequest/name-mismatch",  # the default lifetime
     "Secret/too-large", "ConfigMap/too-large",  # recorded without their megabytes
     "Service/mixed-protocol-lb",  # node ports are taken first, and shown
+    "Service/ipFamilies-change",  # families are looked at alone, before addresses are handed out
     "HorizontalPodAutoscaler/behavior-policies-empty",  # an empty list is not an absent one
 ))
 #: Go values, addresses and differences that nobody else prints the same way.
