@@ -15,7 +15,7 @@ from orchd.server.pipeline.endpoints import metrics
 from orchd.store.encryption_config import mark_of, parse_encryption
 from orchd.store.interfaces import IStore, StoreError
 from orchd.store.sealed import SealedStore, SharedSealedStore, refuse_sealed
-from orchd.store.sqlite import SqliteStore
+from orchd.store.sqlite import BATCH_BUCKETS, COMMIT_BUCKETS, SqliteStore
 
 if TYPE_CHECKING:
     from orchd.store.etcd.servers import Server
@@ -111,18 +111,34 @@ def store_metrics(store: IStore) -> Iterable[metrics.Source]:
         found += [
             metrics.counter("orchd_store_commits", "Commits of the embedded store.", lambda: disk.commits),
             metrics.counter("orchd_store_writes", "Writes in those commits.", lambda: disk.writes),
-            metrics.counter("orchd_store_commit_seconds", "Time spent in commits.", lambda: disk.commit_seconds),
-            metrics.gauge("orchd_store_largest_batch", "Most writes in one commit.", lambda: disk.largest_batch),
+            metrics.histograms(
+                "orchd_store_commit_duration_seconds",
+                "Time of a commit, until it is durable.",
+                COMMIT_BUCKETS,
+                lambda: {"": disk.commit_seconds},
+            ),
+            metrics.histograms(
+                "orchd_store_batch_size", "Writes in a commit.", BATCH_BUCKETS, lambda: {"": disk.batch_sizes}
+            ),
+            metrics.gauge("orchd_store_file_bytes", "Bytes of the store on disk.", disk.file_size),
             metrics.counter("orchd_store_failed_commits", "Commits that failed.", lambda: disk.failed_commits),
             metrics.gauge("orchd_store_watchers", "Watches of the store.", lambda: disk.watchers),
         ]
     elif not store.exclusive:
-        from orchd.store.etcd.store import EtcdStore
+        from orchd.store.etcd.store import REQUEST_BUCKETS, EtcdStore
 
         assert isinstance(store, EtcdStore), "the only store that others write as well"
         etcd = store
         found += [
             metrics.counter("orchd_store_writes", "Writes to etcd by this server.", lambda: etcd.writes),
+            metrics.histograms(
+                "etcd_request_duration_seconds",
+                "Time of a request to etcd, failed ones included.",
+                REQUEST_BUCKETS,
+                lambda: etcd.request_seconds,
+                label="operation",
+            ),
+            metrics.gauge("orchd_store_file_bytes", "Bytes of the store on disk.", lambda: etcd.file_size),
             metrics.counter("orchd_store_connects", "Connections to etcd that were made.", lambda: etcd.connects),
             metrics.counter("orchd_store_restarts", "Watches of etcd that could not go on.", lambda: etcd.restarts),
             metrics.gauge("orchd_store_watchers", "Watches of the store.", lambda: etcd.watchers),

@@ -12,6 +12,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -27,11 +28,15 @@ from orchd.store.interfaces import Event, IStore, KeyValue, StoreError, Unavaila
 from orchd.store.keys import prefix_end
 from orchd.store.schema import FileLock, Found, connect, open_store
 from orchd.store.worker import Worker
+from orchd.txkit.histogram import Histogram
 
 #: Writes per commit; more of them wait for the next.
 _BATCH = 1024
 #: Seconds between attempts to write after a write has failed.
 _PROBE = 1.0
+#: Upper bounds of the histograms, in seconds and in writes.
+COMMIT_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+BATCH_BUCKETS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0)
 
 
 @implementer(IStore)
@@ -45,7 +50,8 @@ class SqliteStore(Core):
     forced: with the default of 5 ms, commits of a fully busy process were seen to wait for seconds, with this one for
     no longer than the reactor's turn.
 
-    Figures for metrics: `commits`, `writes`, `commit_seconds` (sum), `largest_batch`, `failed_commits`.
+    Figures for metrics: `commits`, `writes`, `failed_commits`, histograms of `commit_seconds` and `batch_sizes` (writes
+    per commit), `file_size`.
     """
 
     def __init__(
@@ -66,8 +72,8 @@ class SqliteStore(Core):
         self.path = os.path.abspath(os.fspath(path))
         self.commits = 0
         self.writes = 0
-        self.commit_seconds = 0.0
-        self.largest_batch = 0
+        self.commit_seconds = Histogram(COMMIT_BUCKETS)
+        self.batch_sizes = Histogram(BATCH_BUCKETS)
         self.failed_commits = 0
         self._dialect_name = dialect_name
         self._check_seconds = check_seconds
@@ -160,6 +166,14 @@ class SqliteStore(Core):
             self._lock.release()
             self._lock = None
 
+    def file_size(self) -> int:
+        """Bytes on disk: the file and the log that has not been taken into it."""
+        size = 0
+        for suffix in ("", "-wal"):
+            with suppress(OSError):
+                size += os.stat(self.path + suffix).st_size
+        return size
+
     # Writing: in the reactor's thread ...
 
     def _kick(self) -> None:
@@ -170,8 +184,8 @@ class SqliteStore(Core):
     def _wrote(self, batch: Sequence[Write], count: int, seconds: float) -> None:
         self.commits += 1
         self.writes += count
-        self.commit_seconds += seconds
-        self.largest_batch = max(self.largest_batch, count)
+        self.commit_seconds.observe(COMMIT_BUCKETS, seconds)
+        self.batch_sizes.observe(BATCH_BUCKETS, count)
         if count and self._trouble:
             self._well()
         self._committed(batch)

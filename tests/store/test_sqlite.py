@@ -26,7 +26,7 @@ from orchd.store.refusals import (
     StoreDamagedError,
     StoreLockedError,
 )
-from orchd.store.sqlite import SqliteStore
+from orchd.store.sqlite import BATCH_BUCKETS, SqliteStore
 from orchd.testing.store_contract import Seen, Subject, raises
 
 
@@ -96,7 +96,9 @@ async def test_writes_share_commits(tmp_path: Path) -> None:
             await write
         assert store.writes == 500
         assert store.commits < 50
-        assert store.largest_batch > 100
+        assert sum(store.batch_sizes.counts) == sum(store.commit_seconds.counts) == store.commits
+        assert store.batch_sizes.sum == 500
+        assert sum(store.batch_sizes.counts[BATCH_BUCKETS.index(64) + 1 :]) > 0, "a batch of more than 64"
 
 
 @pytest_twisted.ensureDeferred

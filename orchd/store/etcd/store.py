@@ -38,6 +38,7 @@ from orchd.store.interfaces import (
 from orchd.store.refusals import DialectMismatchError, ForeignFileError
 from orchd.store.watching import Watch
 from orchd.txkit.coroutines import start
+from orchd.txkit.histogram import Histogram
 
 _log = Logger()
 #: Keys of one answer: with objects of 2 KB some megabytes, between which etcd and the reactor serve others.
@@ -46,6 +47,11 @@ _PAGE: Final = 2000
 _PATIENCE: Final = 3.0
 #: Seconds between checks of health.
 _CHECK: Final = 5.0
+#: Upper bounds in seconds of the histograms of requests, the reference's with more at the fast end.
+REQUEST_BUCKETS: Final = (
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0,
+    8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
+)  # fmt: skip
 
 
 @implementer(ISharedStore)
@@ -54,7 +60,8 @@ class EtcdStore:
 
     `timeout` is how many seconds a call may take, `start_timeout` how long etcd may be away at start, `lease_reuse`
     for how long keys with the same time to live share a lease. `trust_progress` overrides what the release of etcd says.
-    Figures for metrics: `connects`, `writes`, `watchers`, `restarts` (watches that could not go on).
+    Figures for metrics: `connects`, `writes`, `watchers`, `restarts` (watches that could not go on), histograms of
+    `request_seconds` by operation, `file_size` of the member that was asked last.
     """
 
     exclusive = False
@@ -79,6 +86,8 @@ class EtcdStore:
     ) -> None:
         self.writes = 0
         self.restarts = 0
+        self.request_seconds: dict[str, Histogram] = {}
+        self.file_size = 0
         self._urls = ", ".join(server.url for server in servers)
         self._reactor = reactor
         self._dialect_name = dialect_name
@@ -170,7 +179,7 @@ class EtcdStore:
         request.success.add().range.SetInParent()
         every = request.success[1].range
         every.key, every.range_end, every.count_only = low, high, True
-        response = await self._txn(request, timeout, repeat=True)
+        response = await self._txn("claim", request, timeout, repeat=True)
         found = response.responses[0].range.kvs
         if found:
             name = found[0].value.decode("utf-8", "replace")
@@ -184,14 +193,13 @@ class EtcdStore:
         put = request.success.add().put
         put.key, put.value = key, self._dialect_name.encode()
         # Made twice it fails the second time, which is as good.
-        response = await self._txn(request, timeout, repeat=True)
+        response = await self._txn("claim", request, timeout, repeat=True)
         return int(response.header.revision) if response.succeeded else await self._claim(timeout)
 
     async def _trusted(self) -> bool:
         if self._trust_progress is not None:
             return self._trust_progress
-        data = await self._channel.call(messages.STATUS, b"", timeout=self._timeout, repeat=True)
-        return tells_progress(messages.StatusResponse.FromString(data).version)
+        return tells_progress((await self._status(self._timeout)).version)
 
     async def _stop(self) -> None:
         self._refusal = "the store is stopped"
@@ -257,6 +265,17 @@ class EtcdStore:
     def _ended(self, result: None, running: Deferred[Any]) -> None:
         self._busy.discard(running)
 
+    async def _call(self, operation: str, path: str, request: bytes, *, timeout: float, repeat: bool) -> bytes:
+        """A call, timed as one of `operation`. Raises CallError."""
+        seconds = self.request_seconds.get(operation)
+        if seconds is None:
+            seconds = self.request_seconds[operation] = Histogram(REQUEST_BUCKETS)
+        began = self._reactor.seconds()
+        try:
+            return await self._channel.call(path, request, timeout=timeout, repeat=repeat)
+        finally:
+            seconds.observe(REQUEST_BUCKETS, self._reactor.seconds() - began)
+
     # Health.
 
     def _check(self) -> Deferred[None]:
@@ -269,8 +288,7 @@ class EtcdStore:
         within = self._health_timeout
         try:
             revision = await self._newest(within)
-            data = await self._channel.call(messages.STATUS, b"", timeout=within, repeat=True)
-            wrong = "; ".join(messages.StatusResponse.FromString(data).errors)
+            wrong = "; ".join((await self._status(within)).errors)
             self._sick = f"etcd: {wrong}" if wrong else ""
         except CallError as error:
             if not self._refusal:
@@ -287,6 +305,12 @@ class EtcdStore:
                 self._channel.abandon("the watch does not follow")
                 return
             await deferLater(self._reactor, 0.05)
+
+    async def _status(self, timeout: float) -> Any:
+        data = await self._call("status", messages.STATUS, b"", timeout=timeout, repeat=True)
+        response = messages.StatusResponse.FromString(data)
+        self.file_size = response.size
+        return response
 
     def _went_back(self, revision: int) -> None:
         """etcd was restored from a backup under us, so what was seen is no history of what is there."""
@@ -324,7 +348,7 @@ class EtcdStore:
         if self._refusal:
             raise UnavailableError(self._refusal)
         try:
-            await self._txn(freeing(self._space, claimed), self._timeout, repeat=True)
+            await self._txn("free", freeing(self._space, claimed), self._timeout, repeat=True)
         except CallError as error:
             raise of_write(error, 0) from error
 
@@ -352,7 +376,8 @@ class EtcdStore:
             try:
                 if write.ttl is not None:
                     request.success[0].put.lease = await self._leases.lease(write.ttl)
-                revision = write.revision(self._space, await self._txn(request, self._timeout, repeat=False))
+                response = await self._txn(write.operation, request, self._timeout, repeat=False)
+                revision = write.revision(self._space, response)
             except CallError as error:
                 failure = Failure(of_write(error, len(write.value or b"")))
             except StoreError:
@@ -368,15 +393,15 @@ class EtcdStore:
         await self._feed.reached(revision)
         result.callback(revision)
 
-    async def _txn(self, request: Any, timeout: float, *, repeat: bool) -> Any:
-        data = await self._channel.call(messages.TXN, request.SerializeToString(), timeout=timeout, repeat=repeat)
+    async def _txn(self, operation: str, request: Any, timeout: float, *, repeat: bool) -> Any:
+        data = await self._call(operation, messages.TXN, request.SerializeToString(), timeout=timeout, repeat=repeat)
         return messages.TxnResponse.FromString(data)
 
     # Reads.
 
     async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
         request = messages.RangeRequest(key=self._space.key(key), revision=revision)
-        response = await self._range(request)
+        response = await self._range("get", request)
         return self._space.item(response.kvs[0]) if response.kvs else None
 
     async def range(self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0) -> Range:
@@ -388,7 +413,7 @@ class EtcdStore:
             size = min(left, page) if left and page else left or page
             request = messages.RangeRequest(key=low, range_end=high, limit=size, revision=at)
             try:
-                response = await self._range(request)
+                response = await self._range("list", request)
             except CompactedError:
                 if revision or not at:
                     raise
@@ -403,7 +428,7 @@ class EtcdStore:
                 return Range(tuple(items), at, response.count - len(response.kvs))
             low = response.kvs[-1].key + b"\0"
 
-    async def _range(self, request: Any) -> Any:
+    async def _range(self, operation: str, request: Any) -> Any:
         """One answer. Raises StoreError."""
         revision = request.revision
         if self._refusal:
@@ -411,8 +436,8 @@ class EtcdStore:
         if revision and revision < self.compacted:
             raise CompactedError(revision, self.compacted)
         try:
-            data = await self._channel.call(
-                messages.RANGE, request.SerializeToString(), timeout=self._timeout, repeat=True
+            data = await self._call(
+                operation, messages.RANGE, request.SerializeToString(), timeout=self._timeout, repeat=True
             )
         except CallError as error:
             if error.compacted:
@@ -461,8 +486,8 @@ class EtcdStore:
     async def _newest(self, timeout: float = 0.0) -> int:
         """The revision of a linearizable read. Raises CallError."""
         request = messages.RangeRequest(key=self._space.dialect_key, keys_only=True)
-        data = await self._channel.call(
-            messages.RANGE, request.SerializeToString(), timeout=timeout or self._timeout, repeat=True
+        data = await self._call(
+            "revision", messages.RANGE, request.SerializeToString(), timeout=timeout or self._timeout, repeat=True
         )
         return int(messages.RangeResponse.FromString(data).header.revision)
 
@@ -484,7 +509,9 @@ class EtcdStore:
             raise UnavailableError(self._refusal)
         request = messages.CompactionRequest(revision=revision)
         try:
-            await self._channel.call(messages.COMPACT, request.SerializeToString(), timeout=self._timeout, repeat=True)
+            await self._call(
+                "compact", messages.COMPACT, request.SerializeToString(), timeout=self._timeout, repeat=True
+            )
         except CallError as error:
             if error.future:
                 raise FutureRevisionError(revision, await self.current_revision()) from error

@@ -22,6 +22,10 @@ class Write:
     take: tuple[str, ...] = ()
     leave: Collection[str] = ()
 
+    @property
+    def operation(self) -> str:
+        return "delete" if self.value is None else "update" if self.expected else "create"
+
     def request(self, space: Space) -> Any:
         """A TxnRequest, whose first operation is the write itself. Raises ValueError for what cannot be a key."""
         name = space.key(self.key)

@@ -5,7 +5,7 @@ Numbers are kept as plain integers and floats where they arise; this module read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -115,6 +115,20 @@ def by_label(name: str, help: str, label: str, values: Callable[[], dict[str, fl
         family = GaugeMetricFamily(name, help, labels=(label,))
         for key, value in values().items():
             family.add_metric([key], value)
+        yield family
+
+    return families
+
+
+def histograms(
+    name: str, help: str, bounds: tuple[float, ...], values: Callable[[], Mapping[str, Histogram]], label: str = ""
+) -> Source:
+    """A source of one histogram per value of a label, or of the one named "" without a label."""
+
+    def families() -> Iterator[Metric]:
+        family = HistogramMetricFamily(name, help, labels=(label,) if label else ())
+        for key, histogram in values().items():
+            family.add_metric([key] if label else [], cumulative(histogram, bounds), histogram.sum)
         yield family
 
     return families

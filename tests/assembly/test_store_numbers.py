@@ -1,0 +1,71 @@
+"""What /metrics says of a server's store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from orchd.testing.etcd import Etcd, find_etcd
+from orchd.testing.process import DaemonProcess
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+def samples(server: DaemonProcess) -> dict[tuple[str, str], float]:
+    """Value by the sample's name and the label that matters here."""
+    code, text = server.request("GET", "/metrics")
+    assert code == 200
+    return {
+        (sample.name, sample.labels.get("operation", "") + sample.labels.get("le", "")): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if family.name.startswith(("orchd_store", "etcd_"))
+    }
+
+
+def work(server: DaemonProcess) -> None:
+    code, made = server.request("POST", MAPS, {"metadata": {"name": "a"}})
+    assert code == 201
+    assert server.request("PUT", f"{MAPS}/a", {**made, "data": {"x": "1"}})[0] == 200
+    assert server.request("DELETE", f"{MAPS}/a")[0] == 200
+
+
+def test_of_the_embedded_store(tmp_path: Path) -> None:
+    """Commits are counted with their latency and their size in writes, as histograms that agree."""
+    with DaemonProcess(tmp_path, "--controllers=-*") as server:
+        before = samples(server)
+        work(server)
+        after = samples(server)
+
+        def more(name: str, label: str = "") -> float:
+            return after[f"orchd_store_{name}", label] - before[f"orchd_store_{name}", label]
+
+        assert more("writes_total") >= 3
+        assert more("commits_total") == more("commit_duration_seconds_count") == more("batch_size_count") >= 3
+        assert more("batch_size_sum") == more("writes_total")
+        assert more("commit_duration_seconds_sum") > 0
+        assert more("commit_duration_seconds_bucket", "+Inf") == more("commits_total")
+        assert after["orchd_store_file_bytes", ""] >= (server.data / "store.sqlite").stat().st_size > 0
+        assert after["orchd_store_failed_commits_total", ""] == 0
+
+
+def test_of_etcd(tmp_path: Path) -> None:
+    """Requests to etcd are counted with their latency by operation, under the reference's name."""
+    program = find_etcd()
+    if program is None:
+        pytest.skip("no etcd on the path (Debian: etcd-server)")
+    etcd = Etcd(program, tmp_path / "etcd")
+    etcd.start()
+    try:
+        with DaemonProcess(tmp_path, "--controllers=-*", f"--etcd-servers={etcd.url}") as server:
+            work(server)
+            found = samples(server)
+    finally:
+        etcd.kill()
+    for operation in ("create", "update", "delete", "list", "revision", "status"):
+        assert found["etcd_request_duration_seconds_count", operation] > 0
+        assert found["etcd_request_duration_seconds_bucket", f"{operation}+Inf"] > 0
+        assert found["etcd_request_duration_seconds_sum", operation] > 0
+    assert found["orchd_store_file_bytes", ""] > 0
