@@ -27,13 +27,18 @@ def _any_source(value: Any, settings: ObjectSettings) -> bool:
 @dataclass(frozen=True, slots=True)
 class Gated:
     """A member behind a gate. `replacement` is what it becomes (nothing by default), `applies` tells gated values from
-    others where only some are."""
+    others where only some are, `part` names the only member of the value that is gated."""
 
     gate: str
     on: bool
     replacement: Any = _ABSENT
     applies: Callable[[Any, ObjectSettings], bool] | None = None
+    part: str = ""
 
+
+_GRACE: Final = Gated("ProbeTerminationGracePeriod", False, part="terminationGracePeriodSeconds")
+#: Probes for readiness are left alone: validation refuses the member there.
+_PROBES: Final = {"livenessProbe": _GRACE, "startupProbe": _GRACE}
 
 #: struct -> member -> its gate
 TABLE: Final[dict[str, dict[str, Gated]]] = {
@@ -47,17 +52,20 @@ TABLE: Final[dict[str, dict[str, Gated]]] = {
         "completionMode": Gated("IndexedJob", True),
         "suspend": Gated("SuspendJob", True),
     },
+    "core/v1.Container": _PROBES,
+    "core/v1.EphemeralContainer": _PROBES,
     "core/v1.NodeSpec": {"configSource": Gated("Dynamic{Short}letConfig", False)},
     "core/v1.PersistentVolumeClaimSpec": {
         "dataSource": Gated("AnyVolumeDataSource", False, applies=_any_source),
         "dataSourceRef": Gated("AnyVolumeDataSource", False),
     },
+    "core/v1.PersistentVolumeClaimStatus": {
+        "allocatedResources": Gated("RecoverVolumeExpansionFailure", False),
+        "resizeStatus": Gated("RecoverVolumeExpansionFailure", False),
+    },
     "core/v1.PodAffinityTerm": {"namespaceSelector": Gated("PodAffinityNamespaceSelector", True)},
     "core/v1.PodSpec": {"os": Gated("IdentifyPodOS", False)},
-    "core/v1.Probe": {
-        "grpc": Gated("GRPCContainerProbe", True),
-        "terminationGracePeriodSeconds": Gated("ProbeTerminationGracePeriod", False),
-    },
+    "core/v1.Probe": {"grpc": Gated("GRPCContainerProbe", True)},
     "core/v1.SecurityContext": {"procMount": Gated("ProcMountType", False, replacement="Default")},
     "core/v1.ServiceSpec": {
         "allocateLoadBalancerNodePorts": Gated("ServiceLBNodePortControl", True),
@@ -140,6 +148,8 @@ def _node(type: Type, settings: ObjectSettings) -> _Node | None:
 def _is_off(gated: Gated, value: Any, settings: ObjectSettings) -> bool:
     if settings.feature(settings.dialect(gated.gate), gated.on):
         return False
+    if gated.part:
+        return bool(value.get(gated.part) is not None)
     return gated.applies is None or gated.applies(value, settings)
 
 
@@ -178,9 +188,12 @@ def _without(value: Any, node: _Node, settings: ObjectSettings, gates: set[str])
     for name, item in value.items():
         gated = node.gated.get(name)
         if gated is not None and item is not None and gated.gate in gates and _is_off(gated, item, settings):
-            if gated.replacement is not _ABSENT:
-                out[name] = gated.replacement
-            continue
+            if gated.part:
+                item = {key: part for key, part in item.items() if key != gated.part}
+            else:
+                if gated.replacement is not _ABSENT:
+                    out[name] = gated.replacement
+                continue
         inner = every or node.below.get(name)
         out[name] = item if inner is None or not item else _without(item, inner, settings, gates)
     return out

@@ -12,10 +12,13 @@ from orchd.server.registry.strategies.base import Strategy
 
 
 class PhaseStrategy(Strategy):
-    """Volumes and claims start in phase Pending."""
+    """Volumes and claims start in phase Pending. What their statuses may say hangs on gates too."""
 
     def empty_status(self) -> Any:
         return {"phase": "Pending"}
+
+    def status_update(self, obj: Object, old: Object) -> Object:
+        return gates.drop_disabled(super().status_update(obj, old), old, self.type, self.settings)
 
 
 class EventStrategy(Strategy):
