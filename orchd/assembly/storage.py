@@ -68,6 +68,8 @@ def _sqlite(settings: Settings, reactor: Any) -> SqliteStore:
         store_file(settings),
         dialect_name=settings.dialect.name,
         compaction_interval=settings.storage.compaction_interval,
+        history_seconds=settings.storage.history_duration,
+        history_events=settings.storage.history_events,
     )
 
 
@@ -95,6 +97,7 @@ def _etcd(settings: Settings, reactor: Any, random: Random) -> IStore:
         dialect_name=settings.dialect.name,
         prefix=etcd.prefix,
         compaction_interval=settings.storage.compaction_interval,
+        history_seconds=settings.storage.history_duration,
         health_timeout=etcd.health_timeout,
         lease_reuse=etcd.lease_reuse,
         random=random,

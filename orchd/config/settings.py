@@ -93,11 +93,14 @@ class EtcdSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageSettings:
-    """`compaction_interval` 0: never. `etcd` is None with the embedded store."""
+    """`compaction_interval` 0: never. History is kept for `history_duration` seconds, and by the embedded store for
+    `history_events` changes at most. `etcd` is None with the embedded store."""
 
     data_dir: str
     backend: str
     compaction_interval: float
+    history_duration: float
+    history_events: int
     event_ttl: float
     encryption_file: str
     etcd: EtcdSettings | None
@@ -331,6 +334,8 @@ class _Builder:
             data_dir=v["data-dir"],
             backend=v["storage-backend"] or ("etcd3" if v["etcd-servers"] else "sqlite"),
             compaction_interval=self._at_least("etcd-compaction-interval", 0),
+            history_duration=self._at_least("history-duration", 1),
+            history_events=self._at_least("history-events", 1),
             event_ttl=self._at_least("event-ttl", 0),
             encryption_file=v["encryption-provider-config"],
             etcd=self._etcd(),

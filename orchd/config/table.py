@@ -25,6 +25,10 @@ OWN: Final[tuple[Row, ...]] = (
      "Names that clients see: those of the specification, or those that stock clients know. Kept in the store."),
     ("flagfile", "stringArray", "", "built",
      "File with one flag per line and # comments; may be repeated and counts where it stands."),
+    ("history-duration", "duration", "5m0s", "built",
+     "For how long a version can be gone back to: by watches, by lists of the past and by continue tokens."),
+    ("history-events", "int", "100000", "built",
+     "Changes that the embedded store remembers at most, however young they are."),
 )
 
 
