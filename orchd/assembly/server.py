@@ -155,7 +155,7 @@ class ApiServer:
         self.service_ip = own.first
         self.files: ServerFiles = self._prepare(settings.serving.port)
         self.store: IStore = make_store(settings, reactor, self.random) if store is None else store
-        self.caches = Caches(self.store, clock=reactor)
+        self.caches = Caches(self.store, clock=reactor, window_seconds=settings.storage.history_duration)
         self._entrance = _Entrance()
         # Field owners are named after this, as the reference's are: with the minor release.
         agent = settings.dialect("{short}-apiserver-") + RELEASE[1:].rpartition(".")[0] + "/" + RELEASE
