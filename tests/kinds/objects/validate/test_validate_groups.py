@@ -1,0 +1,331 @@
+"""Rules of single groups beyond what was recorded: field, reason and words, on creation and on change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.dialect import ORCH
+from orchd.kinds.catalog import Resource, builtin_catalog
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate import dispatch
+
+SETTINGS = ObjectSettings(dialect=ORCH)
+CATALOG = builtin_catalog(ORCH, enabled=lambda group, version, default: True)
+Object = dict[str, Any]
+
+
+def _resource(api: str) -> Resource:
+    *gv, plural = ORCH(api).split("/")
+    found = CATALOG.resource(gv[0] if len(gv) == 2 else "", gv[-1], plural)
+    assert found is not None, api
+    return found
+
+
+def found(api: str, obj: Object, old: Object | None = None, sub: str = "") -> list[str]:
+    """``field: message`` of everything wrong; `api` is ``group/version/plural``."""
+    resource = _resource(api)
+    head = {"name": "a", **({"namespace": "b"} if resource.namespaced else {})}
+    new = {**obj, "apiVersion": resource.api_version, "metadata": {**head, **obj.get("metadata", {})}}
+    if old is None:
+        causes = dispatch.validate_create(new, resource, SETTINGS)
+    else:
+        before = {**old, "metadata": {**head, **old.get("metadata", {})}}
+        causes = dispatch.validate_update(new, before, resource, SETTINGS, subresource=sub)
+    return [f"{cause.field}: {cause.message}" for cause in causes]
+
+
+DISK = {"name": "d", "gcePersistentDisk": {"pdName": "p"}}
+POD: Object = {
+    "metadata": {"labels": {"a": "b"}},
+    "spec": {
+        "containers": [{
+            "name": "c", "image": "i", "imagePullPolicy": "Always", "terminationMessagePolicy": "File",
+        }],
+        "restartPolicy": "Always", "dnsPolicy": "Default", "volumes": [DISK],
+    },
+}
+ONE_WRITER = (
+    "spec.template.spec.volumes[0].gcePersistentDisk.readOnly: Invalid value: false: must be true for replicated pods > 1; "
+    "GCE PD can only be mounted on multiple machines if it is read-only"
+)
+
+
+@pytest.mark.parametrize("replicas", [0, 1, 2])
+@pytest.mark.parametrize("api", ["apps/v1/deployments", "apps/v1/replicasets", "v1/replicationcontrollers"])
+def test_a_disk_with_one_writer_is_for_one_pod(api: str, replicas: int) -> None:
+    """From two replicas on it has to be read-only."""
+    selector = {"a": "b"} if api.startswith("v1") else {"matchLabels": {"a": "b"}}
+    spec = {
+        "replicas": replicas, "selector": selector, "template": POD,
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "5", "maxUnavailable": 0}},
+    }
+    expected = [] if "deployments" not in api else [
+        "spec.strategy.rollingUpdate.maxSurge: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:\"5\"}: a valid "
+        "percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation "
+        "is '[0-9]+%')"
+    ]
+    assert sorted(found(api, {"spec": spec})) == sorted(([ONE_WRITER] if replicas > 1 else []) + expected)
+
+
+JOB: Object = {
+    "completions": 1, "selector": {"matchLabels": {"controller-uid": "u"}},
+    "template": {
+        "metadata": {"labels": {"controller-uid": "u", "job-name": "a"}},
+        "spec": {**POD["spec"], "restartPolicy": "Never"},
+    },
+}
+
+
+def test_restart_policies_of_jobs() -> None:
+    """The default is missed; anything else that is not for jobs is not supported."""
+    for policy, words in (
+        ("Always", 'Required value: valid values: "OnFailure", "Never"'),
+        ("x", 'Unsupported value: "x": supported values: "OnFailure", "Never"'),
+    ):
+        template = {**JOB["template"], "spec": {**JOB["template"]["spec"], "restartPolicy": policy}}
+        causes = found("batch/v1/jobs", {"metadata": {"uid": "u"}, "spec": {**JOB, "template": template}})
+        assert causes[-1] == f"spec.template.spec.restartPolicy: {words}"
+
+
+def test_generated_labels_of_jobs() -> None:
+    """A label that is gone is missed, one that differs is wrong."""
+    template = {**JOB["template"], "metadata": {"labels": {"controller-uid": "x"}}}
+    causes = found("batch/v1/jobs", {"metadata": {"uid": "u"}, "spec": {**JOB, "template": template}})
+    at = "spec.template.metadata.labels"
+    assert causes[:2] == [
+        f"{at}[controller-uid]: Invalid value: map[string]string{{\"controller-uid\":\"x\"}}: must be 'u'",
+        f"{at}[job-name]: Required value: must be 'a'",
+    ]
+
+
+def test_tracking_of_jobs_begins_with_them() -> None:
+    """The annotation may be kept, never added."""
+    key = ORCH("batch.{long}.io/job-tracking")
+    tracked = {"metadata": {"uid": "u", "annotations": {key: ""}}, "spec": JOB}
+    assert found("batch/v1/jobs", tracked) == []
+    assert found("batch/v1/jobs", tracked, tracked) == []
+    added = found("batch/v1/jobs", tracked, {"metadata": {"uid": "u"}, "spec": JOB})
+    assert added == [f"metadata.annotations[{key}]: Forbidden: cannot add this annotation"]
+
+
+def test_uncounted_pods_of_jobs() -> None:
+    status = {"ready": -1, "uncountedTerminatedPods": {"succeeded": ["a", ""], "failed": ["a"]}}
+    job = {"metadata": {"uid": "u"}, "spec": JOB}
+    assert found("batch/v1/jobs", {**job, "status": status}, job, "status") == [
+        "status.ready: Invalid value: -1: must be greater than or equal to 0",
+        'status.uncountedTerminatedPods.succeeded[1]: Invalid value: "": must not be empty',
+        'status.uncountedTerminatedPods.failed[0]: Duplicate value: "a"',
+    ]
+
+
+@pytest.mark.parametrize(("schedule", "why"), [
+    (", * * * *", ""),
+    ("TZ= * * * * *", ""),
+    ("@every 0", ""),
+    ("@every 1h30m", ""),
+    ("@every ", "unrecognized descriptor: @every"),
+    ("@every 5", 'failed to parse duration @every 5: time: missing unit in duration "5"'),
+    ("@every 5d", 'failed to parse duration @every 5d: time: unknown unit "d" in duration "5d"'),
+    ("@every x", 'failed to parse duration @every x: time: invalid duration "x"'),
+    ("TZ=../x * * * * *", "provided bad location ../x: time: invalid location name"),
+    ("99999999999999999999 * * * *", (
+        "failed to parse int from 99999999999999999999: strconv.Atoi: parsing \"99999999999999999999\": value out of range"
+    )),
+])
+def test_schedules(schedule: str, why: str) -> None:
+    """What the parser of the reference takes and what it says of the rest."""
+    from orchd.kinds.objects.validate.cron import schedule_error
+
+    assert schedule_error(schedule.strip()) == why
+
+
+TARGET = {"kind": "D", "name": "d"}
+
+
+def test_only_the_first_source_of_a_metric_is_judged() -> None:
+    """Others are forbidden, whatever is in them."""
+    metric = {"type": "Pods", "pods": {}, "resource": {}, "external": {}}
+    spec = {"maxReplicas": 1, "scaleTargetRef": TARGET, "metrics": [metric]}
+    causes = found("autoscaling/v2/horizontalpodautoscalers", {"spec": spec})
+    assert {cause.split(":")[0].split(".")[2] for cause in causes} == {"external", "resource"}
+    assert causes[-1] == "spec.metrics[0].resource: Forbidden: must populate the given metric source only"
+
+
+def test_autoscalers_keep_a_floor_of_zero() -> None:
+    spec = {"minReplicas": 0, "maxReplicas": 1, "scaleTargetRef": TARGET}
+    metric = {"type": "External", "external": {
+        "metric": {"name": "m"}, "target": {"type": "Value", "value": "1"},
+    }}
+    new = {"spec": {**spec, "metrics": [metric]}}
+    api = "autoscaling/v2/horizontalpodautoscalers"
+    assert found(api, new) == ["spec.minReplicas: Invalid value: 0: must be greater than or equal to 1"]
+    assert found(api, new, new) == []
+
+
+def test_behaviour_in_annotations_is_judged_too() -> None:
+    """People may write the members as they like."""
+    note = '{"scaleup": {"Policies": [{"type": "Pods", "value": 0, "periodSeconds": 1}]}}'
+    annotations = {ORCH("autoscaling.alpha.{long}.io/behavior"): note}
+    spec = {"maxReplicas": 1, "scaleTargetRef": TARGET, "targetCPUUtilizationPercentage": 5}
+    causes = found("autoscaling/v1/horizontalpodautoscalers", {"metadata": {"annotations": annotations}, "spec": spec})
+    assert causes == ["spec.behavior.scaleUp.policies[0].value: Invalid value: 0: must be greater than zero"]
+
+
+def test_ingresses() -> None:
+    """A path without a type ends there; the class in an annotation comes last."""
+    key = ORCH("{long}.io/ingress.class")
+    spec = {"ingressClassName": "c", "rules": [{"http": {"paths": [{"backend": {}}]}}], "tls": [{"hosts": ["*"]}]}
+    causes = found("networking.{abbr}.io/v1/ingresses", {"metadata": {"annotations": {key: "x"}}, "spec": spec})
+    assert [cause.split(": ")[0] for cause in causes] == [
+        "spec.rules[0].http.paths[0].pathType", "spec.tls[0].hosts[0]", f"annotations.{key}",
+    ]
+    reference = {"resource": {"kind": ".", "name": ".."}}
+    assert found("networking.{abbr}.io/v1/ingresses", {"spec": {"defaultBackend": reference}}) == [
+        "spec.defaultBackend.resource.kind: Invalid value: \".\": may not be '.'",
+        "spec.defaultBackend.resource.name: Invalid value: \"..\": may not be '..'",
+    ]
+
+
+def test_one_bad_hole_in_a_block_is_enough() -> None:
+    block = {"cidr": "10.0.0.0/8", "except": ["x", "11.0.0.0/9"]}
+    spec = {"podSelector": {}, "ingress": [{"from": [{"ipBlock": block}]}]}
+    assert found("networking.{abbr}.io/v1/networkpolicies", {"spec": spec}) == [
+        'spec.ingress[0].from[0].ipBlock.except[0]: Invalid value: "x": not a valid CIDR'
+    ]
+
+
+POLICY = {
+    "runAsUser": {"rule": "RunAsAny"}, "seLinux": {"rule": "RunAsAny"}, "supplementalGroups": {"rule": "RunAsAny"},
+    "fsGroup": {"rule": "RunAsAny"},
+}
+
+
+@pytest.mark.parametrize(("spec", "causes"), [
+    ({"runAsGroup": {"rule": "MustRunAs"}}, [
+        "spec.runAsGroup.ranges: Invalid value: []policy.IDRange(nil): must provide at least one range"
+    ]),
+    ({"runAsGroup": {"rule": "x"}}, [
+        'spec.runAsGroup.rule: Unsupported value: "x": supported values: "MustRunAs", "RunAsAny", "MayRunAs"'
+    ]),
+    ({"allowedHostPaths": [{"pathPrefix": "/a/../b"}, {}, {}]}, [
+        "spec.allowedHostPaths[0]: Invalid value: \"/a/../b\": must not contain '..'",
+        "spec.allowedHostPaths[1]: Required value: is required",
+    ]),
+    ({"allowedFlexVolumes": [{}]}, [
+        "spec.allowedFlexVolumes.allowedFlexVolumes[0].driver: Required value: must specify a driver"
+    ]),
+    ({"allowedProcMountTypes": ["x"]}, [
+        'spec.allowedProcMountTypes[0]: Unsupported value: "x": supported values: "Default", "Unmasked"'
+    ]),
+    ({"allowedUnsafeSysctls": ["a.*", ""], "forbiddenSysctls": ["a.b", "c", "*"]}, [
+        'spec.allowedUnsafeSysctls[1]: Invalid value: "": empty sysctl not allowed',
+        "spec.forbiddenSysctls.items: Forbidden: if '*' is present, must not specify other sysctls",
+        'spec.forbiddenSysctls[0]: Invalid value: "a.b": sysctl overlaps with a.*',
+        'spec.allowedUnsafeSysctls[0]: Invalid value: "a.*": sysctl overlaps with *',
+        'spec.allowedUnsafeSysctls[1]: Invalid value: "": sysctl overlaps with *',
+    ]),
+    ({"runtimeClass": {"allowedRuntimeClassNames": ["a", "a"], "defaultRuntimeClassName": "b"}}, [
+        'spec.runtimeClass.allowedRuntimeClassNames[1]: Duplicate value: "a"',
+        'spec.runtimeClass.allowedRuntimeClassNames: Required value: default "b" must be allowed',
+    ]),
+    ({"requiredDropCapabilities": ["A"], "allowedCapabilities": ["*", "A"]}, [
+        "requiredDropCapabilities: Invalid value: []core.Capability{\"A\"}: must be empty when all capabilities are allowed "
+        "by a wildcard",
+        'allowedCapabilities: Invalid value: "A": capability is listed in allowedCapabilities and requiredDropCapabilities',
+    ]),
+])
+def test_security_policies(spec: Object, causes: list[str]) -> None:
+    assert found("policy/v1beta1/podsecuritypolicies", {"spec": {**POLICY, **spec}}) == causes
+
+
+def test_profiles_in_annotations_of_security_policies() -> None:
+    key, other = ORCH("seccomp.security.alpha.{long}.io/allowedProfileNames"), ORCH("apparmor.security.beta.{long}.io/defaultProfileName")
+    metadata = {"annotations": {key: "*,x", other: "y"}}
+    assert found("policy/v1beta1/podsecuritypolicies", {"metadata": metadata, "spec": POLICY}) == [
+        f'metadata.annotations[{other}]: Invalid value: "y": invalid AppArmor profile name: "y"',
+        f'metadata.annotations[{key}]: Invalid value: "x": must be a valid seccomp profile',
+    ]
+
+
+@pytest.mark.parametrize(("version", "more"), [
+    ("v1", ["status.currentHealthy: Invalid value: -1: must be greater than or equal to 0"]), ("v1beta1", []),
+])
+def test_conditions_of_budgets(version: str, more: list[str]) -> None:
+    """Conditions are looked at in every version, numbers since the stable one."""
+    status = {"currentHealthy": -1, "conditions": [{"type": "A b", "status": "x", "reason": "1"}]}
+    causes = found(f"policy/{version}/poddisruptionbudgets", {"status": status}, {}, "status")
+    assert [cause.split(" (e.g.")[0] for cause in causes] == [
+        'status.conditions[0].type: Invalid value: "A b": name part must consist of alphanumeric characters, \'-\', \'_\' or '
+        "'.', and must start and end with an alphanumeric character",
+        'status.conditions[0].status: Unsupported value: "x": supported values: "False", "True", "Unknown"',
+        "status.conditions[0].lastTransitionTime: Required value: must be set",
+        'status.conditions[0].reason: Invalid value: "1": a condition reason must start with alphabetic character, '
+        "optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character "
+        "or '_'",
+        *more,
+    ]
+
+
+def test_attachments() -> None:
+    """A volume's name is looked at in new attachments; what an attempt said is short."""
+    spec = {"attacher": "a", "nodeName": "n", "source": {"persistentVolumeName": "A"}}
+    causes = found("storage.{abbr}.io/v1/volumeattachments", {"spec": spec})
+    assert [cause.split(": ")[0] for cause in causes] == ["spec.source.persistentVolumeName"]
+    status = {"attachError": {"message": "x" * 1025}, "attachmentMetadata": {"a": "b" * 262144}}
+    assert found("storage.{abbr}.io/v1/volumeattachments", {"spec": spec, "status": status}, {"spec": spec}, "status") == [
+        "status.attachmentMetadata: Too long: must have at most 262144 bytes",
+        "status.attachError.message: Too long: must have at most 262144 bytes",
+    ] * 2
+
+
+HOOK: Object = {
+    "name": "a.b.c", "sideEffects": "None", "admissionReviewVersions": ["x"], "clientConfig": {},
+    "rules": [{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"]}],
+}
+
+
+@pytest.mark.parametrize(("resources", "words"), [
+    (["*", "pods"], "if '*' is present, must not specify other resources without subresources"),
+    (["pods", "*"], ""),
+    (["*/*", "pods"], "if '*/*' is present, must not specify other resources"),
+])
+def test_resources_of_webhooks(resources: list[str], words: str) -> None:
+    """Who answers comes before in which versions; of resources without subresources the last one decides."""
+    rule = {**HOOK["rules"][0], "resources": resources}
+    body = {"webhooks": [{**HOOK, "rules": [rule]}]}
+    causes = found("admissionregistration.{abbr}.io/v1/validatingwebhookconfigurations", body)
+    shown = "[]string{" + ", ".join(f'"{r}"' for r in resources) + "}"
+    first = [f"webhooks[0].rules[0].resources: Invalid value: {shown}: {words}"] if words else []
+    assert causes == [
+        *first,
+        "webhooks[0].clientConfig: Required value: exactly one of url or service is required",
+        'webhooks[0].admissionReviewVersions: Invalid value: []string{"x"}: must include at least one of v1, v1beta1',
+    ]
+
+
+def test_names_of_endpoints() -> None:
+    """All that is wrong with a domain name comes in one cause."""
+    endpoints = [{"addresses": [address]} for address in ("a_b.c", "a.", "", f"{'a' * 64}.b", "x.y.")]
+    body = {"addressType": "FQDN", "endpoints": endpoints}
+    causes = found("discovery.{abbr}.io/v1/endpointslices", body)
+    assert [cause.split(": a lowercase")[0] for cause in causes] == [
+        'endpoints[0].addresses[0]: Invalid value: "a_b.c"',
+        'endpoints[1].addresses[0]: Invalid value: "a": should be a domain with at least two segments separated by dots',
+        "endpoints[2].addresses[0]: Required value",
+        f"endpoints[3].addresses[0]: Invalid value: \"{'a' * 64}\": must be no more than 63 characters",
+    ]
+
+
+def test_conditions_of_signing_requests() -> None:
+    """A condition without a type is judged like any other."""
+    status = {"conditions": [{"status": "x"}, {"status": "True"}]}
+    request = {"spec": {}}
+    causes = found("certificates.{abbr}.io/v1/certificatesigningrequests", {**request, "status": status}, request, "approval")
+    assert causes == [
+        "status.conditions[0].type: Required value",
+        'status.conditions[0].status: Unsupported value: "x": supported values: "False", "True", "Unknown"',
+        "status.conditions[1].type: Required value",
+        'status.conditions[1].type: Duplicate value: ""',
+    ]
