@@ -14,12 +14,15 @@ from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource, split_group_version
 from orchd.kinds.objects.owners import single_owners
+from orchd.kinds.objects.validate.gosyntax import quote
 from orchd.kinds.patch import ownership
 from orchd.server.registry import objectmeta
 from orchd.server.registry.access import Access, path_of
 from orchd.server.registry.interfaces import Admit, Context, IStrategy, Object, Transform
 from orchd.store.interfaces import ClaimedError, KeyExistsError, RevisionConflictError, StoreError, UnavailableError
 
+#: More digits than any revision has, with room for zeros in front.
+_DIGITS = 100
 #: How often a write starts over because somebody else was faster, before the client is told.
 _ATTEMPTS = 100
 
@@ -215,14 +218,23 @@ class Writer:
         uid = metadata.get("uid")
         if replace and uid and uid != before.get("uid"):
             raise precondition_failed(self._access, resource, context.namespace, name, uid, before.get("uid", ""))
-        version = metadata.get("resourceVersion") or ""
-        if version in ("", "0"):
+        version = _number(metadata.get("resourceVersion") or "0")
+        if not version:
             if not strategy.unconditional_update:
                 message = "Invalid value: 0x0: must be specified for an update"
                 cause = Cause("FieldValueInvalid", message, "metadata.resourceVersion")
                 raise errors.invalid(resource.group, resource.plural, name, [cause])
-        elif version != before["resourceVersion"]:
+        elif version != int(before["resourceVersion"]):
             raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED)
+
+
+def _number(version: str) -> int:
+    """A resourceVersion that came with an object. Raises ApiError 500, as the reference does, for what is no number."""
+    if not (version.isascii() and version.isdecimal()):
+        raise ApiError(500, "", f"strconv.ParseUint: parsing {quote(version)}: invalid syntax")
+    if len(version) > _DIGITS or int(version) >= 1 << 64:
+        raise ApiError(500, "", f"strconv.ParseUint: parsing {quote(version)}: value out of range")
+    return int(version)
 
 
 def precondition_failed(
