@@ -14,7 +14,7 @@ import orjson
 from orchd.errors import ApiError, bad_request
 from orchd.kinds.objects import strict
 from orchd.kinds.patch.gotext import json_name
-from orchd.kinds.patch.refusals import rejected
+from orchd.kinds.patch.refusals import no_object, rejected
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 
 MAX_OPERATIONS: Final = 10_000
@@ -40,6 +40,8 @@ def apply(doc: Any, patch: bytes | str | list[Any] | None) -> Any:
             editor.do(operation)
     except _Failed:
         raise rejected() from None
+    if isinstance(editor.doc, list):
+        raise no_object(editor.doc)
     return editor.doc
 
 
@@ -172,6 +174,10 @@ class _Editor:
             self._add(_text(operation, "path"), operation.get("value"))
         elif kind == "remove":
             self._remove(_text(operation, "path"))
+        elif kind == "replace" and operation.get("path") == "":
+            # The whole document; a scalar in its place is not taken, and nobody is told.
+            if isinstance(operation.get("value"), dict | list):
+                self.doc = operation["value"]
         elif kind == "replace":
             container, part = self._find(_text(operation, "path"))
             if isinstance(container, list):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
 from orchd.errors import bad_request
 from orchd.kinds.patch.gotext import json_name
-from orchd.kinds.patch.refusals import unusable_result
+from orchd.kinds.patch.refusals import no_object
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 
 
@@ -21,11 +19,7 @@ def apply(doc: dict[str, Any], patch: bytes | str | dict[str, Any]) -> dict[str,
         except SyntaxProblem:
             raise bad_request("Invalid JSON Patch") from None
     if isinstance(value, list):
-        raise unusable_result(
-            orjson.dumps(value).decode(),
-            "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type "
-            'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }',
-        )
+        raise no_object(value)
     if not isinstance(value, dict):
         raise bad_request("Invalid JSON Patch")
     return merge(doc, value)
@@ -52,8 +46,9 @@ def merge(doc: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
             out.pop(key, None)
             continue
         old = out.get(key)
-        if isinstance(value, dict) and isinstance(old, dict):
-            out[key] = merge(old, value)
+        if isinstance(old, dict):
+            # What is no object takes an object's place as it is, nulls inside a list included.
+            out[key] = merge(old, value) if isinstance(value, dict) else value
         else:
             out[key] = _without_nulls(value)
     return out

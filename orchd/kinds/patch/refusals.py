@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import orjson
+
 from orchd.errors import ApiError, Cause
 from orchd.kinds.patch.gotext import quoted
 
@@ -22,3 +26,12 @@ def unusable_result(shown: str, why: str) -> ApiError:
     message = f"Invalid value: {quoted(shown)}: {why}"
     cause = Cause("FieldValueInvalid", message, "patch")
     return ApiError(422, "Invalid", f' "" is invalid: patch: {message}', details={"causes": [cause.as_json()]})
+
+
+def no_object(result: list[Any]) -> ApiError:
+    """422 for a patch that makes a list of an object."""
+    return unusable_result(
+        orjson.dumps(result).decode(),
+        "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type "
+        'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }',
+    )

@@ -1,65 +1,83 @@
-"""Does a patched object still fit its type? The checks and texts of the step that follows a strategic merge patch.
+"""A patched object back in its type: the checks and texts of the step that follows a strategic merge patch.
 
-Text scalars with a form of their own (quantities, times) are not checked here: reading the object says more about them.
+Text scalars with a form of their own (quantities, the words of times) are not checked here: reading the object says more
+about them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 from orchd.kinds.ir import Type
-from orchd.kinds.patch.gotext import kind_name
+from orchd.kinds.objects import typenames
+from orchd.kinds.patch.gotext import json_name, kind_name
 
-_INTEGERS: Final = {"int32": "int32", "int64": "int64", "int64ns": "int64", "uint32": "uint32", "uint64": "uint64"}
+#: Integers: how they are called, and their bits.
+_INTEGERS: Final = {
+    "int32": ("int32", 32), "int64": ("int64", 64), "int64ns": ("int64", 64), "uint32": ("uint32", 32), "uint64": ("uint64", 64),
+}  # fmt: skip
+_TIMES: Final = frozenset(("time", "microtime", "duration"))
 
 
-def problem(value: Any, type: Type) -> str:
-    """Why `value` cannot become a `type`, "" when it can: ``cannot restore slice from map``."""
+class RestoreError(ValueError):
+    """A value that cannot become one of its type: ``cannot restore slice from map``."""
+
+
+def restored(value: Any, type: Type, alias: str = "") -> Any:
+    """`value` as one of `type`; `value` itself when nothing changes, as nearly always. Integers that came with a fraction
+    of zero lose it, and those that are too large lose their high bits, as in the reference. `alias` is the name of the
+    type of the value's field where that has one (`typenames`). Raises RestoreError."""
     kind = type.kind
     if value is None:
-        return ""
+        return None
     if kind == "struct":
         if not isinstance(value, dict):
-            return f"cannot restore struct from: {kind_name(value)}"
+            raise RestoreError(f"cannot restore struct from: {kind_name(value)}")
+        out = value
         for name, field in type.fields.items():
-            if value.get(name) is not None and (found := problem(value[name], field.type)):
-                return found
-        return ""
+            old = value.get(name)
+            if old is not None:
+                new = restored(old, field.type, typenames.alias(type.name, name))
+                if new is not old:
+                    out = {**out, name: new}
+        return out
     if kind == "list":
         if not isinstance(value, list):
-            return f"cannot restore slice from {kind_name(value)}"
-        return _first_problem(value, type.element)
+            raise RestoreError(f"cannot restore slice from {kind_name(value)}")
+        items = [restored(item, type.element, alias.removeprefix("*")) for item in value]
+        return value if all(a is b for a, b in zip(items, value, strict=True)) else items
     if kind == "map":
         if not isinstance(value, dict):
-            return f"cannot restore map from {kind_name(value)}"
-        return _first_problem(value.values(), type.element)
-    return _scalar_problem(value, kind)
+            raise RestoreError(f"cannot restore map from {kind_name(value)}")
+        entries = {key: restored(item, type.element, alias.removeprefix("*")) for key, item in value.items()}
+        return value if all(entries[key] is item for key, item in value.items()) else entries
+    return _scalar(value, kind, alias)
 
 
-def _first_problem(items: Iterable[Any], type: Type) -> str:
-    for item in items:
-        if found := problem(item, type):
-            return found
-    return ""
-
-
-def _scalar_problem(value: Any, kind: str) -> str:
+def _scalar(value: Any, kind: str, alias: str) -> Any:
     is_bool = isinstance(value, bool)
-    if kind == "string":
-        if isinstance(value, str):
-            return ""
+    if kind == "string" and not isinstance(value, str):
         # A number could be taken for a character; everything else has no conversion at all.
-        return (
-            "cannot convert int64 to string" if isinstance(value, int) and not is_bool else "unrecognized type: string"
-        )
-    if kind == "bool":
-        return "" if is_bool else "unrecognized type: bool"
-    if kind in _INTEGERS:
-        name = _INTEGERS[kind]
-        if is_bool or not isinstance(value, int | float):
-            return f"unrecognized type: {name}"
-        return "" if value == int(value) else f"cannot convert float64 to {name}"
-    if kind == "bytes":
-        return "" if isinstance(value, str | list) else f"cannot restore slice from {kind_name(value)}"
-    return ""
+        number = isinstance(value, int) and not is_bool
+        raise RestoreError(f"cannot convert int64 to {alias or 'string'}" if number else "unrecognized type: string")
+    if kind == "bool" and not is_bool:
+        raise RestoreError("unrecognized type: bool")
+    if kind in _TIMES and not isinstance(value, str):
+        raise RestoreError(f"json: cannot unmarshal {json_name(value)} into Go value of type string")
+    if kind == "bytes" and not isinstance(value, str | list):
+        raise RestoreError(f"cannot restore slice from {kind_name(value)}")
+    return _integer(value, *_INTEGERS[kind]) if kind in _INTEGERS else value
+
+
+def _integer(value: Any, name: str, bits: int) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise RestoreError(f"unrecognized type: {name}")
+    whole = int(value)
+    if whole != value:
+        raise RestoreError(f"cannot convert float64 to {name}")
+    if isinstance(value, float) and not -(1 << 63) <= whole < 1 << 63:
+        return -(1 << 63)
+    if name.startswith("u"):
+        return whole % (1 << bits)
+    low = (whole + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+    return value if low == value and isinstance(value, int) else low

@@ -87,7 +87,10 @@ def _directed(directive: Any, patch: Object) -> Object:
 
 
 def _bad_directive(directive: Any, where: Object) -> Exception:
-    text = directive if isinstance(directive, str) else f"%!s({type_name(directive)}={plain(directive)})"
+    if directive is None:
+        text = "%!s(<nil>)"
+    else:
+        text = directive if isinstance(directive, str) else f"%!s({type_name(directive)}={plain(directive)})"
     return server_error(f"unknown patch type: {text} in map: {plain(where)}")
 
 
@@ -144,9 +147,11 @@ def _merge_field(original: list[Any], patch: list[Any], field: Type | None, *, d
         merged = list(original)
         merged.extend(v for v in patch if v not in original)
         merged = list(dict.fromkeys(merged))
+        if key:
+            _expect_map(merged[0])
         return _in_order(merged, patch, original, "")
     if not key:
-        raise server_error(f"cannot merge lists without merge key for type {field.element.kind}")
+        raise server_error(f"cannot merge lists without merge key for {field.element.kind}")
     original, patch = _special_items(original, patch, key)
     merged = list(original)
     for item in patch:
@@ -172,7 +177,7 @@ def _of_maps(*lists: list[Any]) -> bool:
             elif type(item) is not found:
                 raise server_error("list element types are not identical: " + plain(list(lists)))
     if found is None:
-        raise server_error("no items in any of the given slices")
+        raise server_error("no elements in any of the given slices")
     return found is dict
 
 
@@ -218,13 +223,13 @@ def _in_order(merged: list[Any], wanted: list[Any], live: list[Any], key: str) -
     ours: list[Any] = []
     others: list[Any] = []
     for item in merged:
-        if key and not isinstance(item, dict):
-            raise server_error(f"expected a map[string]interface {{}}, but received a {type_name(item)}")
-        if key and key not in item:
-            raise _no_key(item, key)
+        if key:
+            _expect_map(item)
+            if key not in item:
+                raise _no_key(item, key)
         (ours if identify(item) in order else others).append(item)
-    ours.sort(key=lambda i: order[identify(i)])
-    others.sort(key=lambda i: before.get(identify(i), len(before)))
+    ours.sort(key=lambda i: (_deletes(i), order[identify(i)]))
+    others.sort(key=lambda i: (_deletes(i), before.get(identify(i), len(before))))
     out: list[Any] = []
     at = 0
     for item in ours:
@@ -234,6 +239,11 @@ def _in_order(merged: list[Any], wanted: list[Any], live: list[Any], key: str) -
             at += 1
         out.append(item)
     return out + others[at:]
+
+
+def _deletes(item: Any) -> bool:
+    """Is an item that is new a directive to delete it? Such ones stay, at the end, without the directive."""
+    return isinstance(item, dict) and item.get(_DIRECTIVE) == "delete"
 
 
 def _identify(key: str) -> Callable[[Any], Any]:
@@ -277,7 +287,8 @@ def _order(out: Object, patch: Object, name: str, type: Type | None) -> None:
     merged: list[Any] = change if original is None else original
     if original is not None and change is not None:
         merged = _merge_field(original, change, field)
-    _of_maps(original or [], change or [])
+    if _of_maps(original or [], change or []) and not key:
+        raise _no_key((order or original or [{}])[0], key)
     out[field_name] = _in_order(merged, order, original or [], key)
     patch.pop(field_name, None)
 
@@ -288,21 +299,33 @@ def _expect_list(value: Any) -> None:
 
 
 def _check_order(change: list[Any], order: list[Any], key: str) -> None:
-    """Items of the patch, deletions aside, must be in the order list, in that order."""
-    items = [i for i in change if not (key and isinstance(i, dict) and i.get(_DIRECTIVE) == "delete")]
+    """Items of the patch, directives aside, must be in the order list, in that order; an empty list says nothing."""
+    if not change or not order:
+        return
+    if key:
+        for item in change:
+            _expect_map(item)
+    items = [i for i in change if not (key and i.get(_DIRECTIVE) == "delete")]
     identify = _identify(key)
-    at = 0
-    for wanted in order:
-        if at == len(items):
-            break
-        for item in (wanted, items[at]):
-            if key and not isinstance(item, dict):
-                raise server_error(f"expected a map[string]interface {{}}, but received a {type_name(item)}")
-            if key and key not in item:
-                raise _no_key(item, key)
-        if identify(items[at]) == identify(wanted):
+    at = place = 0
+    while at < len(items) and place < len(order):
+        if isinstance(items[at], dict) and _DIRECTIVE in items[at]:
             at += 1
-    if at < len(items):
+            continue
+        for item in (items[at], order[place]):
+            if key:
+                _expect_map(item)
+                if key not in item:
+                    raise _no_key(item, key)
+        if identify(items[at]) == identify(order[place]):
+            at += 1
+        place += 1
+    if at < len(items) and place >= len(order):
         raise server_error(
             f"The order in patch list:\n{plain(change)}\n doesn't match {_ORDER} list:\n{plain(order)}\n"
         )
+
+
+def _expect_map(value: Any) -> None:
+    if not isinstance(value, dict):
+        raise server_error(f"expected a map[string]interface {{}}, but received a {type_name(value)}")

@@ -33,8 +33,10 @@ def _attempt(case: dict[str, Any], live: Any, target: Target) -> None:
         on_apply(target, live, body, manager=manager.group(1) if manager else "", now=1.0)
     elif "strategic" in kind:
         result = strategic.apply(live, raw, target.type)
-        if why := restore.problem(result, target.type):
-            raise unusable_result(plain(strategic.parse(raw)), why)
+        try:
+            restore.restored(result, target.type)
+        except restore.RestoreError as error:
+            raise unusable_result(plain(strategic.parse(raw)), str(error)) from None
     elif "json-patch" in kind:
         json_patch.apply(live, raw)
     else:

@@ -45,6 +45,15 @@ def test_apply(operations: Any, change: Any) -> None:
     assert before == _DOC
 
 
+def test_the_whole_document() -> None:
+    """Replacing the whole takes an object; a scalar is passed over; of a list no object can be made."""
+    assert json_patch.apply(_DOC, [{"op": "replace", "path": "", "value": {"a": 1}}, {"op": "remove", "path": "/a"}]) == {}
+    assert json_patch.apply(_DOC, [{"op": "replace", "path": "", "value": 5}]) == _DOC
+    with pytest.raises(ApiError) as caught:
+        json_patch.apply(_DOC, [{"op": "replace", "path": "", "value": [1]}])
+    assert caught.value.code == 422 and "cannot unmarshal array" in caught.value.message
+
+
 @pytest.mark.parametrize(
     "operation",
     [

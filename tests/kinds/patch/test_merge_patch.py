@@ -25,11 +25,14 @@ from orchd.kinds.patch import merge_patch
         ({"a": [{"b": "c"}]}, {"a": [1]}, {"a": [1]}),
         ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
         ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
+        ({"a": {"x": 1}}, {"a": [{"d": None}]}, {"a": [{"d": None}]}),
+        ({"a": [1]}, {"a": [{"d": None}]}, {"a": [{}]}),
         ({"a": 1}, {"a": {"b": None, "c": [{"d": None}, None]}}, {"a": {"c": [{}, None]}}),
     ],
 )
 def test_apply(doc: Any, patch: Any, result: Any) -> None:
-    """The standard's examples; nulls below a new value remove nothing and are not kept."""
+    """The standard's examples; nulls below a new value remove nothing and are not kept, but in a list that takes the
+    place of an object."""
     assert merge_patch.apply(doc, patch) == result
 
 

@@ -63,9 +63,10 @@ def test_patches(name: str, exchange: Any, type_of: Any) -> None:
                 if "json-patch" in request["contentType"]:
                     result = json_patch.apply(live, raw)
                 elif "strategic" in request["contentType"]:
-                    result = strategic.apply(live, raw, type_)
-                    if why := restore.problem(result, type_):
-                        raise unusable_result(plain(strategic.parse(raw)), why)
+                    try:
+                        result = restore.restored(strategic.apply(live, raw, type_), type_)
+                    except restore.RestoreError as error:
+                        raise unusable_result(plain(strategic.parse(raw)), str(error)) from None
                 else:
                     result = merge_patch.apply(live, raw)
             except ApiError as error:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchd.errors import ApiError
+from orchd.kinds.catalog import Catalog
 from orchd.kinds.ir import Type
 from orchd.kinds.patch import restore, strategic
 
@@ -93,6 +94,13 @@ def _named(*names: str) -> list[dict[str, str]]:
         ({"tags": ["a", "b"]}, {"$setElementOrder/tags": ["b", "a"], "tags": ["b"]}, {"tags": ["b", "a"]}),
         ({}, {"$setElementOrder/items": _named("a"), "items": _named("a")}, {"items": _named("a")}),
         ({}, {"$setElementOrder/items": _named("a")}, {}),
+        # An empty order, or patch, says nothing; new items that delete stay, last, and lose the directive later.
+        ({"items": _named("a")}, {"$setElementOrder/items": [], "items": _named("b")}, {"items": _named("a", "b")}),
+        (
+            {},
+            {"$setElementOrder/items": _named("a", "b"), "items": [{"name": "a", "$patch": "delete"}, {"name": "b"}]},
+            {"items": [{"name": "b"}, {"name": "a", "$patch": "delete"}]},
+        ),
         # $retainKeys.
         ({"union": {"a": "1"}}, {"union": {"$retainKeys": ["b"], "b": "2"}}, {"union": {"b": "2"}}),
         ({"union": {"a": "1"}}, {"union": {"$retainKeys": ["a"]}}, {"union": {"a": "1"}}),
@@ -113,10 +121,13 @@ def test_apply(doc: Any, patch: Any, result: Any) -> None:
         ({"items": []}, {"items": [{"$patch": "delete"}]}, 500, "map: map[$patch:delete] does not contain declared merge key: name"),
         ({"items": []}, {"items": [{"name": "a", "$patch": "merge"}]}, 500, "merging lists cannot yet be specified in the patch"),
         ({"items": []}, {"items": [{"name": "a", "$patch": "no"}]}, 500, "unknown patch type: no in map: map[$patch:no name:a]"),
+        ({"labels": {}}, {"labels": {"$patch": None}}, 500, "unknown patch type: %!s(<nil>) in map: map[$patch:<nil>]"),
+        ({"items": []}, {"items": [1]}, 500, "expected a map[string]interface {}, but received a int64"),
+        ({"tags": []}, {"tags": [], "$setElementOrder/tags": []}, 500, "no elements in any of the given slices"),
         ({"labels": {}}, {"labels": {"$patch": 5}}, 500, "unknown patch type: %!s(int64=5) in map: map[$patch:5]"),
         ({"items": _named("a")}, {"items": ["x"]}, 500, "list element types are not identical: [[map[name:a]] [x]]"),
         ({"tags": []}, {"tags": [[]]}, 422, "the server rejected our request due to an error in our request"),
-        ({"keyless": _named("a")}, {"keyless": _named("b")}, 500, "cannot merge lists without merge key for type struct"),
+        ({"keyless": _named("a")}, {"keyless": _named("b")}, 500, "cannot merge lists without merge key for struct"),
         ({"union": {}}, {"union": {"$retainKeys": "x"}}, 400, "invalid patch format of retainKeys"),
         ({"union": {}}, {"union": {"$retainKeys": [], "a": "1"}}, 400, "invalid patch format of retainKeys"),
         ({}, {"$setElementOrder/items": "x"}, 500, "expected a []interface {}, but received a string"),
@@ -155,7 +166,33 @@ def test_errors(doc: Any, patch: Any, code: int, message: str) -> None:
 )
 def test_restore(value: Any, message: str) -> None:
     """Why a patched object does not fit its type."""
-    assert restore.problem(value, KIND) == message
+    try:
+        assert restore.restored(value, KIND) is value
+        found = ""
+    except restore.RestoreError as error:
+        found = str(error)
+    assert found == message
+
+
+@pytest.mark.parametrize(("field", "given", "result"), [
+    ("imagePullPolicy", 5, "cannot convert int64 to v1.PullPolicy"), ("stdin", "x", "unrecognized type: bool"),
+    ("ports", [{"containerPort": 80.0}], [{"containerPort": 80}]), ("ports", [{"protocol": 1}], "cannot convert int64 to v1.Protocol"),
+    ("ports", [{"containerPort": 99_999_999_999}], [{"containerPort": 1_215_752_191}]),
+    ("ports", [{"containerPort": 1.5}], "cannot convert float64 to int32"), ("command", ["a"], ["a"]),
+])  # fmt: skip
+def test_restore_built_in_kinds(field: str, given: Any, result: Any, catalog: Catalog) -> None:
+    """Types are called by their names; integers keep what fits into them."""
+    container = catalog.type("core/v1.Container")
+    try:
+        assert restore.restored({field: given}, container) == {field: result}
+    except restore.RestoreError as error:
+        assert str(error) == result
+
+
+def test_restore_times(catalog: Catalog) -> None:
+    """What is no text cannot be a time."""
+    with pytest.raises(restore.RestoreError, match="^json: cannot unmarshal number into Go value of type string$"):
+        restore.restored({"creationTimestamp": 5}, catalog.type("meta/v1.ObjectMeta"))
 
 
 _NAMES = st.sampled_from("abcd")
@@ -188,10 +225,15 @@ def test_merged_lists(live: list[str], patch: list[str]) -> None:
     assert strategic.apply(once, {"items": _named(*patch), "tags": patch}, KIND) == once
 
 
+def restored(value: Any) -> None:
+    with contextlib.suppress(restore.RestoreError):
+        restore.restored(value, KIND)
+
+
 @given(st.dictionaries(st.sampled_from(["items", "tags", "labels", "union", "text"]), _ODD, max_size=4), _ODD)
 def test_no_patch_breaks_anything(doc: Any, patch: Any) -> None:
     """Any patch to any document either applies or is refused with an API error."""
     before = copy.deepcopy(doc)
     with contextlib.suppress(ApiError):
-        restore.problem(strategic.apply(doc, patch, KIND), KIND)
+        restored(strategic.apply(doc, patch, KIND))
     assert doc == before

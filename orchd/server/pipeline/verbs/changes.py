@@ -83,11 +83,11 @@ def _repeated_in_operations(data: bytes) -> list[str]:
 
 
 def _strategic(data: bytes, resource: Resource, live: Object) -> Object:
-    merged: Object = strategic.apply(live, data, resource.type)
-    why = restore.problem(merged, resource.type)
-    if why:
-        raise refusals.unusable_result(gotext.plain(strategic.parse(data)), why)
-    return merged
+    try:
+        restored: Object = restore.restored(strategic.apply(live, data, resource.type), resource.type)
+    except restore.RestoreError as error:
+        raise refusals.unusable_result(_plain(data, live), str(error)) from None
+    return restored
 
 
 def _merged(data: bytes, strictness: Strictness, live: Object) -> Object:
