@@ -30,6 +30,7 @@ from orchd.server.authn.serviceaccount import ServiceAccountTokens, TokenIssuer
 from orchd.server.authn.signedtokens import Signer, Verifier
 from orchd.server.authn.tokenfile import TokenFile
 from orchd.server.authn.tokenwebhook import TokenWebhook
+from orchd.server.authn.websockettoken import WebSocketTokens
 from orchd.server.authn.x509 import ClientCertificates
 from orchd.server.authz import modes
 from orchd.server.authz.abac import AttributeBasedAuthorizer
@@ -100,7 +101,8 @@ def authentication(
     )
     certificates = ClientCertificates(_verifier("client-ca-file", files.client_authorities), clock=clock)
     front_proxy = _front_proxy(settings, files, clock)
-    methods: list[IAuthenticator] = [certificates, bearer]
+    websockets = WebSocketTokens(settings.dialect, bearer, audiences=audiences)
+    methods: list[IAuthenticator] = [certificates, bearer, websockets]
     if front_proxy is not None:
         methods.insert(0, front_proxy)
 

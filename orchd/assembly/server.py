@@ -344,6 +344,8 @@ class ApiServer:
             if verdict.decision is not Decision.ALLOW:
                 info = request.info
                 assert info is not None
+                if verdict.error:
+                    raise errors.internal(verdict.error)
                 raise errors.forbidden(info.group, info.resource, info.name, verdict.reason)
 
         tools = Tools(

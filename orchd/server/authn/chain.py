@@ -61,7 +61,11 @@ class Chain:
                     return found
                 # Spelled out: `replace` costs ten times as much, and this is on the way of every request.
                 return Authenticated(
-                    user=user, audiences=found.audiences, annotations=found.annotations, consumed=found.consumed
+                    user=user,
+                    audiences=found.audiences,
+                    annotations=found.annotations,
+                    consumed=found.consumed,
+                    instead=found.instead,
                 )
         if self._anonymous is not None and not problems:
             found = await self._anonymous.authenticate(credentials)

@@ -32,12 +32,14 @@ class Credentials:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authenticated:
     """A known sender. `audiences` are those the credential is good for; `warnings` and `annotations` (audit) may say
-    more; `consumed` names headers that must not be handed on (front-proxy headers, Authorization)."""
+    more; `consumed` names headers that must not be handed on (front-proxy headers, Authorization), `instead` holds those
+    that take their place."""
 
     user: User
     audiences: tuple[str, ...] = ()
     annotations: Mapping[str, str] | None = None
     consumed: tuple[str, ...] = ()
+    instead: Mapping[str, tuple[str, ...]] | None = None
 
 
 class AuthenticationError(Exception):

@@ -52,7 +52,9 @@ class Authentication:
             request.user = known.user
             if known.consumed:
                 # What has shown who sends is nobody else's business, least of all that of a server behind this one.
-                request.headers = {n: v for n, v in request.headers.items() if n not in known.consumed}
+                kept = {n: v for n, v in request.headers.items() if n not in known.consumed}
+                kept.update(known.instead or {})
+                request.headers = kept
             if known.annotations:
                 request.annotations.update(known.annotations)
         return await then(request)

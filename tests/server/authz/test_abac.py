@@ -1,0 +1,137 @@
+"""Policies of a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.dialect import ORCH
+from orchd.kinds.identity import User
+from orchd.server.authz.abac import AttributeBasedAuthorizer, Policy, PolicyFileError, parse_policies
+from orchd.server.authz.interfaces import Action, Decision, NonResourceRule, ResourceRule
+from orchd.testing.results import result_of
+
+GROUP = ORCH("abac.authorization.{long}.io")
+ALICE = User(name="alice", groups=("dev", "system:authenticated"))
+
+
+def line(**spec: Any) -> str:
+    return json.dumps({"apiVersion": f"{GROUP}/v1beta1", "kind": "Policy", "spec": spec})
+
+
+def parsed(*lines: str) -> list[Policy]:
+    return parse_policies(ORCH, "p.jsonl", "\n".join(lines).encode())
+
+
+def decided(text: str, action: Action) -> bool:
+    verdict = result_of(AttributeBasedAuthorizer(parsed(text)).authorize(action))
+    assert verdict.decision is Decision.ALLOW or verdict.reason == "No policy matched."
+    return verdict.decision is Decision.ALLOW
+
+
+def pods(user: User = ALICE, verb: str = "get", namespace: str = "a", group: str = "") -> Action:
+    return Action(user=user, verb=verb, resource="pods", namespace=namespace, group=group)
+
+
+def path(text: str, verb: str = "get") -> Action:
+    return Action(user=ALICE, verb=verb, path=text)
+
+
+@pytest.mark.parametrize(("spec", "action", "allowed"), [
+    ({"user": "alice", "namespace": "*", "resource": "*", "apiGroup": "*"}, pods(), True),
+    ({"user": "alice", "resource": "pods"}, pods(), False),
+    ({"user": "alice", "namespace": "a", "resource": "pods"}, pods(), True),
+    ({"user": "alice", "namespace": "a", "resource": "pods"}, pods(namespace="b"), False),
+    ({"user": "alice", "namespace": "a", "resource": "secrets"}, pods(), False),
+    ({"user": "alice", "namespace": "a", "resource": "*"}, pods(group="apps"), False),
+    ({"user": "alice", "namespace": "a", "resource": "*", "apiGroup": "apps"}, pods(group="apps"), True),
+    ({"user": "bob", "namespace": "a", "resource": "pods"}, pods(), False),
+    ({"user": "Alice", "namespace": "a", "resource": "pods"}, pods(), False),
+    ({"group": "dev", "namespace": "a", "resource": "pods"}, pods(), True),
+    ({"group": "ops", "namespace": "a", "resource": "pods"}, pods(), False),
+    ({"user": "alice", "group": "ops", "namespace": "a", "resource": "pods"}, pods(), False),
+    ({"user": "alice", "group": "dev", "namespace": "a", "resource": "pods"}, pods(), True),
+    ({"namespace": "*", "resource": "*", "apiGroup": "*"}, pods(), False),
+    ({"user": "*", "namespace": "*", "resource": "*"}, pods(), True),
+    ({"group": "*", "namespace": "*", "resource": "*"}, pods(), True),
+    ({"user": "*", "namespace": "*", "resource": "*"}, pods(User(name="x", groups=("system:unauthenticated",))), False),
+    ({"user": "alice", "namespace": "*", "resource": "pods", "readonly": True}, pods(verb="watch"), True),
+    ({"user": "alice", "namespace": "*", "resource": "pods", "readonly": True}, pods(verb="create"), False),
+    ({"user": "alice", "namespace": "*", "resource": "*", "apiGroup": "*"}, path("/version"), False),
+    ({"user": "alice", "nonResourcePath": "/version"}, path("/version"), True),
+    ({"user": "alice", "nonResourcePath": "/version"}, path("/version/"), False),
+    ({"user": "alice", "nonResourcePath": "*"}, path("/any/thing", "post"), True),
+    ({"user": "alice", "nonResourcePath": "/health*"}, path("/healthz/ping"), True),
+    ({"user": "alice", "nonResourcePath": "/health**"}, path("/healthz"), True),
+    ({"user": "alice", "nonResourcePath": "/*/x"}, path("/a/x"), False),
+    ({"user": "alice", "nonResourcePath": "/version", "readonly": True}, path("/version", "post"), False),
+    ({"user": "alice", "nonResourcePath": "*"}, pods(), False),
+])  # fmt: skip
+def test_lines(spec: dict[str, Any], action: Action, allowed: bool) -> None:
+    """A line allows when all that it names matches; what it does not name matches only what has none."""
+    assert decided(line(**spec), action) is allowed
+
+
+@pytest.mark.parametrize(("text", "policy"), [
+    ("{}", Policy(group="system:authenticated", api_group="*", resource="*", namespace="*", path="*")),
+    ('{"user": "a"}', Policy(user="a", api_group="*", resource="*", namespace="*", path="*")),
+    ('{"user": "*", "group": "g"}', Policy(group="system:authenticated", api_group="*", resource="*", namespace="*", path="*")),
+    ('{"group": "g", "resource": "pods"}', Policy(group="g", api_group="*", resource="pods", namespace="*")),
+    ('{"user": "a", "namespace": "n", "readonly": true}',
+     Policy(user="a", readonly=True, api_group="*", resource="*", namespace="n")),
+    ('{"kind": "Policy", "user": "a", "resource": "x"}', Policy(user="a", api_group="*", resource="x", namespace="*")),
+    ("user: a", Policy(user="a", api_group="*", resource="*", namespace="*", path="*")),
+])  # fmt: skip
+def test_lines_of_the_old_form(text: str, policy: Policy) -> None:
+    """Without apiVersion, what a line leaves out matches everything."""
+    assert parsed(text) == [policy]
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    ("{", "couldn't get version/kind; json parse error: unexpected end of JSON input"),
+    ("{user: a}", "couldn't get version/kind; json parse error: invalid character 'u' looking for beginning of object key string"),
+    ('{"user": 1}', "json: cannot unmarshal number into Go struct field Policy.user of type string"),
+    (line(user="a", readonly="yes"), "json: cannot unmarshal string into Go struct field PolicySpec.spec.readonly of type bool"),
+    ('{"apiVersion": "v1", "kind": "Pod"}', 'no kind "Pod" is registered for version "v1" in scheme "pkg/apis/abac/register.go:33"'),
+    ('{"kind": "Pod"}', f'no kind "Pod" is registered for version "{GROUP}/v0" in scheme "pkg/apis/abac/register.go:33"'),
+    ('{"kind": 1}', "couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string"),
+])  # fmt: skip
+def test_bad_lines_are_named(text: str, why: str) -> None:
+    """An error names the file and the line, shows it, and says why."""
+    with pytest.raises(PolicyFileError) as caught:
+        parsed("# comment", "", "  ", "{}", text)
+    assert str(caught.value) == f"error reading policy file p.jsonl, line 5: {text}: {why}"
+
+
+def test_long_lines_are_refused() -> None:
+    """A line has an end."""
+    with pytest.raises(PolicyFileError, match="error reading policy file p.jsonl: .*too long"):
+        parsed('{"user": "' + "a" * 70000 + '"}')
+
+
+def test_rules_of_a_user() -> None:
+    """The rules of a user are those of the lines that speak of the user and the namespace."""
+    authorizer = AttributeBasedAuthorizer(parsed(
+        line(user="alice", namespace="*", resource="pods", readonly=True),
+        line(group="dev", namespace="a", resource="*", apiGroup="apps"),
+        line(user="alice", namespace="b", resource="secrets"),
+        line(user="alice", nonResourcePath="/version"),
+        line(user="alice", namespace="*", nonResourcePath="/x"),
+    ))  # fmt: skip
+    rules = authorizer.rules(ALICE, "a")
+    assert rules.resource == (
+        ResourceRule(verbs=("get", "list", "watch"), api_groups=("",), resources=("pods",)),
+        ResourceRule(verbs=("*",), api_groups=("apps",), resources=("*",)),
+    )
+    assert rules.non_resource == (NonResourceRule(verbs=("*",), paths=("/x",)),)
+    assert not rules.incomplete and not rules.error
+
+
+def test_files(tmp_path: Path) -> None:
+    """A file is read with either end of line."""
+    file = tmp_path / "p.jsonl"
+    file.write_bytes(b'{"user": "a"}\r\n# x\r\n{"user": "b"}\n')
+    assert [p.user for p in AttributeBasedAuthorizer.read(ORCH, str(file)).policies] == ["a", "b"]

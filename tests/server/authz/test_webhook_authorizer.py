@@ -1,0 +1,120 @@
+"""Access reviews by a service outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from twisted.internet.task import Clock
+
+from orchd.dialect import ORCH
+from orchd.kinds.identity import User
+from orchd.server.authz.always import AlwaysAllow, AlwaysDeny
+from orchd.server.authz.interfaces import Action, Decision, Verdict
+from orchd.server.authz.union import Union
+from orchd.server.authz.webhook import WebhookAuthorizer, WebhookOptions
+from orchd.server.webhookclient import WebhookError
+from orchd.testing.results import result_of
+
+ALICE = User(name="alice", uid="u1", groups=("dev",), extra={"scopes": ("a", "b"), "a": ("x",)})
+GET = Action(user=ALICE, verb="get", group="apps", version="v1", resource="deployments", namespace="n", name="d")
+
+
+class Reviews:
+    def __init__(self, *statuses: Any) -> None:
+        self.statuses = list(statuses)
+        self.asked: list[Mapping[str, Any]] = []
+
+    async def ask(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        self.asked.append(document)
+        status = self.statuses.pop(0)
+        if isinstance(status, Exception):
+            raise status
+        return {"status": status}
+
+
+def made(*statuses: Any, clock: Clock | None = None, **options: Any) -> tuple[WebhookAuthorizer, Reviews]:
+    reviews = Reviews(*statuses)
+    return WebhookAuthorizer(ORCH, reviews, WebhookOptions(**options), seconds=(clock or Clock()).seconds), reviews
+
+
+@pytest.mark.parametrize(("status", "verdict"), [
+    ({"allowed": True, "reason": "r"}, Verdict(Decision.ALLOW, "r")),
+    ({"allowed": False, "denied": True, "reason": "no"}, Verdict(Decision.DENY, "no")),
+    ({"allowed": False, "reason": "dunno"}, Verdict(Decision.NO_OPINION, "dunno")),
+    ({}, Verdict(Decision.NO_OPINION)),
+    (None, Verdict(Decision.NO_OPINION)),
+    ({"allowed": True, "denied": True, "reason": "both"},
+     Verdict(Decision.DENY, "both", "webhook subject access review returned both allow and deny response")),
+    ({"allowed": False, "evaluationError": "trouble"}, Verdict(Decision.NO_OPINION)),
+    (WebhookError("broken", 500), Verdict(Decision.NO_OPINION, error="broken")),
+    ({"allowed": "yes"}, Verdict(
+        Decision.NO_OPINION,
+        error="json: cannot unmarshal string into Go struct field SubjectAccessReviewStatus.status.allowed of type bool")),
+])  # fmt: skip
+def test_decisions(status: Any, verdict: Verdict) -> None:
+    """Allow and deny decide, neither is no opinion, and neither is a failure, which is told."""
+    authorizer, _ = made(status)
+    assert result_of(authorizer.authorize(GET)) == verdict
+
+
+@pytest.mark.parametrize(("version", "groups"), [("v1", "groups"), ("v1beta1", "group")])
+def test_what_is_asked(version: str, groups: str) -> None:
+    """The review says all of the action and the user; the two versions spell one member differently."""
+    authorizer, reviews = made({}, {}, version=version)
+    result_of(authorizer.authorize(GET))
+    result_of(authorizer.authorize(Action(user=User(name=""), verb="get", path="/x")))
+    first, second = reviews.asked
+    assert first == {
+        "kind": "SubjectAccessReview",
+        "apiVersion": ORCH("authorization.{abbr}.io/") + version,
+        "metadata": {"creationTimestamp": None},
+        "spec": {
+            "resourceAttributes": {
+                "namespace": "n", "verb": "get", "group": "apps", "version": "v1", "resource": "deployments", "name": "d",
+            },
+            "user": "alice", groups: ["dev"], "extra": {"a": ["x"], "scopes": ["a", "b"]}, "uid": "u1",
+        },
+        "status": {"allowed": False},
+    }  # fmt: skip
+    assert list(first["spec"]["extra"]) == ["a", "scopes"]
+    assert second["spec"] == {"nonResourceAttributes": {"path": "/x", "verb": "get"}}
+
+
+def test_answers_are_kept() -> None:
+    """Allowed and other answers are kept for as long as the flags say, failures never, and too long questions neither."""
+    clock = Clock()
+    authorizer, reviews = made({"allowed": True}, {}, clock=clock, authorized_ttl=10, unauthorized_ttl=3)
+    assert [result_of(authorizer.authorize(GET)).decision for _ in range(3)] == [Decision.ALLOW] * 3
+    assert len(reviews.asked) == 1
+    clock.advance(10)
+    assert result_of(authorizer.authorize(GET)).decision is Decision.NO_OPINION
+    clock.advance(2)
+    assert result_of(authorizer.authorize(GET)).decision is Decision.NO_OPINION
+    assert len(reviews.asked) == 2
+    clock.advance(1)
+    reviews.statuses += [WebhookError("x"), {"allowed": True}]
+    assert result_of(authorizer.authorize(GET)).error == "x"
+    assert result_of(authorizer.authorize(GET)).decision is Decision.ALLOW
+    long = Action(user=ALICE, verb="get", path="/" + "x" * 10000)
+    reviews.statuses += [{"allowed": True}] * 2
+    result_of(authorizer.authorize(long))
+    result_of(authorizer.authorize(long))
+    assert reviews.statuses == []
+
+
+def test_among_others() -> None:
+    """What went wrong is told only where nobody decides; a denial ends the matter."""
+    failing, _ = made(WebhookError("one"), WebhookError("one"), WebhookError("one"))
+    other, _ = made(WebhookError("two"), {"denied": True})
+    assert result_of(Union([failing, AlwaysAllow()]).authorize(GET)).decision is Decision.ALLOW
+    both = result_of(Union([failing, AlwaysDeny(), other]).authorize(GET))
+    assert both == Verdict(Decision.NO_OPINION, "Everything is forbidden.", "[one, two]")
+    assert result_of(Union([failing, other, AlwaysAllow()]).authorize(GET)) == Verdict(Decision.DENY)
+
+
+def test_rules_are_not_known() -> None:
+    """A service cannot list what it would allow."""
+    rules = made()[0].rules(ALICE, "n")
+    assert rules.incomplete and rules.error == "webhook authorizer does not support user rule resolution"
