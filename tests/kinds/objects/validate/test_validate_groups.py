@@ -321,7 +321,7 @@ def test_names_of_endpoints() -> None:
 def test_conditions_of_signing_requests() -> None:
     """A condition without a type is judged like any other."""
     status = {"conditions": [{"status": "x"}, {"status": "True"}]}
-    request = {"spec": {}}
+    request: Object = {"spec": {}}
     causes = found("certificates.{abbr}.io/v1/certificatesigningrequests", {**request, "status": status}, request, "approval")
     assert causes == [
         "status.conditions[0].type: Required value",

@@ -1,0 +1,137 @@
+"""What single kinds outside the core group do on their way to the store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.dialect import ORCH
+from orchd.testing.server import run
+
+HPA = "autoscaling/{}"
+SLICES = ORCH("discovery.{abbr}.io/") + "{}"
+TARGET = {"kind": "Deployment", "name": "d"}
+TEMPLATE = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+
+
+def post(space: Any, path: str, body: Any, group: str) -> Any:
+    return space("POST", path, body, group=group)
+
+
+def patch(space: Any, path: str, body: Any, group: str) -> Any:
+    return space("PATCH", path, body, group=group, content_type="application/merge-patch+json")
+
+
+class TestAutoscalers:
+    def scaler(self, **spec: Any) -> Any:
+        return {"metadata": {"name": "a"}, "spec": {"maxReplicas": 3, "scaleTargetRef": TARGET, **spec}}
+
+    @pytest.mark.parametrize("version", ["v2", "v2beta2"])
+    def test_what_version_1_cannot_say_is_refused_all_the_same(self, space: Any, version: str) -> None:
+        """A wrong type of target is lost in storage, but not on validation."""
+        metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "x", "averageUtilization": 5}}}
+        answer = space("POST", "horizontalpodautoscalers", self.scaler(metrics=[metric]), group=HPA.format(version))
+        assert answer.code == 422
+        assert [c["field"] for c in answer.json["details"]["causes"]] == ["spec.metrics[0].resource.target.type"]
+
+    def test_an_empty_list_of_policies_is_not_none(self, space: Any) -> None:
+        """Where none is given there are defaults; an empty one is refused."""
+        path, group = "horizontalpodautoscalers", HPA.format("v2")
+        answer = space("POST", path, self.scaler(behavior={"scaleUp": {"policies": []}}), group=group)
+        assert "spec.behavior.scaleUp.policies: Required value" in answer.json["message"]
+        made = space.make(path, self.scaler(behavior={"scaleUp": {}}), group=group)
+        assert len(made["spec"]["behavior"]["scaleUp"]["policies"]) == 2
+
+    def test_annotations_that_mean_nothing_go(self, space: Any) -> None:
+        """What version 1 keeps in annotations is written anew: nonsense goes, and so does a status by that way."""
+        notes = {
+            ORCH("autoscaling.alpha.{long}.io/metrics"): "{", ORCH("autoscaling.alpha.{long}.io/conditions"):
+            '[{"type":"ScalingActive","status":"True"}]', "mine": "x",
+        }
+        made = space.make(
+            "horizontalpodautoscalers", {**self.scaler(), "metadata": {"name": "a", "annotations": notes}}, group=HPA.format("v1")
+        )
+        assert made["metadata"]["annotations"] == {"mine": "x"}
+        assert made["spec"]["targetCPUUtilizationPercentage"] == 80
+
+    def test_a_status_survives_changes_through_version_1(self, space: Any) -> None:
+        """Conditions are annotations there, and still nobody's but the status endpoint's."""
+        path = "horizontalpodautoscalers"
+        space.make(path, self.scaler(), group=HPA.format("v2"))
+        condition = {"type": "ScalingActive", "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"}
+        status = {"status": {"currentReplicas": 1, "desiredReplicas": 1, "conditions": [condition]}}
+        changed = patch(space, f"{path}/a/status", status, HPA.format("v2"))
+        assert changed.code == 200 and changed.json["status"]["conditions"] == [condition]
+        plain = self.scaler(maxReplicas=5)
+        assert space("PUT", f"{path}/a", plain, group=HPA.format("v1")).code == 200
+        read = space("GET", f"{path}/a", group=HPA.format("v2")).json
+        assert (read["spec"]["maxReplicas"], read["status"]["conditions"]) == (5, [condition])
+
+
+class TestSlices:
+    def slice(self, **endpoint: Any) -> Any:
+        return {"metadata": {"name": "s"}, "addressType": "IPv4", "endpoints": [{"addresses": ["10.0.0.1"], **endpoint}]}
+
+    def test_only_the_first_version_writes_topology(self, space: Any) -> None:
+        made = space.make("endpointslices", self.slice(deprecatedTopology={"a b": "c"}), group=SLICES.format("v1"))
+        assert "deprecatedTopology" not in made["endpoints"][0]
+
+    def test_topology_goes_with_the_endpoints(self, space: Any) -> None:
+        """It stays while endpoints do; an endpoint that changes keeps its node."""
+        node = ORCH("{long}.io/hostname")
+        old, new = SLICES.format("v1beta1"), SLICES.format("v1")
+        space.make("endpointslices", self.slice(topology={node: "n", "x": "y"}), group=old)
+        labelled = patch(space, "endpointslices/s", {"metadata": {"labels": {"l": "m"}}}, new)
+        assert labelled.json["endpoints"][0]["deprecatedTopology"] == {node: "n", "x": "y"}
+        endpoint = {"addresses": ["10.0.0.2"], "deprecatedTopology": {node: "n"}}
+        changed = patch(space, "endpointslices/s", {"endpoints": [endpoint]}, new)
+        assert changed.json["endpoints"] == [{"addresses": ["10.0.0.2"], "conditions": {}, "nodeName": "n"}]
+
+
+class TestJobs:
+    def test_labels_that_are_there_stay(self, space: Any) -> None:
+        """A selector that cannot be is refused, not mended."""
+        template = {**TEMPLATE, "metadata": {"labels": {"controller-uid": "x"}}}
+        answer = space("POST", "jobs", {"metadata": {"name": "j"}, "spec": {"template": template}}, group="batch/v1")
+        assert answer.code == 422
+        assert [c["field"] for c in answer.json["details"]["causes"]] == [
+            "spec.template.metadata.labels[controller-uid]", "spec.template.metadata.labels",
+        ]
+
+    def test_tracking_is_off(self, space: Any) -> None:
+        """The annotation that asks for it is dropped from new jobs."""
+        metadata = {"name": "j", "annotations": {ORCH("batch.{long}.io/job-tracking"): ""}}
+        made = space.make("jobs", {"metadata": metadata, "spec": {"template": TEMPLATE}}, group="batch/v1")
+        assert "annotations" not in made["metadata"]
+
+
+class TestWarnings:
+    def cron(self, **spec: Any) -> Any:
+        return {
+            "metadata": {"name": "c"}, "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": {
+                "spec": {**TEMPLATE["spec"], "nodeSelector": {ORCH("beta.{long}.io/os"): "x"}},
+            }}}, **spec},
+        }
+
+    def test_an_unchanged_spec_is_not_warned_about_again(self, space: Any) -> None:
+        def warned(method: str, path: str, body: Any) -> int:
+            send = patch if method == "PATCH" else post
+            answer = send(space, path, body, "batch/v1")
+            assert answer.code in (200, 201)
+            return str(dict(answer.headers)).count("deprecated since")
+
+        assert warned("POST", "cronjobs", self.cron()) == 1
+        assert warned("PATCH", "cronjobs/c", {"metadata": {"labels": {"a": "b"}}}) == 0
+        assert warned("PATCH", "cronjobs/c", {"spec": {"schedule": "1 * * * *"}}) == 1
+
+
+class TestStatusEndpoints:
+    def test_local_services_are_available_at_once(self, space: Any) -> None:
+        group = ORCH("apiregistration.{abbr}.io/v1")
+        spec = {"group": "x.example.com", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
+        body = {"metadata": {"name": "v1.x.example.com"}, "spec": spec}
+        answer = run(space.server.request("POST", f"/apis/{group}/apiservices", body=body))
+        assert answer.code == 201
+        (condition,) = answer.json["status"]["conditions"]
+        assert (condition["type"], condition["status"], condition["reason"]) == ("Available", "True", "Local")
