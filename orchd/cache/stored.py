@@ -52,7 +52,8 @@ def encode(obj: dict[str, Any]) -> bytes:
     out["metadata"] = ordered
     # What is there already stays where it is.
     out.update((name, value) for name, value in obj.items() if name != "metadata")
-    return orjson.dumps(out)
+    # A copy: what orjson gives has room for several times its length, which would be kept as long as the object.
+    return b"%b" % orjson.dumps(out)
 
 
 def with_revision(value: bytes, revision: int) -> bytes:
