@@ -1,0 +1,129 @@
+"""A history that is kept for a second only: what a server says of what it has forgotten, on either store."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from orchd.testing.etcd import Etcd, find_etcd
+from orchd.testing.process import DaemonProcess
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+TOO_OLD = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted "
+    "between the time the first chunk was returned and now may show up in the list."
+)
+SHORT = ("--controllers=-*", "--history-duration=1s", "--etcd-compaction-interval=1s")
+
+
+@pytest.fixture(params=["embedded", "etcd"])
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DaemonProcess]:
+    if request.param == "embedded":
+        with DaemonProcess(tmp_path, *SHORT) as process:
+            yield process
+        return
+    program = find_etcd()
+    if program is None:
+        pytest.skip("no etcd on the path (Debian: etcd-server)")
+    etcd = Etcd(program, tmp_path / "etcd")
+    etcd.start()
+    try:
+        with DaemonProcess(tmp_path, *SHORT, f"--etcd-servers={etcd.url}") as process:
+            yield process
+    finally:
+        etcd.kill()
+
+
+def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.2)
+
+
+def config(name: str, value: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": {"mine": "yes"}}, "data": {"v": value}}
+
+
+def shown(answer: Any) -> str:
+    return " ".join(item["metadata"]["name"] + item["data"]["v"] for item in answer["items"])
+
+
+def test_tokens_expire(server: DaemonProcess) -> None:
+    """A continue token of what was forgotten is answered with 410 and a token that goes on in the present."""
+
+    def ask(method: str, path: str, body: Any = None) -> Any:
+        code, answer = server.request(method, path, body)
+        assert code in (200, 201), answer
+        return answer
+
+    def went_on(token: str) -> tuple[int, Any]:
+        return server.request("GET", f"{MAPS}?labelSelector=mine&limit=2&continue={quote(token)}")
+
+    for name in "abcdef":
+        ask("POST", MAPS, config(name, "1"))
+    first = ask("GET", f"{MAPS}?labelSelector=mine&limit=2")
+    assert shown(first) == "a1 b1"
+    token, version = first["metadata"]["continue"], first["metadata"]["resourceVersion"]
+    assert shown(went_on(token)[1]) == "c1 d1"
+    ask("PUT", f"{MAPS}/c", config("c", "2"))
+    ask("DELETE", f"{MAPS}/d")
+    ask("POST", MAPS, config("g", "1"))
+    # Still as it was, for as long as it is remembered; then no more.
+    code, answer = went_on(token)
+    assert code == 410 or shown(answer) == "c1 d1"
+    for _ in range(2):
+        until(lambda: went_on(token)[0] == 410)
+        code, answer = went_on(token)
+        again = answer["metadata"].pop("continue")
+        assert (code, answer) == (
+            410,
+            {
+                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": TOO_OLD,
+                "reason": "Expired", "code": 410,
+            },
+        )  # fmt: skip
+        assert json.loads(base64.urlsafe_b64decode(again + "=" * (-len(again) % 4))) == {
+            "v": f"{server.dialect.meta_group}/v1",
+            "rv": -1,
+            "start": "b\x00",
+        }
+        # The rest as it is now, at one version again.
+        code, second = went_on(again)
+        assert (code, shown(second)) == (200, "c2 e1")
+        assert int(second["metadata"]["resourceVersion"]) > int(version)
+        code, third = went_on(second["metadata"]["continue"])
+        assert (code, shown(third)) == (200, "f1 g1")
+        assert third["metadata"]["resourceVersion"] == second["metadata"]["resourceVersion"]
+        assert "continue" not in third["metadata"]
+        # So it is after a restart, which may find history that had not been removed yet.
+        server.kill()
+        server.start()
+    until(lambda: went_on(token)[0] == 410)
+    # The same for a list of then, and for a watch.
+    code, answer = server.request("GET", f"{MAPS}?resourceVersion={version}&resourceVersionMatch=Exact")
+    assert (code, answer["reason"]) == (410, "Expired")
+    (event,) = watched(server, version)
+    assert (event["type"], event["object"]["code"], event["object"]["reason"]) == ("ERROR", 410, "Expired")
+    # From now on it goes on.
+    assert watched(server, ask("GET", MAPS)["metadata"]["resourceVersion"]) == []
+
+
+def watched(server: DaemonProcess, version: str) -> list[Any]:
+    """The events of a watch of one second."""
+    connection = server.connect()
+    connection.request("GET", f"{MAPS}?watch=1&resourceVersion={version}&timeoutSeconds=1")
+    answer = connection.getresponse()
+    assert answer.status == 200
+    lines = answer.read().splitlines()
+    connection.close()
+    return [json.loads(line) for line in lines]
