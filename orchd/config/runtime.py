@@ -22,6 +22,8 @@ _SWEEPING: Final = (
 
 #: The group of the storage version API, whose tables and feature gate are not built yet.
 _INTERNAL: Final = "internal."
+#: Versions (group up to its first dot, version) that only their own key turns on: the reference has given them up.
+_BY_NAME: Final = frozenset((("apiextensions", "v1beta1"),))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +51,7 @@ class RuntimeConfig:
         if own is not None:
             return own
         decided = default
-        if group.startswith(_INTERNAL):
+        if group.startswith(_INTERNAL) or (group.partition(".")[0], version) in _BY_NAME:
             return decided
         for key, pattern in _SWEEPING:
             if key in self.sweeping and pattern.match(version):

@@ -293,7 +293,7 @@ def _resources(dialect: Dialect, types: TypeTable, package: str) -> list[Resourc
                 categories=tuple(row.get("categories", "").split()),
                 subresources={s.name: s for s in (_subresource(dialect, line) for line in row.get("subresources", ()))},
                 storage_version=kept if stored else "",
-                announced_version=nominal if nominal != kept else "",
+                announced_version=dialect(row.get("announced_version", "")) or (nominal if nominal != kept else ""),
                 key=dialect(row.get("key", "")) if stored else "",
                 deprecation=None
                 if deprecated is None

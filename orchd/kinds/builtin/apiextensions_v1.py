@@ -21,7 +21,8 @@ RESOURCES: Final[tuple[dict[str, Any], ...]] = (
         "kind": "CustomResourceDefinition",
         "short_names": "crd crds",
         "categories": "api-extensions",
-        "storage_version": "apiextensions.{abbr}.io/v1beta1",
+        "storage_version": "apiextensions.{abbr}.io/v1",
+        "announced_version": "apiextensions.{abbr}.io/v1beta1",
         "key": "apiextensions.{abbr}.io/customresourcedefinitions",
         "subresources": (
             ("status", "CustomResourceDefinition", "get patch update", ""),

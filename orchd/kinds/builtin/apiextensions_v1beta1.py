@@ -1,35 +1,53 @@
 """apiextensions/v1beta1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23, which converts from and to this version but has given up serving it, and of 1.21, which did both.
+The line format is described in `orchd.kinds.ir`.
 """
 
 from typing import Any, Final
 
+from orchd.kinds.builtin import apiextensions_v1 as v1
+
 GROUP: Final = "apiextensions.{abbr}.io"
 VERSION: Final = "v1beta1"
 #: Prefix of the names under which OpenAPI publishes these types.
-DEFINITIONS: Final = ""
+DEFINITIONS: Final = "io.{abbr}.apiextensions-apiserver.pkg.apis.apiextensions.v1beta1."
 
 #: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
+UNPUBLISHED: Final[frozenset[str]] = v1.UNPUBLISHED
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = ()
+RESOURCES: Final[tuple[dict[str, Any], ...]] = (
+    {**v1.RESOURCES[0], "deprecated": ("v1.16", "v1.22", "apiextensions.{abbr}.io/v1")},
+)
 
+#: What differs from the version that followed; everything else is the same.
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "ConversionRequest": (
-        ("uid", 1, "string", "required"),
-        ("desiredAPIVersion", 2, "string", "required"),
-        ("objects", 3, "[]raw", "required"),
+    **{name: lines for name, lines in v1.TYPES.items() if name != "WebhookConversion"},
+    "CustomResourceColumnDefinition": (
+        ("name", 1, "string", "required"),
+        ("type", 2, "string", "required"),
+        ("format", 3, "string", "omit"),
+        ("description", 4, "string", "omit"),
+        ("priority", 5, "int32", "omit"),
+        ("JSONPath", 6, "string", "required"),
     ),
-    "ConversionResponse": (
-        ("uid", 1, "string", "required"),
-        ("convertedObjects", 2, "[]raw", "required"),
-        ("result", 3, "meta/v1.Status", "required"),
+    "CustomResourceConversion": (
+        ("strategy", 1, "string", "required"),
+        ("webhookClientConfig", 2, "WebhookClientConfig", "omit ptr"),
+        ("conversionReviewVersions", 3, "[]string", "omit"),
     ),
-    "ConversionReview": (
-        ("request", 1, "ConversionRequest", "omit ptr"),
-        ("response", 2, "ConversionResponse", "omit ptr"),
+    "CustomResourceDefinitionSpec": (
+        ("group", 1, "string", "required"),
+        ("version", 2, "string", "omit"),
+        ("names", 3, "CustomResourceDefinitionNames", "required"),
+        ("scope", 4, "string", "required"),
+        ("validation", 5, "CustomResourceValidation", "omit ptr"),
+        ("subresources", 6, "CustomResourceSubresources", "omit ptr"),
+        ("versions", 7, "[]CustomResourceDefinitionVersion", "omit"),
+        ("additionalPrinterColumns", 8, "[]CustomResourceColumnDefinition", "omit"),
+        ("conversion", 9, "CustomResourceConversion", "omit ptr"),
+        ("preserveUnknownFields", 10, "bool", "omit ptr"),
     ),
 }

@@ -18,7 +18,7 @@ GROUPS: Final[tuple[tuple[str, str, str, str], ...]] = (
     ("rbac.authorization.{abbr}.io", "v1", "v1", "v1"),
     ("storage.{abbr}.io", "v1 v1beta1 v1alpha1", "v1", "v1 v1beta1"),
     ("admissionregistration.{abbr}.io", "v1", "v1", "v1"),
-    ("apiextensions.{abbr}.io", "v1", "v1", "v1"),
+    ("apiextensions.{abbr}.io", "v1 v1beta1", "v1", "v1"),
     ("scheduling.{abbr}.io", "v1", "v1", "v1"),
     ("coordination.{abbr}.io", "v1", "v1", "v1"),
     ("node.{abbr}.io", "v1 v1beta1 v1alpha1", "v1", "v1 v1beta1"),

@@ -45,13 +45,21 @@ class SchemaReader:
 
     def kind(self, schema: Schema, load: Callable[[], Schema], *, preserve_all: bool = False) -> Type:
         """The type of a kind. `schema` is its root, looked at now and not kept; `load` gives it again when the fields
-        are first asked for. `preserve_all` keeps every unknown field (a definition's preserveUnknownFields)."""
+        are first asked for. `preserve_all` keeps everything that is there, known or not (a definition's
+        preserveUnknownFields, whose schema need not be structural)."""
+        if preserve_all:
+            return Type(
+                "struct",
+                resolve=lambda: self._root_members({}),
+                constraints=self._constraints(schema),
+                preserve_unknown=True,
+            )
         return Type(
             "struct",
             resolve=lambda: self._root_members(load()),
             constraints=self._constraints(schema),
             nullable=bool(schema.get("nullable")),
-            preserve_unknown=preserve_all or bool(schema.get(self._preserve)),
+            preserve_unknown=bool(schema.get(self._preserve)),
             atomic=schema.get(self._map_type) == "atomic",
         )
 

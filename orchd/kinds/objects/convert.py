@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from orchd.kinds.catalog import Catalog, split_group_version
 from orchd.kinds.ir import Type
-from orchd.kinds.objects.conversions import autoscalers, custom, renames
+from orchd.kinds.objects.conversions import autoscalers, custom, definitions, renames
 from orchd.kinds.objects.shape import canonical
 
 Object = dict[str, Any]
@@ -17,6 +17,7 @@ Step = Callable[[Object, Catalog], Object]
 #: kind -> (first label of the group)/version -> steps to and from the form in the middle; versions that are not listed
 #: have the form of the middle.
 FORMS: Final[dict[str, dict[str, tuple[Step, Step]]]] = {
+    "CustomResourceDefinition": {"apiextensions/v1beta1": (definitions.from_v1beta1, definitions.to_v1beta1)},
     "EndpointSlice": {"discovery/v1beta1": (renames.slice_from_v1beta1, renames.slice_to_v1beta1)},
     "Event": {
         "events/v1": (renames.event_to_core, renames.event_from_core),

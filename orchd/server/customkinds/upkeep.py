@@ -18,6 +18,7 @@ from orchd.errors import ApiError
 from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, with_condition
 from orchd.kinds.crd.naming import named, taken_by
 from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.objects.schema_check.definitions.condition import with_structure
 from orchd.server.customkinds.apiservices import ApiServices
 from orchd.server.customkinds.following import CustomKinds
 from orchd.server.customkinds.instances import Instances
@@ -111,8 +112,9 @@ class Upkeep:
             for other in self._kinds.known.values()
             if other.group == known.group and other.name != known.name
         ]
-        dialect = self._kinds.settings.dialect
-        status = named(definition, taken_by(others), dialect, now=timestamp(self._wall()))
+        settings, now = self._kinds.settings, timestamp(self._wall())
+        status = named(definition, taken_by(others), settings.dialect, now=now)
+        status = with_structure(definition, status, settings, now=now)
         if status != (definition.get("status") or {}):
             await self._write(definition, status)
 

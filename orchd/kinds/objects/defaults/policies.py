@@ -25,6 +25,10 @@ CONSTANTS: Final[dict[str, dict[str, Any]]] = {
     "admissionregistration/v1.ValidatingWebhook": _WEBHOOK,
     "apiextensions/v1.CustomResourceDefinitionSpec": {"conversion": {"strategy": "None"}},
     "apiextensions/v1.ServiceReference": _SERVICE_PORT,
+    "apiextensions/v1beta1.CustomResourceDefinitionSpec": {
+        "conversion": {"strategy": "None"}, "preserveUnknownFields": True, "scope": "Namespaced",
+    },
+    "apiextensions/v1beta1.ServiceReference": _SERVICE_PORT,
     "apiregistration/v1.ServiceReference": _SERVICE_PORT,
     "discovery/v1.EndpointPort": _ENDPOINT_PORT,
     "discovery/v1beta1.EndpointPort": _ENDPOINT_PORT,
@@ -88,6 +92,22 @@ def _definition(value: Object, settings: ObjectSettings) -> Object:
     return value
 
 
+def _definition_v1beta1(value: Object, settings: ObjectSettings) -> Object:
+    """One version may stand in a place of its own instead of the list."""
+    spec = dict(value.get("spec") or {})
+    version, versions = spec.get("version"), spec.get("versions")
+    if version and not versions:
+        spec["versions"] = [{"name": version, "served": True, "storage": True}]
+    elif versions and not version:
+        spec["version"] = versions[0].get("name") or ""
+    if not spec.get("scope"):
+        spec["scope"] = "Namespaced"
+    conversion = spec.get("conversion") or {}
+    if conversion.get("strategy") == "Webhook" and not conversion.get("conversionReviewVersions"):
+        spec["conversion"] = {**conversion, "conversionReviewVersions": ["v1beta1"]}
+    return _definition({**value, "spec": spec}, settings)
+
+
 def _endpoint_v1beta1(value: Object, settings: ObjectSettings) -> Object:
     """The node of an endpoint is its host name too, in the version that has topology labels."""
     node = value.get("nodeName")
@@ -100,6 +120,7 @@ def _endpoint_v1beta1(value: Object, settings: ObjectSettings) -> Object:
 
 RULES: Final[dict[str, Rule]] = {
     "apiextensions/v1.CustomResourceDefinition": _definition,
+    "apiextensions/v1beta1.CustomResourceDefinition": _definition_v1beta1,
     "discovery/v1beta1.Endpoint": _endpoint_v1beta1,
     "flowcontrol/v1beta1.FlowSchemaSpec": _zeros(matchingPrecedence=1000),
     "flowcontrol/v1beta1.LimitedPriorityLevelConfiguration": _zeros(assuredConcurrencyShares=30),

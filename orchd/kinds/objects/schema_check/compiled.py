@@ -17,7 +17,7 @@ from orchd.dialect import Dialect
 from orchd.kinds.crd.schema import INT_OR_STRING
 from orchd.kinds.objects.schema_check.formats import FORMATS
 from orchd.kinds.objects.schema_check.found import FORBIDDEN, INVALID, REQUIRED, UNSUPPORTED, Found, supported
-from orchd.kinds.objects.schema_check.patterns import pattern
+from orchd.kinds.objects.schema_check.patterns import PatternError, pattern
 from orchd.kinds.objects.validate.gosyntax import quote
 
 Schema = Mapping[str, Any]
@@ -154,7 +154,7 @@ def _string(schema: Schema, either: str) -> Check | None:
     most, least, regex = schema.get("maxLength"), schema.get("minLength"), schema.get("pattern")
     if most is None and not least and not regex:
         return None
-    matches = pattern(regex).search if regex else None
+    matches = _search(regex) if regex else None
 
     def check(value: Any) -> Sequence[Found]:
         if value.__class__ is not str:
@@ -168,6 +168,15 @@ def _string(schema: Schema, either: str) -> Check | None:
         return _FINE
 
     return check
+
+
+def _search(regex: str) -> Callable[[str], Any]:
+    """What finds an expression; an expression that is none, in the schema of an old definition, is nowhere."""
+    try:
+        found: Callable[[str], Any] = pattern(regex).search
+    except PatternError:
+        return lambda value: None
+    return found
 
 
 def _format(schema: Schema, either: str) -> Check | None:

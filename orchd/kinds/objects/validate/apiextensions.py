@@ -9,7 +9,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from orchd.kinds.objects.schema_check.definitions.approval import check as check_approval
-from orchd.kinds.objects.schema_check.definitions.options import Options, has_defaults, has_extensions, options_after
+from orchd.kinds.objects.schema_check.definitions.options import (
+    Options,
+    beta,
+    has_defaults,
+    has_extensions,
+    options_after,
+)
 from orchd.kinds.objects.schema_check.definitions.schema import check as schema_rules
 from orchd.kinds.objects.validate import admissionregistration, meta
 from orchd.kinds.objects.validate.gosyntax import Go, dump
@@ -25,14 +31,16 @@ _COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32
 _NOT_WEBHOOK: Final = "should not be set when strategy is not set to Webhook"
 
 
-def create(value: Object, report: Report) -> None:
+def create(value: Object, report: Report, *, old_form: bool = False) -> None:
+    """`old_form` says that the definition was sent in v1beta1, which asks for less."""
     metadata, spec = value.get("metadata") or {}, value.get("spec") or {}
     _metadata(metadata, spec, report)
-    _spec(spec, report, Options(), known_reviews=True)
+    _spec(spec, report, beta(None, (), report.dialect) if old_form else Options(), known_reviews=True)
     _status(value, report)
     _stored(value, report)
-    check_approval(metadata, spec, report)
-    _preserves(spec, report)
+    if not old_form:
+        check_approval(metadata, spec, report)
+        _preserves(spec, report)
 
 
 def _metadata(metadata: Object, spec: Object, report: Report) -> None:
@@ -108,7 +116,7 @@ def _schemas_there(spec: Object, versions: list[Object], report: Report, options
             report.required(here, "schemas are required")
         elif not preserve and version.get("served"):
             report.required(here, "because otherwise all fields are pruned")
-    if any(map(has_defaults, schemas)):
+    if options.no_defaults is None and any(map(has_defaults, schemas)):
         options = replace(options, structural=True)
         if preserve:
             why = "must be false in order to use defaults in the schema"
@@ -300,10 +308,14 @@ def _printed(versions: list[Object], index: int) -> Go:
     return dump("apiextensions.CustomResourceDefinitionVersion", kept)
 
 
-def update(value: Object, old: Object, report: Report) -> None:
+def update(value: Object, old: Object, report: Report, *, old_form: bool = False) -> None:
+    """`old_form` says that the definition was sent in v1beta1."""
     spec, before = value.get("spec") or {}, old.get("spec") or {}
     meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
-    options = options_after([_schema_of(version) for version in before.get("versions") or ()], report.dialect)
+    schemas = [_schema_of(version) for version in before.get("versions") or ()]
+    options = options_after(schemas, report.dialect)
+    if old_form:
+        options = beta(options, schemas, report.dialect)
     reviews = ((before.get("conversion") or {}).get("webhook") or {}).get("conversionReviewVersions") or ()
     known = not reviews or not set(reviews).isdisjoint(admissionregistration.REVIEW_VERSIONS)
     _spec(spec, report, options, known_reviews=known)
@@ -315,6 +327,8 @@ def update(value: Object, old: Object, report: Report) -> None:
     report.immutable(SPEC / "names" / "plural", _name(spec, "plural"), _name(before, "plural"))
     _status(value, report)
     _stored(value, report)
+    if old_form:
+        return
     check_approval(value.get("metadata") or {}, spec, report, old.get("metadata") or {})
     if not before.get("preserveUnknownFields"):
         _preserves(spec, report)

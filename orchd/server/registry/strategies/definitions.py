@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
+from orchd.errors import Cause
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, find, with_condition
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate import apiextensions
+from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.patch.fieldset import of_paths
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.strategies.base import Strategy
@@ -34,6 +38,8 @@ class DefinitionStrategy(Strategy):
     def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
         super().__init__(resource, catalog, settings)
         self._reset_on_status = of_paths(("f:metadata",), ("f:spec",))
+        #: Does this version ask less of a definition than the one that is kept?
+        self._old_form = resource.version == "v1beta1"
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         return _stored(super().prepare_create(context, obj))
@@ -41,6 +47,20 @@ class DefinitionStrategy(Strategy):
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         obj = super().prepare_update(context, obj, old)
         return obj if context.subresource == "status" else _stored(obj)
+
+    def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:
+        if not self._old_form:
+            return super().validate_create(context, obj)
+        report = Report(self.settings)
+        apiextensions.create(obj, report, old_form=True)
+        return report.causes
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
+        if not self._old_form or context.subresource:
+            return super().validate_update(context, obj, old)
+        report = Report(self.settings)
+        apiextensions.update(obj, old, report, old_form=True)
+        return report.causes
 
     def holds(self, obj: Object) -> bool:
         return not obj["metadata"].get("deletionTimestamp")

@@ -4,7 +4,7 @@ breaks already."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from orchd.dialect import Dialect
@@ -24,6 +24,8 @@ class Options:
     pruned_defaults: bool = True
     atomic_sets: bool = True
     list_keys: bool = True
+    #: None where defaults may be said, else why not.
+    no_defaults: str | None = None
 
 
 def options_after(schemas: Sequence[Schema | None], dialect: Dialect) -> Options:
@@ -39,6 +41,17 @@ def options_after(schemas: Sequence[Schema | None], dialect: Dialect) -> Options
         atomic_sets=not any(keywords.loose_set(part, spelled) for part in all_),
         list_keys=not any(keywords.loose_keys(part, spelled) for part in all_),
     )
+
+
+def beta(options: Options | None, schemas: Sequence[Schema | None], dialect: Dialect) -> Options:
+    """The rules for a definition that is sent in v1beta1, which asks for less, and allows no new defaults. `options` and
+    `schemas` are those of the stored definition, None and nothing for a new one."""
+    group = dialect("apiextensions.{abbr}.io")
+    why = f"(cannot set default values in {group}/v1beta1 CRDs, must use {group}/v1)"
+    return replace(
+        options or Options(), schemas=False, types=False, structural=False,
+        no_defaults=None if any(map(has_defaults, schemas)) else why,
+    )  # fmt: skip
 
 
 def has_defaults(schema: Schema | None) -> bool:

@@ -30,6 +30,7 @@ def check(schema: Schema, at: Path, report: Report, options: Options, *, status:
             part[spelled.validations], here / spelled.validations, to
         ),
         types=options.types,
+        no_defaults=options.no_defaults,
         atomic_sets=options.atomic_sets,
         list_keys=options.list_keys,
     )

@@ -1,0 +1,96 @@
+"""CustomResourceDefinitions of v1beta1, where what all versions share stands above them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd import errors
+from orchd.errors import Cause
+from orchd.kinds.catalog import Catalog
+
+Object = dict[str, Any]
+
+#: Member of the spec -> the member of a version that it stands for, and what several of these are called.
+_SHARED: Final = (
+    ("validation", "schema", "schemas"),
+    ("subresources", "subresources", "subresources"),
+    ("additionalPrinterColumns", "additionalPrinterColumns", "additionalPrinterColumns"),
+)
+
+
+def from_v1beta1(obj: Object, catalog: Catalog) -> Object:
+    """A definition of v1beta1 as v1 has it. Raises ApiError 422 for one that says the same thing in two places."""
+    spec = dict(obj.get("spec") or {})
+    versions = [_columns(version, "JSONPath", "jsonPath") for version in spec.pop("versions", None) or ()]
+    version = spec.pop("version", None)
+    if version and not versions:
+        versions = [{"name": version, "served": True, "storage": True}]
+    shared = {member: spec.pop(member) for member, _, _ in _SHARED if spec.get(member) is not None}
+    _check(obj, version, versions, shared, catalog)
+    shared = _columns(shared, "JSONPath", "jsonPath")
+    inside = {word: shared[member] for member, word, _ in _SHARED if member in shared}
+    spec["versions"] = [{**each, **inside} for each in versions] or None
+    conversion = dict(spec.get("conversion") or {})
+    webhook = {}
+    for member, old in (("clientConfig", "webhookClientConfig"), ("conversionReviewVersions", "conversionReviewVersions")):
+        given = conversion.pop(old, None)
+        if given is not None:
+            webhook[member] = given
+    if webhook:
+        conversion["webhook"] = webhook
+    if conversion:
+        spec["conversion"] = conversion
+    return {**obj, "spec": spec}
+
+
+def to_v1beta1(obj: Object, catalog: Catalog) -> Object:
+    """A definition of v1 as v1beta1 has it."""
+    spec = dict(obj.get("spec") or {})
+    versions = [_columns(version, "jsonPath", "JSONPath") for version in spec.get("versions") or ()]
+    if versions:
+        spec["version"] = versions[0].get("name") or ""
+    for member, word, _ in _SHARED:
+        if versions and all((each.get(word) or None) == (versions[0].get(word) or None) for each in versions):
+            if versions[0].get(word) is not None:
+                spec[member] = versions[0][word]
+            versions = [{key: value for key, value in each.items() if key != word} for each in versions]
+    spec["versions"] = versions or None
+    # What v1 leaves out is said here: left out, it would mean the opposite.
+    spec["preserveUnknownFields"] = bool(spec.get("preserveUnknownFields"))
+    conversion = dict(spec.get("conversion") or {})
+    webhook = conversion.pop("webhook", None) or {}
+    for member, old in (("clientConfig", "webhookClientConfig"), ("conversionReviewVersions", "conversionReviewVersions")):
+        if webhook.get(member) is not None:
+            conversion[old] = webhook[member]
+    if conversion:
+        spec["conversion"] = conversion
+    return {**obj, "spec": spec}
+
+
+def _columns(value: Object, old: str, new: str) -> Object:
+    """A version, or what all share, with the paths of its columns under another name."""
+    columns = value.get("additionalPrinterColumns")
+    if not columns:
+        return value
+    renamed = [{new if key == old else key: item for key, item in column.items()} for column in columns]
+    return {**value, "additionalPrinterColumns": renamed}
+
+
+def _check(obj: Object, version: str | None, versions: list[Object], shared: Object, catalog: Catalog) -> None:
+    causes = []
+    for member, word, plural in _SHARED:
+        if member in shared and any(each.get(word) for each in versions):
+            why = f"top-level and per-version {plural} are mutually exclusive"
+            causes.append(Cause("FieldValueForbidden", f"Forbidden: {why}", f"spec.{member}"))
+    for member, word, plural in _SHARED:
+        first = versions[0].get(word) if versions else None
+        if first and member not in shared and all(each.get(word) == first for each in versions):
+            why = f"per-version {plural} may not all be set to identical values (top-level {member} should be used instead)"
+            causes.append(Cause("FieldValueInvalid", f"Invalid value: {why}", "spec.versions"))
+    if version and versions and versions[0].get("name") != version:
+        why = f'Invalid value: "{version}": must match the first version in spec.versions'
+        causes.append(Cause("FieldValueInvalid", why, "spec.version"))
+    if causes:
+        name = (obj.get("metadata") or {}).get("name") or ""
+        group = catalog.dialect("apiextensions.{abbr}.io")
+        raise errors.invalid(group, "CustomResourceDefinition", name, causes)

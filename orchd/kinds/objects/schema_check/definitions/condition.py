@@ -1,0 +1,49 @@
+"""The condition of a definition whose schemas are not structural: one of v1beta1, or of before that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from orchd.errors import Cause
+from orchd.kinds.crd.conditions import find, with_condition
+from orchd.kinds.objects.schema_check.definitions import structural
+from orchd.kinds.objects.schema_check.definitions.words import words
+from orchd.kinds.objects.schema_check.found import aggregate
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.paths import SPEC
+
+NON_STRUCTURAL: Final = "NonStructuralSchema"
+
+
+def with_structure(
+    definition: Mapping[str, Any], status: dict[str, Any], settings: ObjectSettings, *, now: str
+) -> dict[str, Any]:
+    """`status` with the condition where a schema of `definition` is not structural, and without it where all are."""
+    said = _said(definition["spec"], settings)
+    found = find(status, NON_STRUCTURAL)
+    if said is None:
+        if found is None:
+            return status
+        return {**status, "conditions": [c for c in status["conditions"] if c["type"] != NON_STRUCTURAL]}
+    if found is not None and (found.get("status"), found.get("reason"), found.get("message")) == said:
+        return status
+    return with_condition(status, NON_STRUCTURAL, *said, now=now)
+
+
+def _said(spec: Mapping[str, Any], settings: ObjectSettings) -> tuple[str, str, str] | None:
+    """Status, reason and message, None when there is nothing to say."""
+    causes: list[Cause] = []
+    if spec.get("preserveUnknownFields"):
+        causes.append(Cause("FieldValueInvalid", "Invalid value: true: must be false", "spec.preserveUnknownFields"))
+    spelled = words(settings.dialect)
+    for i, version in enumerate(spec.get("versions") or ()):
+        schema = (version.get("schema") or {}).get("openAPIV3Schema")
+        if schema is None:
+            continue
+        why = structural.unreadable(schema, spelled)
+        if why:
+            text = f"failed to check validation schema for version {version['name']}: {why}"
+            return "Unknown", "StructuralError", text
+        causes += structural.causes(schema, (SPEC / "versions")[i] / "schema" / "openAPIV3Schema", settings)
+    return ("True", "Violations", aggregate(causes)) if causes else None

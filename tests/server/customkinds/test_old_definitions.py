@@ -1,0 +1,108 @@
+"""Definitions of v1beta1, on a whole server whose runtime configuration serves them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.client.interfaces import ResourceRef
+from orchd.dialect import ORCH
+from orchd.errors import ApiError
+from orchd.testing.server import InProcessServer, make_server, run
+
+GROUP = ORCH("apiextensions.{abbr}.io")
+V1 = ResourceRef(GROUP, "v1", "customresourcedefinitions")
+V1BETA1 = ResourceRef(GROUP, "v1beta1", "customresourcedefinitions")
+THINGS = ResourceRef("example.com", "v1", "things")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[InProcessServer]:
+    made = make_server(tmp_path, f"--runtime-config={GROUP}/v1beta1=true")
+    yield made
+    made.stop()
+
+
+def definition(**spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": f"{GROUP}/v1beta1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.example.com"},
+        "spec": {"group": "example.com", "version": "v1", "names": {"plural": "things", "kind": "Thing"}, **spec},
+    }
+
+
+def thing(**members: Any) -> dict[str, Any]:
+    return {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, **members}
+
+
+def test_everything_is_kept(server: InProcessServer) -> None:
+    """Without a word about it nothing is pruned, and no schema is asked for; a condition says that this is the old way."""
+    admin = server.client()
+    made = run(admin.create(V1BETA1, "", definition()))
+    assert (made["apiVersion"], made["spec"]["preserveUnknownFields"]) == (f"{GROUP}/v1beta1", True)
+    assert made["spec"]["versions"] == [{"name": "v1", "served": True, "storage": True}]
+    body = thing(spec={"a": {"b": [1, {"c": None}]}})
+    assert run(admin.create(THINGS, "default", body))["spec"] == body["spec"]
+    shown = run(admin.get(V1, "", "things.example.com"))
+    assert shown["spec"]["preserveUnknownFields"] is True
+    (condition,) = (c for c in shown["status"]["conditions"] if c["type"] == "NonStructuralSchema")
+    assert (condition["status"], condition["reason"]) == ("True", "Violations")
+    assert condition["message"] == "spec.preserveUnknownFields: Invalid value: true: must be false"
+
+
+def test_pruning_may_be_asked_for(server: InProcessServer) -> None:
+    """Without preserveUnknownFields schemas must be structural, and then what they do not know goes; the condition goes
+    when it does not hold any more."""
+    admin = server.client()
+    schema = {"openAPIV3Schema": {"properties": {"spec": {"properties": {"a": {"type": "string"}}}}}}
+    with pytest.raises(ApiError, match="type: Required value: must not be empty for specified object fields"):
+        run(admin.create(V1BETA1, "", definition(preserveUnknownFields=False, validation=schema)))
+    made = run(admin.create(V1BETA1, "", definition(validation=schema)))
+    made = run(admin.get(V1BETA1, "", "things.example.com"))
+    assert "for specified object fields" in str(made["status"]["conditions"])
+    with pytest.raises(ApiError, match="must be of type string"):
+        run(admin.create(THINGS, "default", thing(spec={"a": 1})))
+    inner = {"type": "object", "properties": {"a": {"type": "string"}}}
+    made["spec"]["validation"] = {"openAPIV3Schema": {"type": "object", "properties": {"spec": inner}}}
+    made["spec"]["preserveUnknownFields"] = False
+    run(admin.update(V1BETA1, "", "things.example.com", made))
+    assert run(admin.create(THINGS, "default", thing(spec={"a": "x", "b": 1})))["spec"] == {"a": "x"}
+    shown = run(admin.get(V1, "", "things.example.com"))
+    assert [c["type"] for c in shown["status"]["conditions"]] == ["NamesAccepted", "Established"]
+
+
+def test_what_is_refused(server: InProcessServer) -> None:
+    """Defaults take the newer version, and the newer version takes no preserveUnknownFields."""
+    admin = server.client()
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "string", "default": "x"}}}}
+    with pytest.raises(ApiError, match=r"must not be set \(cannot set default values in"):
+        run(admin.create(V1BETA1, "", definition(validation=schema)))
+    whole = definition()
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+    spec = {**whole["spec"], "scope": "Namespaced", "versions": [version], "preserveUnknownFields": True}
+    spec.pop("version")
+    with pytest.raises(ApiError, match="cannot set to true, set x-preserve-unknown-fields to true"):
+        run(admin.create(V1, "", {**whole, "apiVersion": f"{GROUP}/v1", "spec": spec}))
+
+
+def test_warnings_and_discovery(server: InProcessServer) -> None:
+    """Requests are warned that the version has been given up; it is served only by its own name."""
+    answer = run(server.request("GET", f"/apis/{GROUP}/v1beta1/customresourcedefinitions"))
+    assert answer.code == 200
+    assert f"{GROUP}/v1beta1 CustomResourceDefinition is deprecated in v1.16+" in str(answer.headers)
+    group = run(server.request("GET", f"/apis/{GROUP}")).json
+    assert [v["version"] for v in group["versions"]] == ["v1", "v1beta1"]
+    assert group["preferredVersion"]["version"] == "v1"
+
+
+def test_sweeping_switches_leave_it_off(tmp_path: Path) -> None:
+    """What has been given up does not come back with everything else."""
+    made = make_server(tmp_path, "--runtime-config=api/all=true")
+    try:
+        assert run(made.request("GET", f"/apis/{GROUP}/v1beta1/customresourcedefinitions")).code == 404
+    finally:
+        made.stop()
