@@ -105,7 +105,7 @@ def update_deployment_status(value: Object, old: Object, report: Report) -> None
 
 def _available(status: Object, report: Report) -> None:
     if (status.get("availableReplicas") or 0) > (status.get("readyReplicas") or 0):
-        report.invalid(STATUS / "availableReplicas", status["availableReplicas"], "cannot be greater than readyReplicas")
+        report.invalid(STATUS / "availableReplicas", status.get("availableReplicas") or 0, "cannot be greater than readyReplicas")
 
 
 def create_replica_set(value: Object, report: Report) -> None:

@@ -20,4 +20,17 @@ def json_error(data: bytes, into: str = "map[string]interface {}", wanted: str =
     return f"json: cannot unmarshal {kind} into Go value of type {into}" if kind not in ("", wanted) else ""
 
 
+def json_kind(value: object) -> str:
+    """What the reference's decoder calls a JSON value."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int):
+        return "number"
+    if isinstance(value, float):
+        return f"number {value!r}"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list) else "object"
+
+
 _KINDS: Final = {b"{": "object", b"n": "", b'"': "string", b"t": "bool", b"f": "bool", b"[": "array"}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final
 
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.core.annotated import TAINT, avoided_controllers, structs
 from orchd.kinds.objects.validate.core.forms import is_qualified
 from orchd.kinds.objects.validate.core.placement import EFFECTS
 from orchd.kinds.objects.validate.core.resources import quantity_value
-from orchd.kinds.objects.validate.errortext import json_error
 from orchd.kinds.objects.validate.gosyntax import dump, quote
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
@@ -36,23 +35,22 @@ def _annotations(given: Object, report: Report) -> None:
     at = METADATA / "annotations"
     key = report.dialect(TAINTS)
     if given.get(key):
-        wrong = json_error(given[key].encode(), "[]core.Taint", "array")
+        taints, wrong = structs(given[key], "core.Taint", TAINT)
         if wrong:
             report.invalid(at, key, wrong)
         else:
-            _taints([t or {} for t in json.loads(given[key]) or ()], at / key, report)
+            _taints(taints, at / key, report)
     key = report.dialect(AVOID_PODS)
     if given.get(key):
-        wrong = json_error(given[key].encode(), "v1.AvoidPods")
+        controllers, wrong = avoided_controllers(given[key])
         if wrong:
             report.invalid(at / "AvoidPods", key, wrong)
         else:
-            _avoided((json.loads(given[key]) or {}).get("preferAvoidPods") or [], at / key, report)
+            _avoided(controllers, at / key, report)
 
 
-def _avoided(entries: list[Object], at: Path, report: Report) -> None:
-    for i, entry in enumerate(entries):
-        controller = (entry.get("podSignature") or {}).get("podController")
+def _avoided(controllers: list[Object | None], at: Path, report: Report) -> None:
+    for i, controller in enumerate(controllers):
         if controller is None:
             report.required(at[i] / "PodSignature")
         elif not controller.get("controller"):

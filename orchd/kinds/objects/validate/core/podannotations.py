@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any, Final
 
+from orchd.kinds.objects.validate.core.annotated import TOLERATION, structs
 from orchd.kinds.objects.validate.core.forms import descending_path
 from orchd.kinds.objects.validate.core.placement import tolerations
 from orchd.kinds.objects.validate.gosyntax import quote
@@ -55,12 +55,10 @@ def _int32(text: str) -> bool:
 
 
 def _old_tolerations(text: str, at: Path, report: Report) -> None:
-    try:
-        listed = json.loads(text)
-    except ValueError as error:
-        report.invalid(at, report.dialect(TOLERATIONS), str(error))
-        return
-    if isinstance(listed, list):
+    listed, wrong = structs(text, "core.Toleration", TOLERATION)
+    if wrong:
+        report.invalid(at, report.dialect(TOLERATIONS), wrong)
+    else:
         tolerations(listed, at / report.dialect(TOLERATIONS), report)
 
 
