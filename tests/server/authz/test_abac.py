@@ -108,7 +108,7 @@ def test_bad_lines_are_named(text: str, why: str) -> None:
 
 def test_long_lines_are_refused() -> None:
     """A line has an end."""
-    with pytest.raises(PolicyFileError, match="error reading policy file p.jsonl: .*too long"):
+    with pytest.raises(PolicyFileError, match=r"error reading policy file p.jsonl: .*too long"):
         parsed('{"user": "' + "a" * 70000 + '"}')
 
 

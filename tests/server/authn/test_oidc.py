@@ -1,0 +1,449 @@
+"""OpenID tokens: an issuer that is played, tokens that it signs."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Coroutine, Mapping
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from jwt.algorithms import ECAlgorithm, RSAAlgorithm
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from orchd.kinds.identity import User
+from orchd.server.authn.interfaces import Authenticated, AuthenticationError
+from orchd.server.authn.jose import TokenError, parse_signed, read_keys
+from orchd.server.authn.oidc import OidcOptions, OpenIdTokens, user_of
+from orchd.server.authn.oidcissuer import Fetcher
+from orchd.server.webhookclient import Answer, WebhookError
+from orchd.testing.results import result_of
+from orchd.txkit.coroutines import start
+
+ISSUER = "https://issuer.example"
+API = ("api",)
+NOW = 1_900_000_000
+RSA = rsa.generate_private_key(65537, 2048)
+OTHER = rsa.generate_private_key(65537, 2048)
+P256, P384 = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP384R1())
+CLAIMS = {"iss": ISSUER, "aud": "client", "sub": "alice", "exp": NOW + 600}
+
+
+def signed(claims: Mapping[str, Any], key: Any = RSA, algorithm: str = "RS256", **header: Any) -> str:
+    return jwt.PyJWS().encode(json.dumps(claims).encode(), key, algorithm, {"kid": "one", **header})
+
+
+def jwk(key: Any, **more: Any) -> dict[str, Any]:
+    kind = RSAAlgorithm if isinstance(key, rsa.RSAPrivateKey) else ECAlgorithm
+    return {**kind.to_jwk(key.public_key(), as_dict=True), **more}
+
+
+class Web:
+    """What is out there, by URL. A missing page is a failed connection; a Deferred answers when it fires."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, Any] = {
+            ISSUER + "/.well-known/openid-configuration": {"issuer": ISSUER, "jwks_uri": ISSUER + "/keys"},
+            ISSUER + "/keys": {"keys": [jwk(RSA, kid="one")]},
+        }
+        self.asked: list[tuple[str, Mapping[str, str]]] = []
+
+    async def call(self, method: str, url: str, seconds: float, **given: Any) -> Answer:
+        assert method == "GET" and given["authority"] == b"ca" and given["limit"] <= 1 << 20
+        self.asked.append((url, given["headers"] or {}))
+        page = self.pages.get(url)
+        if isinstance(page, Deferred):
+            page = await page
+        if page is None:
+            raise WebhookError(f'Get "{url}": dial tcp: connection refused')
+        if isinstance(page, Answer):
+            return page
+        return Answer(code=200, data=page.encode() if isinstance(page, str) else json.dumps(page).encode())
+
+    def count(self, url: str) -> int:
+        return sum(asked == url for asked, _ in self.asked)
+
+
+class Played:
+    def __init__(self, web: Web | None = None, **options: Any) -> None:
+        self.web = web or Web()
+        self.clock = Clock()
+        self.now = float(NOW)
+        self.background: list[Deferred[Any]] = []
+        self.tokens = OpenIdTokens(
+            OidcOptions(**{"issuer": ISSUER, "client": "client", **options}),
+            Fetcher(self.web, b"ca"),  # type: ignore[arg-type]  # as much of a client as is used
+            audiences=API,
+            reactor=self.clock,
+            clock=lambda: self.now,
+            background=self._keep,
+        )
+        self.tokens.begin()
+
+    def _keep(self, coro: Coroutine[Any, Any, object], name: str) -> None:
+        self.background.append(start(coro))
+
+    def ask(self, token: str) -> Authenticated | None:
+        return result_of(self.tokens.authenticate_token(token, API))
+
+    def refused(self, token: str) -> str:
+        with pytest.raises(AuthenticationError) as caught:
+            self.ask(token)
+        return str(caught.value)
+
+
+# -- tokens
+
+
+def test_a_good_token() -> None:
+    """The holder is the subject; the token is good for this server, whatever its own audience."""
+    found = Played().ask(signed(CLAIMS))
+    assert found == Authenticated(user=User(name="alice"), audiences=API)
+
+
+@pytest.mark.parametrize("token", ["a", "a.b.c", "a..c", "é.é.é", signed({**CLAIMS, "iss": "https://other"}), signed({})])
+def test_tokens_of_others_are_no_opinion(token: str) -> None:
+    """What does not say that it is of this issuer is left to other methods, without asking anybody."""
+    played = Played()
+    assert played.ask(token) is None
+    assert played.web.count(ISSUER + "/keys") == 0
+    assert result_of(played.tokens.authenticate_token(signed(CLAIMS), ("elsewhere",))) is None
+
+
+VERIFY = "oidc: verify token: "
+
+
+@pytest.mark.parametrize(("claims", "why"), [
+    ({"aud": "x"}, 'oidc: expected audience "client" got ["x"]'),
+    ({"aud": ["x", "y"]}, 'oidc: expected audience "client" got ["x" "y"]'),
+    ({"aud": None}, 'oidc: expected audience "client" got [""]'),
+    ({"aud": 3}, "oidc: failed to unmarshal claims: json: cannot unmarshal number into Go value of type []string"),
+    ({"exp": NOW - 1}, "oidc: token is expired (Token Expiry: 2030-03-17 17:46:39 +0000 UTC)"),
+    ({"exp": None}, 'oidc: failed to unmarshal claims: strconv.ParseFloat: parsing "": invalid syntax'),
+    ({"exp": True}, "oidc: failed to unmarshal claims: json: cannot unmarshal bool into Go value of type json.Number"),
+    ({"nbf": NOW + 61}, "oidc: current time 2030-03-17 17:46:40 +0000 UTC before the nbf (not before) time: 2030-03-17 17:47:41 +0000 UTC"),
+    ({"sub": 3}, "oidc: failed to unmarshal claims: json: cannot unmarshal number into Go struct field idToken.sub of type string"),
+    ({"iat": {}}, "oidc: failed to unmarshal claims: json: cannot unmarshal object into Go value of type json.Number"),
+    ({"_claim_names": {"x": "nowhere"}}, "oidc: source does not exist"),
+    ({"_claim_names": {"x": ""}}, "oidc: failed to obtain source from claim name"),
+    ({"_claim_names": 3},
+     "oidc: failed to unmarshal claims: json: cannot unmarshal number into Go struct field idToken._claim_names of type map[string]string"),
+])  # fmt: skip
+def test_bad_claims(claims: dict[str, Any], why: str) -> None:
+    """Claims are checked before the signature, and what is wrong is told."""
+    assert Played().refused(signed({**CLAIMS, **claims})) == VERIFY + why
+
+
+def test_expiry_is_needed_and_may_be_a_fraction() -> None:
+    """A token without an end has ended; fractions and texts are numbers too; clocks may differ a minute before the begin."""
+    without = {k: v for k, v in CLAIMS.items() if k != "exp"}
+    assert "Token Expiry: 0001-01-01 00:00:00 +0000 UTC" in Played().refused(signed(without))
+    for exp in (NOW + 0.5, str(NOW + 1), NOW + 1e3):
+        assert Played().ask(signed({**CLAIMS, "exp": exp, "nbf": NOW + 60}))
+
+
+def unsigned(header: Any, signature: str = "") -> str:
+    parts = [json.dumps(header) if isinstance(header, dict) else header, json.dumps(CLAIMS)]
+    return ".".join([*(base64.urlsafe_b64encode(p.encode()).decode().rstrip("=") for p in parts), signature])
+
+
+@pytest.mark.parametrize(("token", "why"), [
+    (signed(CLAIMS, OTHER), "failed to verify signature: failed to verify id token signature"),
+    (signed(CLAIMS, kid="two"), "failed to verify signature: failed to verify id token signature"),
+    (signed(CLAIMS, "s" * 32, "HS256"), 'oidc: id token signed with unsupported algorithm, expected ["RS256"] got "HS256"'),
+    (signed(CLAIMS, algorithm="RS512"), 'oidc: id token signed with unsupported algorithm, expected ["RS256"] got "RS512"'),
+    (unsigned({"alg": "none"}), 'oidc: id token signed with unsupported algorithm, expected ["RS256"] got "none"'),
+    (unsigned({}), 'oidc: id token signed with unsupported algorithm, expected ["RS256"] got ""'),
+    (signed(CLAIMS, crit=["x"], x=1), "failed to verify signature: failed to verify id token signature"),
+    (unsigned({"alg": "RS256"}, "a"), "oidc: malformed jwt: illegal base64 data at input byte 0"),
+    (unsigned({"alg": "RS256"}, "a b"), "oidc: malformed jwt: illegal base64 data at input byte 1"),
+])  # fmt: skip
+def test_bad_signatures(token: str, why: str) -> None:
+    """Another key, another algorithm, none at all, and what cannot be read."""
+    assert Played().refused(token) == VERIFY + why
+
+
+def test_no_key_id_is_any_key() -> None:
+    """A token that names no key may be of any."""
+    assert Played().ask(signed(CLAIMS, kid=""))
+
+
+@pytest.mark.parametrize(("key", "algorithm"), [
+    (RSA, "RS384"), (RSA, "PS256"), (P256, "ES256"), (P384, "ES384"),
+])  # fmt: skip
+def test_algorithms(key: Any, algorithm: str) -> None:
+    """Allowed algorithms work with keys of their sort."""
+    web = Web()
+    web.pages[ISSUER + "/keys"] = {"keys": [jwk(OTHER, kid="one"), jwk(key, kid="one")]}
+    assert Played(web, algorithms=("RS256", algorithm)).ask(signed(CLAIMS, key, algorithm))
+
+
+def test_keys_of_another_sort_do_not_fit() -> None:
+    """An algorithm is tried only with keys that are made for it."""
+    token = parse_signed(signed(CLAIMS, P256, "ES256"))
+    keys = read_keys({"keys": [jwk(RSA), jwk(P384), jwk(P256)]})
+    assert [key.has_signed(token) for key in keys] == [False, False, True]
+
+
+def test_keys_that_cannot_be_used_are_left_out() -> None:
+    """A set may hold keys of other sorts, and broken ones."""
+    odd = [{"kty": "OKP", "crv": "Ed25519", "x": "AA"}, {"kty": "RSA", "n": "", "e": "AQAB"}, {"kty": "EC"}, "x", {}]
+    assert [key.id for key in read_keys({"keys": [*odd, jwk(RSA, kid="k")]})] == ["k"]
+    with pytest.raises(TokenError):
+        read_keys({"keys": {}})
+
+
+# -- the issuer and its keys
+
+
+def test_an_issuer_that_comes_later() -> None:
+    """Until the issuer has answered its tokens are refused; it is asked again every ten seconds."""
+    web = Web()
+    url = ISSUER + "/.well-known/openid-configuration"
+    page = web.pages.pop(url)
+    played = Played(web)
+    assert played.refused(signed(CLAIMS)) == "oidc: authenticator not initialized"
+    for wrong in (Answer(code=503, data=b"later"), "{", {"issuer": ISSUER + "/", "jwks_uri": "x"}):
+        web.pages[url] = wrong
+        played.clock.advance(10)
+        assert played.refused(signed(CLAIMS)) == "oidc: authenticator not initialized"
+    web.pages[url] = page
+    played.clock.advance(9)
+    assert web.count(url) == 4
+    played.clock.advance(1)
+    assert played.ask(signed(CLAIMS))
+    played.clock.advance(100)
+    assert web.count(url) == 5 and not played.clock.getDelayedCalls()
+
+
+def test_reaching_for_an_issuer_can_be_ended() -> None:
+    """A server that stops does not ask any more."""
+    gone = Web()
+    gone.pages.clear()
+    played = Played(gone)
+    played.background[0].addErrback(lambda failure: None)
+    played.background[0].cancel()
+    assert not played.clock.getDelayedCalls()
+
+
+def test_new_keys_are_fetched_when_they_are_needed() -> None:
+    """Keys are kept; a token by none of them makes them be fetched again."""
+    played = Played()
+    keys = ISSUER + "/keys"
+    played.ask(signed(CLAIMS))
+    played.ask(signed({**CLAIMS, "sub": "bob"}))
+    assert played.web.count(keys) == 1
+    played.web.pages[keys] = {"keys": [jwk(OTHER, kid="two")]}
+    assert played.ask(signed(CLAIMS, OTHER, kid="two"))
+    assert played.web.count(keys) == 2
+    played.refused(signed(CLAIMS))
+    assert played.web.count(keys) == 3
+
+
+@pytest.mark.parametrize(("headers", "fetched"), [
+    ({"cache-control": "public, max-age=3600"}, 1),
+    ({"expires": "Sun, 17 Mar 2030 18:46:40 GMT"}, 1),
+    ({"cache-control": "max-age=20"}, 2),
+    ({"cache-control": "no-store, max-age=3600"}, 2),
+    ({"expires": "0"}, 2),
+    ({}, 2),
+])  # fmt: skip
+def test_keys_that_hold(headers: dict[str, str], fetched: int) -> None:
+    """An issuer that says for how long its keys hold is not asked before that."""
+    web = Web()
+    web.pages[ISSUER + "/keys"] = Answer(code=200, data=json.dumps({"keys": [jwk(RSA, kid="one")]}).encode(), headers=headers)
+    played = Played(web)
+    played.ask(signed(CLAIMS))
+    assert played.refused(signed(CLAIMS, OTHER))
+    assert web.count(ISSUER + "/keys") == fetched
+
+
+def test_keys_are_fetched_once_for_many() -> None:
+    """Requests that need keys at the same time share one fetch."""
+    web = Web()
+    page, waits = web.pages[ISSUER + "/keys"], Deferred()  # type: ignore[var-annotated]  # of whatever a page is
+    web.pages[ISSUER + "/keys"] = waits
+    played = Played(web)
+    seen: list[Any] = []
+    for _ in range(5):
+        start(played.tokens.authenticate_token(signed(CLAIMS), API)).addBoth(seen.append)
+    assert not seen
+    waits.callback(page)
+    assert [found.user.name for found in seen] == ["alice"] * 5 and web.count(ISSUER + "/keys") == 1
+
+
+@pytest.mark.parametrize(("page", "why"), [
+    (None, f'oidc: get keys failed Get "{ISSUER}/keys": dial tcp: connection refused'),
+    (Answer(code=500, data=b"oops"), "oidc: get keys failed: 500 Internal Server Error oops"),
+    ({"keys": 3}, "oidc: failed to decode keys: there is no list of keys"),
+])  # fmt: skip
+def test_keys_that_cannot_be_had(page: Any, why: str) -> None:
+    """A failed fetch is told, and tried again with the next token."""
+    web = Web()
+    good, web.pages[ISSUER + "/keys"] = web.pages[ISSUER + "/keys"], page
+    played = Played(web)
+    assert played.refused(signed(CLAIMS)) == f"{VERIFY}failed to verify signature: fetching keys {why}"
+    web.pages[ISSUER + "/keys"] = good
+    assert played.ask(signed(CLAIMS))
+
+
+def redirect(to: str, code: int = 302) -> Answer:
+    return Answer(code=code, data=b"", headers={"location": to})
+
+
+def test_redirects() -> None:
+    """Redirects are followed within limits, never from https to less, and credentials stay with whom they are for."""
+    web = Web()
+    fetch = Fetcher(web, b"ca")  # type: ignore[arg-type]  # as above
+    web.pages = {"https://a/1": redirect("/2"), "https://a/2": redirect("https://b/3", 307), "https://b/3": {"x": 1}}
+    assert result_of(fetch("https://a/1", {"Authorization": "Bearer x"})).code == 200
+    assert [bool(headers) for _, headers in web.asked] == [True, True, False]
+    web.pages = {"https://a/1": redirect("/1")}
+    with pytest.raises(TokenError, match="stopped after 10 redirects"):
+        result_of(fetch("https://a/1"))
+    web.pages = {"https://a/1": redirect("http://a/1")}
+    with pytest.raises(TokenError, match="redirected to"):
+        result_of(fetch("https://a/1"))
+
+
+# -- claims
+
+
+def options(**given: Any) -> OidcOptions:
+    return OidcOptions(**{"issuer": ISSUER, "client": "c", "groups_claim": "groups", **given})
+
+
+@pytest.mark.parametrize(("claims", "given", "name", "groups"), [
+    ({"sub": "a"}, {}, "a", ()),
+    ({"sub": "a"}, {"username_prefix": "p#"}, "p#a", ()),
+    ({"sub": None}, {"username_prefix": "p#"}, "p#", ()),
+    ({"sub": "a", "name": "b"}, {"username_claim": "name"}, "b", ()),
+    ({"email": "a@b"}, {"username_claim": "email"}, "a@b", ()),
+    ({"email": "a@b", "email_verified": True}, {"username_claim": "email"}, "a@b", ()),
+    ({"sub": "a", "email": "x", "email_verified": False}, {}, "a", ()),
+    ({"sub": "a", "groups": ["x", "y"]}, {}, "a", ("x", "y")),
+    ({"sub": "a", "groups": ["x", None]}, {"groups_prefix": "g:"}, "a", ("g:x", "g:")),
+    ({"sub": "a", "groups": "solo"}, {"groups_prefix": "g:"}, "a", ("g:solo",)),
+    ({"sub": "a", "groups": None}, {}, "a", ()),
+    ({"sub": "a", "groups": ["x"], "roles": ["y"]}, {"groups_claim": "roles"}, "a", ("y",)),
+    ({"sub": "a", "groups": ["x"]}, {"groups_claim": ""}, "a", ()),
+    ({"sub": "a", "hd": "x,y"}, {"required": {"hd": "x,y"}}, "a", ()),
+])  # fmt: skip
+def test_users(claims: dict[str, Any], given: dict[str, Any], name: str, groups: tuple[str, ...]) -> None:
+    """Claims and prefixes make a name and groups."""
+    assert user_of(claims, options(**given)) == User(name=name, groups=groups)
+
+
+@pytest.mark.parametrize(("claims", "given", "why"), [
+    ({}, {}, 'parse username claims "sub": claim not present'),
+    ({"sub": 3}, {}, 'parse username claims "sub": json: cannot unmarshal number into Go value of type string'),
+    ({"email": "a", "email_verified": False}, {"username_claim": "email"}, "email not verified"),
+    ({"email": "a", "email_verified": None}, {"username_claim": "email"}, "email not verified"),
+    ({"email": "a", "email_verified": "true"}, {"username_claim": "email"},
+     "parse 'email_verified' claim: json: cannot unmarshal string into Go value of type bool"),
+    ({"sub": "a", "groups": 7}, {}, 'parse groups claim "groups": json: cannot unmarshal number into Go value of type string'),
+    ({"sub": "a", "groups": [7]}, {}, 'parse groups claim "groups": json: cannot unmarshal array into Go value of type string'),
+    ({"sub": "a", "groups": {}}, {}, 'parse groups claim "groups": json: cannot unmarshal object into Go value of type string'),
+    ({"sub": "a"}, {"required": {"hd": "x"}}, "required claim hd not present in ID token"),
+    ({"sub": "a", "hd": ["x"]}, {"required": {"hd": "x"}}, "parse claim hd: json: cannot unmarshal array into Go value of type string"),
+    ({"sub": "a", "hd": "y"}, {"required": {"hd": "x"}}, "required claim hd value does not match. Got = y, want = x"),
+])  # fmt: skip
+def test_claims_that_make_nobody(claims: dict[str, Any], given: dict[str, Any], why: str) -> None:
+    """What is missing or of the wrong type is told."""
+    with pytest.raises(TokenError) as caught:
+        user_of(claims, options(**given))
+    assert str(caught.value) == why
+
+
+# -- claims that are elsewhere
+
+CLAIMS_ISSUER = "https://claims.example"
+
+
+def distributed(endpoint: Any = f"{CLAIMS_ISSUER}/groups", **more: Any) -> dict[str, Any]:
+    source = {"endpoint": endpoint, "access_token": "secret", **more}
+    return {**CLAIMS, "_claim_names": {"groups": "src"}, "_claim_sources": {"src": source}}
+
+
+def elsewhere(**more: Any) -> Web:
+    web = Web()
+    web.pages |= {
+        f"{CLAIMS_ISSUER}/.well-known/openid-configuration": {"issuer": CLAIMS_ISSUER, "jwks_uri": f"{CLAIMS_ISSUER}/keys"},
+        f"{CLAIMS_ISSUER}/keys": {"keys": [jwk(OTHER, kid="one")]},
+        f"{CLAIMS_ISSUER}/groups": signed({**CLAIMS, "iss": CLAIMS_ISSUER, "groups": ["far"], **more}, OTHER),
+    }
+    return web
+
+
+def test_distributed_claims() -> None:
+    """Groups may be fetched from elsewhere, with the token's own credentials for it."""
+    played = Played(elsewhere(), groups_claim="groups", groups_prefix="g:")
+    found = played.ask(signed(distributed()))
+    assert found is not None and found.user.groups == ("g:far",)
+    assert (f"{CLAIMS_ISSUER}/groups", {"Authorization": "Bearer secret"}) in played.web.asked
+
+
+def test_an_issuer_of_claims_is_reached_at_first_use() -> None:
+    """The first token finds it not ready, a later one does."""
+    web = elsewhere()
+    url = f"{CLAIMS_ISSUER}/.well-known/openid-configuration"
+    page = web.pages.pop(url)
+    played = Played(web, groups_claim="groups")
+    assert played.refused(signed(distributed())) == (
+        f"oidc: could not expand distributed claims: verifying untrusted issuer {CLAIMS_ISSUER} failed: "
+        f'verifier not initialized for issuer: "{CLAIMS_ISSUER}"'
+    )
+    web.pages[url] = page
+    played.clock.advance(10)
+    assert played.ask(signed(distributed()))
+
+
+@pytest.mark.parametrize("claims", [
+    {**distributed(), "groups": ["near"]},
+    {**CLAIMS, "groups": ["near"]},
+    {**CLAIMS, "groups": ["near"], "_claim_names": {"other": "src"}, "_claim_sources": {"src": {}}},
+])  # fmt: skip
+def test_claims_that_are_here(claims: dict[str, Any]) -> None:
+    """What the token holds itself is not looked for elsewhere."""
+    played = Played(elsewhere(), groups_claim="groups")
+    found = played.ask(signed(claims))
+    assert found is not None and found.user.groups == ("near",)
+    assert not played.web.count(f"{CLAIMS_ISSUER}/groups")
+
+
+def test_no_claims_anywhere() -> None:
+    """A source without an endpoint, or claims that point nowhere, are no groups; without a groups claim nobody looks."""
+    played = Played(elsewhere(), groups_claim="groups")
+    for claims in (distributed(endpoint=""), {**CLAIMS, "_claim_names": {}, "_claim_sources": {}}):
+        found = played.ask(signed(claims))
+        assert found is not None and found.user.groups == ()
+    assert Played(elsewhere()).ask(signed(distributed())) is not None
+
+
+@pytest.mark.parametrize(("page", "why"), [
+    (None, f'while getting distributed claim "groups": Get "{CLAIMS_ISSUER}/groups": dial tcp: connection refused'),
+    (Answer(code=404, data=b""), 'while getting distributed claim "groups": error while getting distributed claim JWT: 404 Not Found'),
+    ("hello", f'getting untrusted issuer from endpoint {CLAIMS_ISSUER}/groups failed for claim "groups": malformed token'),
+    (signed({**CLAIMS, "iss": CLAIMS_ISSUER}, OTHER),
+     f'jwt returned by distributed claim endpoint "{CLAIMS_ISSUER}/groups" did not contain claim: groups'),
+    (signed({**CLAIMS, "iss": CLAIMS_ISSUER, "groups": []}),
+     "verify distributed claim token: failed to verify signature: failed to verify id token signature"),
+])  # fmt: skip
+def test_claims_that_cannot_be_had(page: Any, why: str) -> None:
+    """An endpoint that fails, and a token of its that is not good."""
+    web = elsewhere()
+    web.pages[f"{CLAIMS_ISSUER}/groups"] = page
+    assert Played(web, groups_claim="groups").refused(signed(distributed())) == f"oidc: could not expand distributed claims: {why}"
+
+
+def test_issuers_of_claims_are_limited() -> None:
+    """Claims cannot make the server reach for any number of issuers."""
+    web = elsewhere()
+    played = Played(web, groups_claim="groups")
+    for number in range(40):
+        web.pages[f"{CLAIMS_ISSUER}/groups"] = signed({**CLAIMS, "iss": f"https://i{number}", "groups": []}, OTHER)
+        assert "not initialized" in played.refused(signed(distributed()))
+    assert len(played.background) == 1 + 16
