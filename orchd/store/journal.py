@@ -109,6 +109,11 @@ def vacuum_step(connection: sqlite3.Connection) -> bool:
     return free > _VACUUM_PAGES
 
 
+def checkpoint(connection: sqlite3.Connection) -> None:
+    """Take the write-ahead log into the file, which only then becomes shorter. Waits for nobody who reads."""
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+
+
 def probe(connection: sqlite3.Connection) -> None:
     """Try to write. Raises sqlite3.Error."""
     connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'probe'")

@@ -288,6 +288,9 @@ class SqliteStore(Core):
                 low = high
             while not self._refusal and await self._writer.run(lambda: journal.vacuum_step(connection)):
                 pass
+            if not self._refusal:
+                # A store that nobody writes to would keep its size for ever.
+                await self._writer.run(lambda: journal.checkpoint(connection))
         except sqlite3.Error as error:
             raise UnavailableError(f"cannot compact: {error} ({self.path})") from error
 

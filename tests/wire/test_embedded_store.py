@@ -1,0 +1,170 @@
+"""The embedded store from the outside: when a server does not start, what it bounds, and a disk that fails."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.dialect import KUBERNETES
+from orchd.testing.process import DaemonProcess
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.1)
+
+
+def write(server: DaemonProcess, name: str, size: int = 10) -> tuple[int, Any]:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"v": "x" * size}}
+    return server.request("POST", MAPS, body)
+
+
+def damaged(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[4096 * 2 : 4096 * 10] = os.urandom(4096 * 8)
+    file.write_bytes(data)
+
+
+def newer(file: Path) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute("PRAGMA user_version = 1000")
+    connection.close()
+
+
+def foreign(file: Path) -> None:
+    file.unlink()
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE theirs (x)")
+    connection.close()
+
+
+def text(file: Path) -> None:
+    file.write_text("not a database\n" * 1000)
+
+
+def headless(file: Path) -> None:
+    file.write_bytes(b"\0" * 100 + file.read_bytes()[100:])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (damaged, r"is damaged .*restore a backup in its place"),
+        (headless, "is damaged|another program"),
+        (newer, "has schema version 1000 and this release knows 1: run the release that wrote it"),
+        (foreign, "is a database of another program: give the store a file of its own"),
+        (text, "is damaged"),
+    ],
+)
+def test_refused_at_start(tmp_path: Path, spoil: Callable[[Path], None], message: str) -> None:
+    """A store that cannot be served ends the start with status 1 and a last line that says what to do; the file is
+    left as it is."""
+    with DaemonProcess(tmp_path, "--controllers=-*") as server:
+        for number in range(20):
+            assert write(server, f"m{number}", 2000)[0] == 201
+    file = server.data / "store.sqlite"
+    spoil(file)
+    before = file.read_bytes()
+    server.launch()
+    assert server.wait() == 1
+    assert re.search(f"the server cannot go on: .*({message})", server.log)
+    assert file.read_bytes() == before
+
+
+def test_one_server_at_a_time(tmp_path: Path) -> None:
+    """A second server on the folder is refused and told who has it; the first one goes on. A killed one holds nothing."""
+    with DaemonProcess(tmp_path, "--controllers=-*") as server:
+        second = DaemonProcess(tmp_path / "second", "--controllers=-*", f"--data-dir={server.data}")
+        second.launch()
+        assert second.wait() == 1
+        assert f"is in use by another process (process {server.pid}): stop that process" in second.log
+        assert write(server, "a")[0] == 201
+        server.kill()
+        server.start()
+        assert server.request("GET", f"{MAPS}/a")[0] == 200
+
+
+def test_the_other_dialect(tmp_path: Path) -> None:
+    """A store speaks one dialect for good."""
+    with DaemonProcess(tmp_path, "--controllers=-*") as server:
+        pass
+    other = DaemonProcess(tmp_path, "--controllers=-*", dialect=KUBERNETES)
+    other.launch()
+    assert other.wait() == 1
+    assert f"was made with --dialect={server.dialect.name} and cannot be served with" in other.log
+    with server:
+        assert write(server, "a")[0] == 201
+
+
+def test_a_disk_that_does_not_take_writes(tmp_path: Path) -> None:
+    """Writes are answered with 500 and say why, readiness fails, reads go on; it heals by itself, and what was refused
+    has not happened."""
+    with DaemonProcess(tmp_path, "--controllers=-*") as server:
+        assert write(server, "before")[0] == 201
+        # No file of the process may grow any more.
+        _, most = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (1024, most))
+        code, answer = write(server, "meanwhile")
+        assert (code, answer["kind"], answer["reason"]) == (500, "Status", "InternalError")
+        assert "the store cannot write" in answer["message"]
+        code, checks = server.request("GET", "/readyz")
+        assert (code, "[-]etcd failed" in checks) == (500, True)
+        assert server.request("GET", f"{MAPS}/before")[0] == 200
+        assert server.request("GET", f"{MAPS}/meanwhile")[0] == 404
+        resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (most, most))
+        until(lambda: server.request("GET", "/readyz") == (200, "ok"))
+        assert write(server, "meanwhile")[0] == 201
+        server.kill()
+        server.start()
+        assert {item["metadata"]["name"] for item in server.request("GET", MAPS)[1]["items"]} >= {"before", "meanwhile"}
+
+
+def rows(server: DaemonProcess) -> tuple[int, int]:
+    """Writes that the file has, and its oldest version that can be read."""
+    connection = sqlite3.connect(f"file:{server.data}/store.sqlite?mode=ro", uri=True)
+    try:
+        (count,) = connection.execute("SELECT count(*) FROM log").fetchone()
+        (compacted,) = connection.execute("SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'compacted'").fetchone()
+        return count, compacted
+    finally:
+        connection.close()
+
+
+def test_history_is_bounded_by_time(tmp_path: Path) -> None:
+    """What is older than --history-duration leaves the file, and the room is given back to the file system."""
+    with DaemonProcess(tmp_path, "--controllers=-*", "--history-duration=1s", "--etcd-compaction-interval=1s") as server:
+        file = server.data / "store.sqlite"
+        for number in range(30):
+            assert write(server, f"m{number}", 500_000)[0] == 201
+        for number in range(30):
+            assert server.request("DELETE", f"{MAPS}/m{number}")[0] == 200
+        version = int(server.request("GET", MAPS)[1]["metadata"]["resourceVersion"])
+        until(lambda: rows(server)[1] >= version)
+        until(lambda: file.stat().st_size < 4_000_000)
+        assert write(server, "after")[0] == 201
+
+
+def test_history_is_bounded_by_number(tmp_path: Path) -> None:
+    """However young, no more than --history-events changes are remembered (and a quarter, until they are removed)."""
+    with DaemonProcess(tmp_path, "--controllers=-*", "--history-events=100") as server:
+        assert write(server, "a")[0] == 201
+        before = rows(server)[0]
+        for number in range(400):
+            body = {"metadata": {"name": "a"}, "data": {"v": str(number)}}
+            assert server.request("PUT", f"{MAPS}/a", body)[0] == 200
+        version = int(server.request("GET", MAPS)[1]["metadata"]["resourceVersion"])
+        until(lambda: version - rows(server)[1] <= 125)
+        until(lambda: rows(server)[0] <= before + 130)
+        assert server.request("GET", f"{MAPS}/a")[1]["data"] == {"v": "399"}
