@@ -12,6 +12,7 @@ from typing import Any, Final
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource, group_version
 from orchd.kinds.ir import Field, Type
+from orchd.kinds.openapi.descriptions.lookup import Descriptions
 from orchd.kinds.openapi.registered import registered_versions
 
 Json = dict[str, Any]
@@ -79,7 +80,8 @@ _ALWAYS: Final = (
 )
 #: Definitions that say less than the table: JSON schema's own unions have no v2 form.
 _OPEN: Final = frozenset(
-    f"apiextensions/v1.{name}"
+    f"apiextensions/{version}.{name}"
+    for version in ("v1", "v1beta1")
     for name in ("JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray")
 )
 #: Unions that release 1.23 declares: discriminator, and value of it by the member that it selects.
@@ -124,6 +126,7 @@ class Definitions:
         dialect = self._dialect
         self._special = {kind: (dialect(name), schema) for kind, (name, schema) in SPECIAL.items()}
         self._x = dialect("x-{long}-")
+        self._words = Descriptions(dialect)
 
     def of(self, resources: Iterable[Resource]) -> dict[str, Json]:
         """Name -> schema of everything that `resources` need, sorted by name."""
@@ -149,17 +152,22 @@ class Definitions:
 
     def _ref(self, kind: str) -> Json:
         name, schema = self._special[kind]
-        self._found.setdefault(name, schema)
+        if name not in self._found:
+            self._found[name] = {"description": self._words.of_special(kind), **schema}
         return {"$ref": self._root + name}
 
     def _struct_definition(self, type_: Type) -> Json:
+        words = self._words.of_type(type_.name)
+        described = {"description": words} if words else {}
         if type_.name in _OPEN:
-            return {}
-        out: Json = {"type": "object"}
+            return described
+        out: Json = {**described, "type": "object"}
         required = [name for name, field in type_.fields.items() if field.required]
         if required:
             out["required"] = required
-        properties = {name: self._property(field) for name, field in type_.fields.items()}
+        properties = {
+            name: self._property(field, self._words.of_member(type_.name, name)) for name, field in type_.fields.items()
+        }
         object_ = is_object(type_)
         if object_:
             properties["apiVersion"] = _API_VERSION
@@ -186,10 +194,12 @@ class Definitions:
             module = self._catalog.types.module(package)
             yield {"group": self._dialect(module.GROUP), "kind": kind, "version": module.VERSION}
 
-    def _property(self, field: Field) -> Json:
+    def _property(self, field: Field, words: str) -> Json:
         type_ = field.type
         out = self.schema(type_)
         more = self._extensions(type_)
+        if words:
+            more = {"description": words, **more}
         if self._v3:
             default = field.default if field.default is not None else _zero(field)
             if "$ref" in out and (more or default is not None):
@@ -271,7 +281,7 @@ class Definitions:
         }
         for sub in resource.subresources.values():
             if sub.version:
-                for type_ in _subresource_types(self._catalog, sub.group, sub.version, sub.kind):
+                for type_ in _subresource_types(self._catalog, package_of(sub.group, sub.version), sub.kind):
                     self._need(type_)
 
     def _identity(self) -> Json:
@@ -382,19 +392,19 @@ def builtin_types(catalog: Catalog, resource: Resource) -> Iterator[Type]:
     if "list" in resource.verbs:
         yield catalog.types.get(f"{package}.{resource.list_kind}")
     for sub in resource.subresources.values():
-        group, version = (sub.group, sub.version) if sub.version else (resource.group, resource.version)
-        yield from _subresource_types(catalog, group, version, sub.kind)
+        yield from _subresource_types(catalog, package_of(sub.group, sub.version) if sub.version else package, sub.kind)
 
 
-def _subresource_types(catalog: Catalog, group: str, version: str, kind: str) -> Iterator[Type]:
+def _subresource_types(catalog: Catalog, package: str, kind: str) -> Iterator[Type]:
     if kind.endswith("Options"):
         return
-    yield catalog.types.get(f"{package_of(group, version)}.{kind}")
+    yield catalog.types.get(f"{package}.{kind}")
 
 
 def package_of(group: str, version: str) -> str:
     """The name of the type table of a built-in group version: ``rbac/v1``."""
-    return f"{group.partition('.')[0] or 'core'}/{version}"
+    first = group.partition(".")[0] or "core"
+    return f"{'apiserverinternal' if first == 'internal' else first}/{version}"
 
 
 def resources_in(catalog: Catalog, api_version: str) -> tuple[Resource, ...]:

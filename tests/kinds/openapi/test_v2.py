@@ -12,6 +12,7 @@ from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds.catalog import Catalog, Resource, Subresource, builtin_catalog
 from orchd.kinds.ir import Field, Type
 from orchd.kinds.openapi import v3
+from orchd.kinds.openapi.descriptions.lookup import TABLES, Descriptions
 from orchd.kinds.openapi.v2 import document
 
 Load = Callable[[str], Any]
@@ -85,7 +86,7 @@ def test_every_recorded_definition(whole: Any, reference: Load) -> None:
         if not name or "apiserverinternal" in name:
             continue
         schema = definitions[name]
-        if not schema:
+        if "type" not in schema:
             assert type_["id"].startswith("apiextensions/v1.JSONSchemaPropsOr")
             continue
         fields = dict(_fields(type_, types))
@@ -264,8 +265,46 @@ def test_v3_defaults(catalog: Catalog) -> None:
     assert spec["strategy"] == {
         "allOf": [{"$ref": ORCH("#/components/schemas/io.{abbr}.api.apps.v1.DeploymentStrategy")}],
         "default": {},
+        "description": "How old pods are replaced by new ones.",
         ORCH("x-{long}-patch-strategy"): "retainKeys",
     }
-    assert spec["selector"] == {
-        "$ref": ORCH("#/components/schemas/io.{abbr}.apimachinery.pkg.apis.meta.v1.LabelSelector")
-    }
+    selector = {"$ref": ORCH("#/components/schemas/io.{abbr}.apimachinery.pkg.apis.meta.v1.LabelSelector")}
+    assert spec["selector"].keys() == {"allOf", "description"} and spec["selector"]["allOf"] == [selector]
+
+
+def _undescribed(schemas: Any) -> Iterator[str]:
+    for name, schema in schemas.items():
+        if not schema.get("description"):
+            yield name
+        for member, value in schema.get("properties", {}).items():
+            if not value.get("description"):
+                yield f"{name}.{member}"
+
+
+@pytest.mark.parametrize("dialect", [ORCH, KUBERNETES])
+def test_everything_is_described(dialect: Any) -> None:
+    """Every type and member says what it is, in a sentence, in both versions of the document, whatever is served."""
+    catalog = builtin_catalog(dialect, enabled=lambda group, version, default: True)
+    found = document(catalog)
+    assert not list(_undescribed(found["definitions"]))
+    for path in found["paths"].values():
+        for operation in path.values():
+            for parameter in operation.get("parameters", ()) if isinstance(operation, dict) else operation:
+                assert parameter["in"] == "body" or parameter["description"], parameter
+    for _, group, version in v3.paths(catalog):
+        one = v3.document(catalog, group, version)
+        assert one is not None and not list(_undescribed(one["components"]["schemas"]))
+
+
+def test_words_are_found() -> None:
+    """A type's own words go before those that a member of that name has everywhere; all versions of a type share them."""
+    known = Descriptions(ORCH)
+    assert known.of_member("apps/v1.DeploymentSpec", "replicas") == "How many pods are wanted; 1 without it."
+    assert known.of_member("x/v1.Nobody", "apiGroups") == known.of_member("rbac/v1.PolicyRule", "apiGroups") != ""
+    assert known.of_member("core/v1.NodeSystemInfo", ORCH("{short}letVersion")) == "The version of the node agent."
+    assert known.of_type("autoscaling/v2.Scale") == known.of_type("autoscaling/v1.Scale") != ""
+    assert known.of_type("core/v1.PodList") == "A list of Pod."
+    assert known.of_type("x/v1.Nobody") == known.of_member("x/v1.Nobody", "nothing") == ""
+    for table in TABLES:
+        for name, words in table.items():
+            assert all(text.endswith(".") for text in words.values()), name
