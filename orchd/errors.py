@@ -248,8 +248,8 @@ def resource_version_too_large(wanted: int, current: int, *, retry_after: int = 
         504,
         "Timeout",
         f"Timeout: Too large resource version: {wanted}, current: {current}",
-        details={"causes": [cause.as_json()], "retryAfterSeconds": retry_after},
-        headers={"Retry-After": str(retry_after)},
+        details={"causes": [cause.as_json()], **({"retryAfterSeconds": retry_after} if retry_after else {})},
+        headers={"Retry-After": str(retry_after)} if retry_after else {},
     )
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import base64
 import json
+import posixpath
 import string
 
-import orjson
-
 from orchd import errors
+from orchd.kinds.codec import json_
+from orchd.kinds.codec.decode import json_kind
 
 _ALPHABET = frozenset(string.ascii_letters + string.digits + "-_")
 _BAD = "invalid continue token: continue key is not valid: "
@@ -36,23 +37,37 @@ def decode(meta_group: str, token: str) -> tuple[int, str]:
         raise errors.bad_request(_BAD + f"illegal base64 data at input byte {wrong}")
     data = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
     try:
-        decoded = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        first = data[:1].decode("latin-1")
-        why = f"invalid character '{first}' looking for beginning of value" if data else "unexpected end of JSON input"
-        raise errors.bad_request(_BAD + why) from None
-    fields = decoded if isinstance(decoded, dict) else {}
-    version = fields.get("v", "")
+        fields = json_.decode(data)
+    except json_.JSONError as error:
+        raise errors.bad_request(_BAD + str(error)) from None
+    fields = {} if fields is None else fields
+    if not isinstance(fields, dict):
+        raise _unreadable(f"{json_kind(fields)} into Go value of type etcd3.continueToken")
+    for name, kind, type_ in (("v", str, "string"), ("rv", int, "int64"), ("start", str, "string")):
+        value = fields.get(name)
+        if value is not None and (not isinstance(value, kind) or isinstance(value, bool) or _too_large(value)):
+            shown = f"number {value}" if isinstance(value, int | float) and not isinstance(value, bool) else json_kind(value)
+            raise _unreadable(f"{shown} into Go struct field continueToken.{name} of type {type_}")
+    version, revision, start = fields.get("v") or "", fields.get("rv") or 0, fields.get("start") or ""
     if version != f"{meta_group}/v1":
-        raise errors.bad_request(_BAD + f'server does not recognize this encoded version "{version}"')
-    revision, start = fields.get("rv"), fields.get("start")
-    if not isinstance(revision, int) or revision == 0:
-        raise errors.bad_request(_BAD + f"incorrect encoded start resourceVersion 0 (version {version})")
-    if not isinstance(start, str) or not start:
-        raise errors.bad_request(_BAD + "encoded start key empty (version " + version + ")")
-    if "\x00" in start[:-1] or ".." in start.split("/"):
-        raise errors.bad_request(_BAD + f"continue token start key {start!r} is not below the list")
-    return revision, start
+        raise errors.bad_request(_BAD + f"server does not recognize this encoded version {errors.quoted(version)}")
+    if not revision:
+        raise errors.bad_request(_BAD + f"incorrect encoded start resourceVersion (version {version})")
+    if not start:
+        raise errors.bad_request(_BAD + f"encoded start key empty (version {version})")
+    # Nothing may lead out of the list.
+    key = start.removeprefix("/")
+    if posixpath.normpath("/" + key) != "/" + key or start[:2] == "//":
+        raise errors.bad_request(_BAD + start)
+    return revision, key
+
+
+def _too_large(value: object) -> bool:
+    return isinstance(value, int) and not -(2**63) <= value < 2**63
+
+
+def _unreadable(what: str) -> errors.ApiError:
+    return errors.bad_request(f"{_BAD}json: cannot unmarshal {what}")
 
 
 def inconsistent(meta_group: str, start: str) -> str:

@@ -22,46 +22,57 @@ _TOO_OLD_TOKEN = (
 _TOO_OLD = "The resourceVersion for the provided list is too old."
 
 
-async def read_entry(cache: ICache, path: str, resource_version: str) -> Entry | None:
-    """The entry at `path` as of the asked-for version; None when there is none."""
-    wanted = parse_version(resource_version)
-    if not resource_version:
+async def read_entry(cache: ICache, path: str, resource_version: str, *, cached: bool = True) -> Entry | None:
+    """The entry at `path` as of the asked-for version; None when there is none. `cached` is `listing.cached`."""
+    if not resource_version or not cached:
         await cache.fresh()
-    elif wanted:
-        await cache.at_least(wanted)
+        if resource_version:
+            _not_older(cache, _stored_version(resource_version))
     else:
-        await cache.ready()
+        wanted = parse_version(resource_version)
+        if wanted:
+            await cache.at_least(wanted)
+        else:
+            await cache.ready()
     found: Entry | None = cache.get(path)
     return found
 
 
 async def read_page(
-    dialect: Dialect, cache: ICache, prefix: str, chosen: Selection, options: ListOptions
+    dialect: Dialect, cache: ICache, prefix: str, chosen: Selection, options: ListOptions, *, single: bool = False,
+    cached: bool = True,
 ) -> tuple[Page, str]:
-    """A page and the token of the next one ("" at the end)."""
-    wanted = parse_version(options.resource_version)
+    """A page and the token of the next one ("" at the end).
+
+    The reference answers some lists from its store and the others from its cache, and each has rules of its own. A list
+    of one object by name (`single`) knows no pages, and its Exact no history that is gone."""
+    version, continued = options.resource_version, bool(options.continue_)
     revision, start, limit = 0, "", max(options.limit, 0)
-    if options.continue_:
-        revision, key = continuation.decode(dialect.meta_group, options.continue_)
+    paged = limit > 0 and version != "0"
+    single = single and not continued
+    if cached and version and not continued and not paged and options.match != "Exact":
+        wanted = parse_version(version)
         if wanted:
-            raise errors.bad_request("specifying resource version is not allowed when using continue")
-        start = prefix + key
+            await cache.at_least(wanted)
+        else:
+            await cache.ready()
+        limit = 0
+    else:
+        wanted = _stored_version(version)
+        if continued:
+            revision, key = continuation.decode(dialect.meta_group, options.continue_)
+            if wanted:
+                raise errors.bad_request("specifying resource version is not allowed when using continue")
+            start = prefix + key
+            revision = max(revision, 0)
+        elif options.match == "Exact" or (wanted and limit and not options.match and not single):
+            revision = wanted
         await cache.fresh()
         if revision > cache.revision:
             raise _future()
-        revision = max(revision, 0)
-    elif options.match == "Exact" or (wanted and limit and not options.match):
-        await cache.fresh()
-        if wanted > cache.revision:
-            raise _future()
-        revision = wanted
-    elif wanted:
-        await cache.at_least(wanted)
-    elif options.resource_version == "0":
-        await cache.ready()
-        limit = 0
-    else:
-        await cache.fresh()
+        _not_older(cache, wanted)
+        if single:
+            limit = 0
     try:
         page: Page = cache.page(
             prefix=prefix,
@@ -78,11 +89,27 @@ async def read_page(
         if options.continue_:
             token = continuation.inconsistent(dialect.meta_group, start[len(prefix) :])
             raise _expired_token(token) from None
+        if single:
+            raise ApiError(500, "", "etcdserver: mvcc: required revision has been compacted") from None
         raise errors.expired(_TOO_OLD) from None
     if not page.next_path:
         return page, ""
     last = continuation.after(page.entries[-1].path[len(prefix) :])
     return page, continuation.encode(dialect.meta_group, page.revision, last)
+
+
+def _stored_version(text: str) -> int:
+    """A resourceVersion parameter that the reference's store reads. Raises ApiError 400."""
+    try:
+        return parse_version(text)
+    except ApiError as error:
+        raise errors.bad_request(f"invalid resource version: {error.message}") from None
+
+
+def _not_older(cache: ICache, wanted: int) -> None:
+    """The store does not wait for a version that it has not reached. Raises ApiError 504."""
+    if wanted > cache.revision:
+        raise errors.resource_version_too_large(wanted, cache.revision, retry_after=0)
 
 
 def _future() -> ApiError:

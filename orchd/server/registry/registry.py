@@ -11,7 +11,7 @@ from zope.interface import implementer
 from orchd import errors
 from orchd.cache.interfaces import Entry, ICache, Page
 from orchd.kinds.catalog import Resource
-from orchd.kinds.objects.listing import ListOptions, Selection, selection, validate_options
+from orchd.kinds.objects.listing import ListOptions, Selection, cached, selection, validate_options
 from orchd.server.registry import objectmeta, reads
 from orchd.server.registry.access import Access, path_of
 from orchd.server.registry.deletion import Deleter
@@ -39,7 +39,9 @@ class Registry:
         if not name:
             raise errors.bad_request("Name parameter required.")
         path = path_of(resource, namespace, name)
-        entry = await reads.read_entry(self.access.cache(resource), path, resource_version)
+        entry = await reads.read_entry(
+            self.access.cache(resource), path, resource_version, cached=cached(resource)
+        )
         if entry is None:
             raise errors.not_found(resource.group, resource.plural, name)
         return (await self.access.shown(resource, [entry]))[0]
@@ -51,7 +53,13 @@ class Registry:
         chosen = selection(resource, options.label_selector, options.field_selector)
         prefix = f"{namespace}/" if namespace and resource.namespaced else ""
         page, token = await reads.read_page(
-            self.access.dialect, self.access.cache(resource), prefix, chosen, options
+            self.access.dialect,
+            self.access.cache(resource),
+            prefix,
+            chosen,
+            options,
+            single="metadata.name" in (chosen.fields or ()) and bool(prefix or not resource.namespaced),
+            cached=cached(resource),
         )
         if resource.converter is not None:
             page = dataclasses.replace(page, entries=await self.access.shown(resource, page.entries))

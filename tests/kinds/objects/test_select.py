@@ -144,6 +144,40 @@ def test_field_selectors_that_cannot_be_read(text: str, message: str) -> None:
     assert refusal(lambda: FieldSelector.parse(text, resource("v1", "Pod"))) == message
 
 
+_PLAIN = '"{0}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+_LISTED = "field label not supported: {0}"
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "known", "unknown", "message"),
+    [
+        ("v1", "Pod", "metadata.namespace spec.host status.podIPs status.nominatedNodeName", "spec.hostname", _LISTED),
+        ("v1", "Node", "metadata.name spec.unschedulable", "metadata.namespace", _LISTED),
+        ("v1", "Namespace", "metadata.name status.phase", "metadata.namespace", _LISTED),
+        ("v1", "Secret", "metadata.namespace type", "data", _LISTED),
+        ("v1", "Service", "metadata.name metadata.namespace", "spec.type", _PLAIN),
+        ("v1", "PersistentVolume", "metadata.namespace", "status.phase", _PLAIN),
+        ("v1", "ReplicationController", "status.replicas", "spec.replicas", _LISTED),
+        ("v1", "Event", "involvedObject.fieldPath reportingComponent source", "regarding.name", _LISTED),
+        (ORCH("events.{abbr}.io/v1"), "Event", "regarding.name reportingController", "involvedObject.name", _LISTED),
+        ("apps/v1", "ReplicaSet", "metadata.name", "status.replicas", _PLAIN),
+        ("batch/v1", "Job", "status.successful", "status.failed", 'field label "{0}" not supported for batchv1.Job'),
+        ("batch/v1", "CronJob", "metadata.name", "status.successful", _PLAIN),
+        ("batch/v1beta1", "CronJob", "status.successful", "x", 'field label "{0}" not supported for "CronJob"'),
+        (
+            ORCH("certificates.{abbr}.io/v1"), "CertificateSigningRequest", "metadata.name spec.signerName",
+            "metadata.namespace", _LISTED,
+        ),
+    ],
+)  # fmt: skip
+def test_fields_of_each_kind(api_version: str, kind: str, known: str, unknown: str, message: str) -> None:
+    """Each kind has its own fields, and its own words for others."""
+    for field in known.split():
+        FieldSelector.parse(f"{field}=x", resource(api_version, kind))
+    wrong = refusal(lambda: FieldSelector.parse(f"{unknown}=x", resource(api_version, kind)))
+    assert wrong == message.format(unknown)
+
+
 def test_field_selectors() -> None:
     """Terms compare with what the kind indexes; backslashes escape; other names lead to the same field."""
     pods = resource("v1", "Pod")

@@ -139,6 +139,15 @@ class TestGrace:
         assert answer["metadata"]["deletionGracePeriodSeconds"] == 0
         assert answer["metadata"]["resourceVersion"] == str(seen[0].revision)
 
+    def test_waiting_is_not_disturbed(self, space: Any) -> None:
+        """What does not shorten the grace changes nothing of a pod that waits, finalizers neither."""
+        self.bound(space)
+        first = space("DELETE", "pods/p").json
+        again = space("DELETE", "pods/p", {"propagationPolicy": "Foreground"}).json
+        assert again["metadata"] == first["metadata"]
+        less = space("DELETE", "pods/p", {"gracePeriodSeconds": -5}).json["metadata"]
+        assert (less["deletionTimestamp"], less["deletionGracePeriodSeconds"]) == (at(1), 1)
+
     def test_pods_that_nobody_runs_go(self, space: Any) -> None:
         """A pod without a node has nobody to wait for."""
         space.make("pods", POD)
@@ -174,6 +183,16 @@ class TestCollections:
 
 
 class TestNamespaces:
+    def test_preconditions(self, space: Any) -> None:
+        """They have words of their own, as definitions have."""
+        url = f"/api/v1/namespaces/{space.name}"
+        uid = run(space.server.request("GET", url)).json["metadata"]["uid"]
+        refused = run(space.server.request("DELETE", f"{url}?uid=other"))
+        assert refused.code == 409 and refused.json["message"] == (
+            f'Operation cannot be fulfilled on namespaces "{space.name}": Precondition failed: '
+            f"UID in precondition: other, UID in object meta: {uid}"
+        )
+
     def test_their_own_finalizers(self, space: Any) -> None:
         """A namespace is marked, Terminating, until its own finalizers are taken through /finalize."""
         url = f"/api/v1/namespaces/{space.name}"

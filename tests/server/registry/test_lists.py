@@ -142,13 +142,16 @@ BAD = [
     ("abcde", "illegal base64"),
     (_token(b""), "unexpected end"),
     (_token(b"xx"), "invalid character 'x'"),
-    (_token([]), "does not recognize"),
+    (_token([]), "cannot unmarshal array into Go value of type etcd3.continueToken"),
+    (_token(None), 'does not recognize this encoded version ""'),
     (_token({"v": "meta/v2", "rv": 1, "start": "a"}), "does not recognize"),
     (_token({"v": "meta/v1", "rv": 0, "start": "a"}), "incorrect encoded start resourceVersion"),
-    (_token({"v": "meta/v1", "rv": "1", "start": "a"}), "incorrect encoded start resourceVersion"),
+    (_token({"v": "meta/v1", "rv": "1", "start": "a"}), "string into Go struct field continueToken.rv of type int64"),
+    (_token({"v": "meta/v1", "rv": 1.5, "start": "a"}), "number 1.5 into Go struct field continueToken.rv"),
+    (_token({"v": "meta/v1", "rv": 2**63, "start": "a"}), "number 9223372036854775808 into Go struct field"),
     (_token({"v": "meta/v1", "rv": 1, "start": ""}), "encoded start key empty"),
-    (_token({"v": "meta/v1", "rv": 1, "start": "../b"}), "not below the list"),
-    (_token({"v": "meta/v1", "rv": 1, "start": "a\0b"}), "not below the list"),
+    (_token({"v": "meta/v1", "rv": 1, "start": "../b"}), "continue key is not valid: ../b"),
+    (_token({"v": "meta/v1", "rv": 1, "start": "a//b"}), "continue key is not valid: a//b"),
 ]
 
 
@@ -164,3 +167,58 @@ def test_tokens_that_are_not_ours(token: str, why: str) -> None:
 def test_tokens_round_trip(revision: int, start: str) -> None:
     """What is encoded is decoded."""
     assert continuation.decode("meta", continuation.encode("meta", revision, start)) == (revision, start)
+
+
+ONE = "&fieldSelector=metadata.name%3Da"
+
+
+@pytest.mark.parametrize(
+    ("query", "code", "message"),
+    [
+        ("limit=1&resourceVersion=x", 400, "invalid resource version: resourceVersion: Invalid value: \"x\": "),
+        ("resourceVersion=x&resourceVersionMatch=Exact", 400, "invalid resource version: "),
+        ("resourceVersion=x&resourceVersionMatch=NotOlderThan", 500, "resourceVersion: Invalid value: \"x\": "),
+        ("limit=1&resourceVersion=999999&resourceVersionMatch=NotOlderThan", 504, "Timeout: Too large resource version: "),
+        ("limit=1&resourceVersion=999999" + ONE, 504, "Timeout: Too large resource version: "),
+        ("resourceVersion=999999&resourceVersionMatch=Exact" + ONE, 500, "etcdserver: mvcc: required revision is a future"),
+        ("resourceVersion=1&resourceVersionMatch=Exact", 410, "The resourceVersion for the provided list is too old."),
+        ("resourceVersion=1&resourceVersionMatch=Exact" + ONE, 500, "etcdserver: mvcc: required revision has been comp"),
+        ("resourceVersion=1&limit=1" + ONE, 200, ""),
+        ("limit=1&continue=abc" + ONE, 400, "invalid continue token: "),
+        ("limit=", 400, 'strconv.ParseInt: parsing "": invalid syntax'),
+        ("limit=9223372036854775808", 400, 'strconv.ParseInt: parsing "9223372036854775808": value out of range'),
+        ("timeoutSeconds=1.5", 400, 'strconv.ParseInt: parsing "1.5": invalid syntax'),
+        ("limit=-1&allowWatchBookmarks=perhaps", 200, ""),
+        ("resourceVersionMatch=Exact&labelSelector=((", 400, "found '(', expected"),
+        ("resourceVersionMatch=Exact&fieldSelector=x%3Dy", 422, "ListOptions.meta."),
+    ],
+)
+def test_refusals(space: Any, query: str, code: int, message: str) -> None:
+    """What is wrong with a list is said as soon as it is known; the store does not wait for versions to come."""
+    space.config("a")
+    space.config("b")
+    server = space.server.server
+    server.registry.cache(server.catalog.resource("", "v1", "configmaps")).expire(space.server.clock.seconds() + 1)
+    answer = space("GET", f"configmaps?{query}")
+    assert answer.code == code, answer.body
+    assert code == 200 or answer.json["message"].startswith(message)
+    if code == 504:
+        assert "retryAfterSeconds" not in answer.json["details"] and "Retry-After" not in answer.headers
+
+
+def test_events_come_from_the_store(space: Any) -> None:
+    """Nothing of events is cached: a limit counts at version 0 too, and nobody waits for a version."""
+    for name in "ab":
+        space.make("events", {"metadata": {"name": name}, "involvedObject": {"namespace": space.name}})
+    assert space("GET", "events?resourceVersion=0&limit=1").json["metadata"]["continue"]
+    for rest in ("events?resourceVersion=999999", "events/a?resourceVersion=999999"):
+        assert space("GET", rest).code == 504
+    assert space("GET", "events/a?resourceVersion=x").code == 400
+
+
+def test_exports_are_over(space: Any) -> None:
+    """The parameter export was given up long ago."""
+    space.config("a")
+    assert space("GET", "configmaps/a?export=false").code == 200
+    refused = space("GET", "configmaps/a?export=1")
+    assert refused.code == 400 and refused.json["message"].endswith("since v1.14, is no longer supported")

@@ -15,7 +15,7 @@ from zope.interface import implementer
 from orchd import errors
 from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ISubscription, under
 from orchd.errors import ApiError
-from orchd.kinds.objects.listing import Selection, parse_version, selection, validate_options
+from orchd.kinds.objects.listing import Selection, cached, parse_version, selection, validate_options
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
 from orchd.server.pipeline.present import NO_STORE, View
 from orchd.server.pipeline.verbs.converting import BATCH, ConvertedFeed, SharedConversions
@@ -167,6 +167,8 @@ class WatchStream:
         if failure.check(CancelledError, StreamEnded):
             return
         error = failure.value
+        if isinstance(error, ApiError) and error.code == 410 and not cached(self.resource):
+            error = errors.expired("The resourceVersion for the provided watch is too old.")
         if not isinstance(error, ApiError):
             self.log.failure("a watch of {resource} failed", failure, resource=self.resource)
             error = errors.internal("the watch has failed")

@@ -316,3 +316,32 @@ def test_autoscaler_of_v1_keeps_metrics_in_annotations() -> None:
         "status": {"currentReplicas": 1},
     }
     assert row_cells(o, resource, NOW, ORCH)[2:4] == ["3/10, <unknown>/80%", "<unset>"]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "cell"),
+    [
+        ([], "*"),
+        ([None], "*"),
+        (["a", None, "b"], "a,b"),
+        (["a", None, "b", "c"], "a,b,c"),
+        (["a", "b", "c", None], "a,b,c + 1 more..."),
+        (["a", "b", "c", "d", "e"], "a,b,c + 2 more..."),
+    ],
+)
+def test_hosts_of_ingresses(hosts: list[str | None], cell: str) -> None:
+    """Three hosts are shown; rules after them count, with a host or without."""
+    resource = CATALOG.resource(ORCH("networking.{abbr}.io"), "v1", "ingresses")
+    assert resource is not None
+    rules = [{"host": host} if host else {} for host in hosts]
+    o = {"metadata": {"name": "i", "creationTimestamp": CREATED}, "spec": {"rules": rules}}
+    assert row_cells(o, resource, NOW, ORCH)[2] == cell
+
+
+@pytest.mark.parametrize(("port", "cell"), [({}, "*"), ({"name": ""}, "<unset>"), ({"name": "a"}, "a"), ({"name": "a", "port": 1}, "1")])
+def test_ports_of_slices(port: Any, cell: str) -> None:
+    """A port is shown by its number, else by its name; without either it stands for all."""
+    resource = CATALOG.resource(ORCH("discovery.{abbr}.io"), "v1", "endpointslices")
+    assert resource is not None
+    o = {"metadata": {"name": "s", "creationTimestamp": CREATED}, "addressType": "IPv4", "ports": [port]}
+    assert row_cells(o, resource, NOW, ORCH)[2] == cell
