@@ -15,6 +15,7 @@ from twisted.python.failure import Failure
 
 from orchd import errors
 from orchd.assembly import stages
+from orchd.assembly.audit import make_trail
 from orchd.assembly.checks import Progress, checks
 from orchd.assembly.controllers import controller_group
 from orchd.assembly.files import ServerFiles, advertised_address, prepare
@@ -33,6 +34,7 @@ from orchd.config.settings import Settings, object_settings
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.identity import MASTERS_GROUP, User
 from orchd.kinds.objects.scalars import timestamp
+from orchd.server.aggregation.availability import Availability
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.loopback import LOOPBACK_USER
 from orchd.server.authz import bootstrap as roles
@@ -52,6 +54,7 @@ from orchd.server.http.listening import Binding, Listener
 from orchd.server.http.tls import ServerContexts
 from orchd.server.local import LocalClient
 from orchd.server.pipeline.endpoints import metrics
+from orchd.server.pipeline.endpoints.audited import audit_metrics
 from orchd.server.pipeline.endpoints.documents import Documents
 from orchd.server.pipeline.endpoints.fairness import fairness_metrics
 from orchd.server.pipeline.endpoints.health import Health
@@ -223,6 +226,9 @@ class ApiServer:
             conversion=Conversion(self.webhooks, settings.dialect, Naming(self.random).uid),
         )
         self.informers = own_informers(access, self.client, clock=reactor, random=self.random)
+        self.availability = Availability(
+            settings.dialect, self.client, self.informers, clock=reactor, wall=self.wall
+        )
         self._compose_gates()
         self.admission_numbers = AdmissionNumbers()
         self.webhook_numbers = WebhookNumbers()
@@ -260,15 +266,24 @@ class ApiServer:
         self.underway = Underway()
         self.watching = Watching(reactor, self.random, shortest=settings.serving.min_watch_timeout)
         self.deadline = Deadline(reactor, settings.serving.request_timeout)
-        gate = identity.Authorization(union, forbidden)
+        self.trail = make_trail(
+            settings,
+            calls=self.reviewers,
+            clock=reactor,
+            wall=self.wall,
+            random=self.random,
+            in_thread=self._in_thread,
+        )
+        gate = identity.Authorization(union, forbidden, settings.dialect)
         self.pipeline = self._entrance.pipeline = Pipeline(
             [
                 *stages.outermost(settings, reactor.seconds),
                 self.measuring,
                 FailureStage(self.present.failure),
-                *stages.before_authentication(settings, lambda: self._is_leaving),
+                *stages.before_authentication(settings, lambda: self._is_leaving, self.trail),
                 self.deadline,
                 identity.Authentication(self.authentication.chain),
+                *stages.after_authentication(self.trail),
                 identity.Impersonating(
                     union,
                     lambda headers, user: parse_impersonation(settings.dialect, headers, user),
@@ -355,6 +370,7 @@ class ApiServer:
             settings=self.objects,
             now=self.wall,
             authorize=may,
+            delete_workers=settings.api.delete_collection_workers,
         )
         parts = self._verb_parts()
         dispatch = Dispatch(
@@ -379,6 +395,7 @@ class ApiServer:
                 **issuer_endpoints(settings, self.files, address),
                 **(profiling_endpoints(self._in_thread) if settings.serving.profiling else {}),
             },
+            elsewhere=self.availability.elsewhere,
         )
 
     def _verb_parts(self) -> Parts:
@@ -409,6 +426,7 @@ class ApiServer:
         return [
             *store_metrics(self.store),
             metrics.request_metrics(self.measuring, self.underway, self.watching),
+            *([] if self.trail is None else [audit_metrics(self.trail)]),
             *([] if self.flow_control is None else [fairness_metrics(self.flow_control.fairness)]),
             self.authentication_numbers.families,
             self.token_cache_numbers.families,
@@ -444,6 +462,7 @@ class ApiServer:
             as_member("authorities", self.trust.start, self.trust.stop),
             *([] if flow_control is None else [as_member("flow control", flow_control.start, flow_control.stop)]),
             as_member("upkeep of custom kinds", self.upkeep.start, self.upkeep.stop),
+            as_member("availability of API services", self.availability.start, self.availability.stop),
             self.listener,
             as_member("open", self._open, self._close),
             as_member("controllers", self._start_controllers, self.controllers.stop),
@@ -489,6 +508,8 @@ class ApiServer:
 
     async def _drain(self) -> None:
         await self.deadline.drained()
+        if self.trail is not None:
+            await self.trail.stop()
         await self.webhooks.close()
         await self.reviewers.close()
 

@@ -21,6 +21,22 @@ def json_response(data: Any, *, content_type: str = "application/json", pretty: 
     return Response(content_type=content_type, headers=[NO_STORE], body=json_.body(data, pretty=pretty))
 
 
+def _group_version(path: str) -> tuple[str, str]:
+    """Of a path below ``/apis/``."""
+    _, _, group, version, *_ = (*path.split("/"), "")
+    return group, version
+
+
+def _unavailable() -> Response:
+    """What is answered for a server that cannot be reached."""
+    return Response(
+        code=503,
+        content_type="text/plain; charset=utf-8",
+        headers=[NO_STORE, ("X-Content-Type-Options", "nosniff")],
+        body=b"service unavailable\n",
+    )
+
+
 class Routes:
     """Resource requests go on to `resources`, everything else is looked up here. `exact` maps paths to endpoints."""
 
@@ -31,14 +47,19 @@ class Routes:
         health: Health,
         documents: Documents,
         exact: Mapping[str, Endpoint],
+        elsewhere: Callable[[str, str], bool] = lambda group, version: False,
     ) -> None:
+        """`elsewhere(group, version)`: should another server answer for these?"""
         self._resources = resources
         self._health = health
         self._documents = documents
         self._exact = exact
+        self._elsewhere = elsewhere
 
     async def __call__(self, request: Request) -> Response:
         assert request.info is not None
+        if request.path.startswith("/apis/") and self._elsewhere(*_group_version(request.path)):
+            return _unavailable()
         if request.info.is_resource:
             return await self._resources(request)
         endpoint = self._exact.get(request.path) or self._exact.get(request.path.removesuffix("/"))

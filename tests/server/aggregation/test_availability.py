@@ -1,0 +1,72 @@
+"""Whether servers behind APIServices could answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.dialect import ORCH
+from orchd.server.aggregation.availability import concluded, finding
+from orchd.testing.server import run
+
+SPEC: dict[str, Any] = {"group": "g.example.com", "version": "v1", "service": {"namespace": "n", "name": "s", "port": 443}}
+SERVICE: dict[str, Any] = {"spec": {"type": "ClusterIP", "ports": [{"name": "a", "port": 443}]}}
+HERE = 'service/s in "n"'
+
+
+@pytest.mark.parametrize(("service", "endpoints", "reason", "message"), [
+    (None, None, "ServiceNotFound", f"{HERE} is not present"),
+    ({"spec": {"type": "ClusterIP", "ports": [{"port": 80}]}}, None, "ServicePortError", f"{HERE} is not listening on port 443"),
+    (SERVICE, None, "EndpointsNotFound", f"cannot find endpoints for {HERE}"),
+    (SERVICE, {}, "MissingEndpoints", f'endpoints for {HERE} have no addresses with port name "a"'),
+    (
+        SERVICE, {"subsets": [{"addresses": [{"ip": "1.1.1.1"}], "ports": [{"name": "b"}]}]}, "MissingEndpoints",
+        f'endpoints for {HERE} have no addresses with port name "a"',
+    ),
+])
+def test_what_is_missing(service: Any, endpoints: Any, reason: str, message: str) -> None:
+    """In the order of the reference: the service, its port, its endpoints."""
+    assert finding(SPEC, service, endpoints) == ("False", reason, message)
+
+
+@pytest.mark.parametrize("service", [SERVICE, {"spec": {"type": "ExternalName"}}])
+def test_nothing_is_forwarded_yet(service: Any) -> None:
+    """With all in place the condition still says what a client would see."""
+    endpoints = {"subsets": [{"addresses": [{"ip": "1.1.1.1"}], "ports": [{"name": "a"}]}]}
+    assert finding(SPEC, service, endpoints)[:2] == ("False", "FailedDiscoveryCheck")
+
+
+def test_the_time_is_that_of_the_transition() -> None:
+    """Other words for the same state do not change it."""
+    first = concluded({}, ("False", "A", "a"), now="1")
+    second = concluded(first, ("False", "B", "b"), now="2")
+    third = concluded(second, ("True", "C", "c"), now="3")
+    assert [s["conditions"][0]["lastTransitionTime"] for s in (first, second, third)] == ["1", "1", "3"]
+    assert [c["reason"] for c in third["conditions"]] == ["C"]
+
+
+def test_requests_for_servers_that_are_not_there(space: Any) -> None:
+    """The condition follows the service, and what the server should answer is unavailable until it is registered no more."""
+    server = space.server
+    url = f"/apis/{ORCH('apiregistration.{abbr}.io/v1')}/apiservices"
+    spec = {
+        "group": "g.example.com", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1,
+        "insecureSkipTLSVerify": True, "service": {"namespace": space.name, "name": "s"},
+    }
+    name = "v1.g.example.com"
+    assert run(server.request("POST", url, body={"metadata": {"name": name}, "spec": spec})).code == 201
+
+    def reason() -> str:
+        (condition,) = run(server.request("GET", f"{url}/{name}")).json["status"]["conditions"]
+        return str(condition["reason"])
+
+    assert reason() == "ServiceNotFound"
+    space.make("services", {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}})
+    assert reason() == "ServicePortError"
+    for path in ("/apis/g.example.com/v1", "/apis/g.example.com/v1/things"):
+        answer = run(server.request("GET", path))
+        assert (answer.code, answer.body) == (503, b"service unavailable\n")
+    assert run(server.request("GET", "/apis/g.example.com/v2/things")).code == 404
+    run(server.request("DELETE", f"{url}/{name}"))
+    assert run(server.request("GET", "/apis/g.example.com/v1")).code == 404
