@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 import orjson
 
 from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ISubscription
+from orchd.kinds.objects.validate.words import parse_ip
 
 
 class TakenByServices:
@@ -70,11 +71,10 @@ class TakenByServices:
 def addresses_of(spec: Mapping[str, Any]) -> Iterator[IPv4Address | IPv6Address]:
     """The cluster IPs that a service's spec holds."""
     for text in spec.get("clusterIPs") or (spec.get("clusterIP"),):
-        try:
-            yield ip_address(text or "")
-        except ValueError:
-            # None of its own: headless, or a name.
-            continue
+        address = parse_ip(text or "")
+        # None of its own: headless, or a name.
+        if address is not None:
+            yield address
 
 
 def ports_of(spec: Mapping[str, Any]) -> Iterator[int]:

@@ -1,0 +1,168 @@
+"""What services are given, keep and lose: addresses, IP families, node ports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.server.registry.strategies import servicefields as fields
+
+Spec = dict[str, Any]
+BOTH = ["IPv4", "IPv6"]
+PREFER: Spec = {"ipFamilyPolicy": "PreferDualStack"}
+REQUIRE: Spec = {"ipFamilyPolicy": "RequireDualStack"}
+SINGLE: Spec = {"ipFamilyPolicy": "SingleStack"}
+
+
+def spec(*addresses: str, **members: Any) -> Spec:
+    out: Spec = {"type": "ClusterIP", **members}
+    return {**out, "clusterIP": addresses[0], "clusterIPs": list(addresses)} if addresses else out
+
+
+@pytest.mark.parametrize(("new", "old", "wanted"), [
+    # On creation the list follows the single one, never the other way round.
+    ({"clusterIP": "a"}, None, ["a"]),
+    ({"clusterIPs": ["a"]}, None, ["a"]),
+    ({"clusterIP": "a", "clusterIPs": ["b"]}, None, ["b"]),
+    # A client that knows one field only changed that one.
+    ({"clusterIP": "a"}, spec("a", "b"), ["a", "b"]),
+    ({"clusterIP": "c", "clusterIPs": ["a", "b"]}, spec("a", "b"), ["c"]),
+    ({"clusterIPs": ["a", "b"]}, spec("a", "b"), []),
+    # Who changed both is taken at the word.
+    ({"clusterIP": "c", "clusterIPs": ["c", "d"]}, spec("a", "b"), ["c", "d"]),
+])
+def test_one_address_and_all_of_them(new: Spec, old: Spec | None, wanted: list[str]) -> None:
+    assert fields.normalized(new, old).get("clusterIPs", []) == wanted
+
+
+@pytest.mark.parametrize(("new", "old", "configured", "families"), [
+    (spec(**SINGLE), {}, ["IPv4"], ["IPv4"]),
+    (spec(**PREFER), {}, ["IPv4"], ["IPv4"]),
+    (spec(**PREFER), {}, ["IPv6", "IPv4"], ["IPv6", "IPv4"]),
+    (spec("fd00::1", **REQUIRE), {}, BOTH, ["IPv6", "IPv4"]),
+    (spec("None", **REQUIRE), {}, ["IPv4"], BOTH),
+    (spec("None", selector={"a": "b"}, **SINGLE), {}, ["IPv4"], ["IPv4"]),
+    (spec("10.0.0.1", "fd00::1", ipFamilies=BOTH, **SINGLE), spec("10.0.0.1", "fd00::1", ipFamilies=BOTH), BOTH, ["IPv4"]),
+])
+def test_families(new: Spec, old: Spec, configured: list[str], families: list[str]) -> None:
+    out, causes = fields.with_families(new, old, configured)
+    assert (out.get("ipFamilies"), causes) == (families, [])
+
+
+@pytest.mark.parametrize(("new", "old", "configured", "wanted"), [
+    (spec(**REQUIRE), {}, ["IPv4"], "spec.ipFamilyPolicy: this cluster is not configured for dual-stack services"),
+    (spec(ipFamilies=["IPv6"], **SINGLE), {}, ["IPv4"], "spec.ipFamilies[0]: not configured on this cluster"),
+    (spec("fd00::1", **SINGLE), {}, ["IPv4"], "spec.clusterIPs[0]: IPv6 is not configured on this cluster"),
+    (spec(ipFamilies=BOTH, **SINGLE), {}, BOTH,
+     "spec.ipFamilyPolicy: must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified"),
+    (spec("10.0.0.1", **PREFER), spec("10.0.0.1", "fd00::1"), BOTH,
+     "spec.ipFamilyPolicy: must be 'SingleStack' to release the secondary cluster IP"),
+])
+def test_families_that_cannot_be(new: Spec, old: Spec, configured: list[str], wanted: str) -> None:
+    _, causes = fields.with_families(new, old, configured)
+    assert [f"{c.field}: {c.message.split(': ', 2)[2]}" for c in causes] == [wanted]
+
+
+def test_policies() -> None:
+    """The policy from before stays; services without addresses and selector may have both families."""
+    assert fields.with_policy(spec(), PREFER)["ipFamilyPolicy"] == "PreferDualStack"
+    assert fields.with_policy(spec("None"), {})["ipFamilyPolicy"] == "RequireDualStack"
+    assert fields.with_policy(spec("None", selector={"a": "b"}), {})["ipFamilyPolicy"] == "SingleStack"
+
+
+def ports(*numbered: tuple[str, int]) -> list[Spec]:
+    return [{"name": n, "port": i, **({"nodePort": p} if p else {})} for i, (n, p) in enumerate(numbered, 1)]
+
+
+def test_node_ports_are_kept_by_name() -> None:
+    """A port that is called as before has its number again, if no other port asks for it."""
+    before = {"type": "NodePort", "ports": ports(("a", 30001), ("b", 30002))}
+    now = {"type": "NodePort", "ports": ports(("b", 0), ("a", 0), ("c", 0))}
+    kept = fields.carried_over(now, before)
+    assert [p.get("nodePort", 0) for p in kept["ports"]] == [30002, 30001, 0]
+    taken = fields.carried_over({"type": "NodePort", "ports": ports(("a", 0), ("c", 30001))}, before)
+    assert [p.get("nodePort", 0) for p in taken["ports"]] == [0, 30001]
+
+
+BALANCED: Spec = {
+    **spec("10.0.0.1", ipFamilies=["IPv4"], **SINGLE), "type": "LoadBalancer", "externalTrafficPolicy": "Local",
+    "healthCheckNodePort": 30003, "allocateLoadBalancerNodePorts": True, "loadBalancerClass": "x", "ports": ports(("a", 30001)),
+}
+
+
+def test_what_belongs_to_another_type_goes() -> None:
+    """Only what the client did not change as well."""
+    plain = fields.without_foreign({**BALANCED, "type": "ClusterIP"}, BALANCED)
+    assert plain == {**spec("10.0.0.1", ipFamilies=["IPv4"], **SINGLE), "ports": ports(("a", 0))}
+    named = fields.without_foreign({**BALANCED, "type": "ExternalName", "externalName": "n"}, BALANCED)
+    assert named == {"type": "ExternalName", "externalName": "n", "ports": ports(("a", 0))}
+    changed = fields.without_foreign({**BALANCED, "type": "ClusterIP", "healthCheckNodePort": 5}, BALANCED)
+    assert changed["healthCheckNodePort"] == 5
+
+
+def service(name: str, **members: Any) -> Any:
+    return {"metadata": {"name": name}, "spec": {"ports": [{"port": 80}], **members}}
+
+
+def fields_of(answer: Any) -> list[str]:
+    return [cause["field"] for cause in answer.json["details"]["causes"]]
+
+
+def test_address_fields_are_judged_before_the_rest(space: Any) -> None:
+    """Of a service whose addresses make no sense nothing else is said."""
+    answer = space("POST", "services", service("a", ports=[], clusterIP="x"))
+    assert (answer.code, fields_of(answer)) == (422, ["spec.clusterIPs[0]"])
+
+
+def test_an_address_that_changes_is_not_looked_for(space: Any) -> None:
+    """Validation says that it may not change, whether it is free or not."""
+    made = space.make("services", service("a"))
+    for address in (space.make("services", service("b"))["spec"]["clusterIP"], "10.9.9.9"):
+        answer = space("PUT", "services/a", {**made, "spec": {**made["spec"], "clusterIP": address, "clusterIPs": [address]}})
+        assert (answer.code, fields_of(answer)) == (422, ["spec.clusterIPs[0]"])
+        assert "may not change once set" in answer.json["message"]
+
+
+def test_leading_zeros_are_no_part_of_an_address(space: Any) -> None:
+    made = space.make("services", service("a", clusterIP="010.0.0.077"))
+    assert made["spec"]["clusterIP"] == "010.0.0.077"
+
+
+def test_health_checks_have_a_port(space: Any) -> None:
+    """Given or found for a balancer that sends traffic to its own nodes; one that cannot be had is the server's failure."""
+    local = {"type": "LoadBalancer", "externalTrafficPolicy": "Local"}
+    made = space.make("services", service("a", **local))
+    port = made["spec"]["healthCheckNodePort"]
+    for wanted, why in (
+        (port, "provided port is already allocated"),
+        (80, "provided port is not in the valid range. The range of valid ports is 30000-32767"),
+    ):
+        answer = space("POST", "services", service("b", **local, healthCheckNodePort=wanted))
+        head = f"Internal error occurred: failed to allocate requested HealthCheck NodePort {wanted}: "
+        assert (answer.code, answer.json["message"]) == (500, head + why)
+    changed = {**made, "spec": {**made["spec"], "healthCheckNodePort": 5}}
+    assert fields_of(space("PUT", "services/a", changed)) == ["spec.healthCheckNodePort"]
+
+
+def test_protocols_of_one_port_share_a_node_port(space: Any) -> None:
+    """Ports of different numbers do not."""
+    def two(first: int, second: int) -> Any:
+        return service("a", type="NodePort", ports=[
+            {"name": "a", "port": first, "nodePort": 30053}, {"name": "b", "port": second, "protocol": "UDP", "nodePort": 30053},
+        ])
+
+    assert space("POST", "services", two(53, 53)).code == 201
+    space("DELETE", "services/a")
+    answer = space("POST", "services", two(53, 54))
+    assert (answer.code, fields_of(answer)) == (422, ["spec.ports[1].nodePort"])
+    same = service("b", type="NodePort", ports=[{"name": "a", "port": 53}, {"name": "b", "port": 53, "protocol": "UDP"}])
+    assert len({p["nodePort"] for p in space.make("services", same)["spec"]["ports"]}) == 1
+
+
+def test_statuses_allocate_nothing(space: Any) -> None:
+    """What the spec of a status update says does not matter."""
+    made = space.make("services", service("a"))
+    body = {**made, "spec": {**made["spec"], "clusterIP": "x"}, "status": {"loadBalancer": {"ingress": [{"ip": "1.1.1.1"}]}}}
+    answer = space("PUT", "services/a/status", body)
+    assert answer.code == 200 and answer.json["spec"] == made["spec"]
