@@ -268,6 +268,25 @@ def test_defaults(schema: dict[str, Any], expected: list[str]) -> None:
     assert all(one.startswith(other.replace("metadata: metadata", "metadata: [metadata")) for one, other in zip(found, expected, strict=True)), found
 
 
+RULES = [
+    ({"rule": " "}, "rule: Required value: rule is not specified"),
+    ({"rule": "true", "message": " "}, 'message: Invalid value: " ": message must be non-empty if specified'),
+    ({"rule": "true", "message": "a\nb"}, 'message: Invalid value: "a\\nb": message must not contain line breaks'),
+    ({"rule": "a\nb"}, "message: Required value: message must be specified if rule contains line breaks"),
+]
+
+
+@pytest.mark.parametrize(("rule", "said"), RULES)
+def test_rules(rule: dict[str, str], said: str) -> None:
+    """Rules are checked as far as that goes without knowing what they mean; and they are refused, since nobody would
+    evaluate them."""
+    schema = member(type="string", x_orch_validations=[rule])
+    first, last = wrong(schema)
+    assert first == f"[a].x-orch-validations[0].{said}"
+    assert last.startswith("[a].x-orch-validations[0].rule: Invalid value: apiextensions.ValidationRule{Rule:")
+    assert "this server does not evaluate rules" in last
+
+
 def test_root_with_status() -> None:
     """Where status is a subresource the root may only say what holds for each part of it."""
     assert wrong({"type": "object", "required": ["spec"]}, status=True) == []

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from orchd.kinds.objects.schema_check.definitions.words import Schema, Words, one_schema
-from orchd.kinds.objects.validate.gosyntax import Go
+from orchd.kinds.objects.validate.gosyntax import Go, quote
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 
@@ -237,9 +237,18 @@ def loose_keys(schema: Schema, words: Words) -> bool:
 _NEWLINES: Final = re.compile(r"[\n\r]").search
 
 
-def rule_texts(rules: list[dict[str, Any]], at: Path, report: Report) -> None:
-    """The texts of rules and their messages; what rules mean is not looked at."""
-    for i, rule in enumerate(rules):
+#: No implementation of the rules' language for Python does all of: check a rule against the schema when it is defined, bound
+#: what it costs, and compute as the reference does. A rule that nobody evaluates must not look as if it held.
+_NO_RULES: Final = (
+    "compilation failed: this server does not evaluate rules; take the rule out, or turn the feature gate "
+    "CustomResourceValidationExpressions off and rules are left out as they are by a server that does not know them"
+)
+
+
+def rules(given: list[dict[str, Any]], at: Path, report: Report) -> None:
+    """The texts of rules and their messages, and that they are not evaluated. (While the feature gate is off, rules are
+    dropped before this.)"""
+    for i, rule in enumerate(given):
         here, text, message = at[i], (rule.get("rule") or "").strip(), rule.get("message") or ""
         if not text:
             report.required(here / "rule", "rule is not specified")
@@ -249,5 +258,8 @@ def rule_texts(rules: list[dict[str, Any]], at: Path, report: Report) -> None:
             report.invalid(here / "message", message, "message must not contain line breaks")
         elif _NEWLINES(text) and not message.strip():
             report.required(here / "message", "message must be specified if rule contains line breaks")
+    for i, rule in enumerate(given):
+        shown = Go(f"apiextensions.ValidationRule{{Rule:{quote(rule.get('rule') or '')}, Message:{quote(rule.get('message') or '')}}}")
+        report.invalid(at[i] / "rule", shown, _NO_RULES)
 
 

@@ -26,7 +26,7 @@ def check(schema: Schema, at: Path, report: Report, options: Options, *, status:
         report.forbidden(at / "nullable", "nullable cannot be true at the root")
     place = keywords.Place(
         words=spelled,
-        validations=lambda part, here, to, root: keywords.rule_texts(
+        validations=lambda part, here, to, root: keywords.rules(
             part[spelled.validations], here / spelled.validations, to
         ),
         types=options.types,
