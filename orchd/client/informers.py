@@ -6,7 +6,7 @@ WATCH from the version reached. 410 and anything unexpected goes back to LIST, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Any
 
@@ -35,6 +35,11 @@ def key_of(obj: Object) -> tuple[str, str]:
     return metadata.get("namespace", ""), metadata["name"]
 
 
+def labelled(obj: Object, labels: Mapping[str, str]) -> bool:
+    """Does an object have all of these labels?"""
+    return labels.items() <= (obj["metadata"].get("labels") or {}).items()
+
+
 @implementer(IInformer)
 class Informer:
     """One resource over all namespaces."""
@@ -60,10 +65,11 @@ class Informer:
     def get(self, namespace: str, name: str) -> Object | None:
         return self._objects.get((namespace, name))
 
-    def list(self, namespace: str = "") -> Iterable[Object]:
-        if namespace:
-            return list(self._by_namespace.get(namespace, {}).values())
-        return list(self._objects.values())
+    def list(self, namespace: str = "", labels: Mapping[str, str] | None = None) -> Iterable[Object]:
+        found = self._by_namespace.get(namespace, {}) if namespace else self._objects
+        if labels:
+            return [obj for obj in found.values() if labelled(obj, labels)]
+        return list(found.values())
 
     def by_index(self, index: str, value: str) -> Iterable[Object]:
         return list(self._indexes[index].get(value, {}).values())

@@ -93,8 +93,8 @@ class IInformer(Interface):
     def get(namespace: str, name: str) -> Object | None:
         """One object."""
 
-    def list(namespace: str = "") -> Iterable[Object]:
-        """All objects (of one namespace)."""
+    def list(namespace: str = "", labels: Mapping[str, str] | None = None) -> Iterable[Object]:
+        """All objects (of one namespace), those with all of `labels` if these are given."""
 
     def by_index(index: str, value: str) -> Iterable[Object]:
         """Objects for which the function registered as `index` gave `value`. KeyError for an unknown index."""

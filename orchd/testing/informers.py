@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from twisted.internet.defer import Deferred
 from zope.interface import implementer
 
+from orchd.client.informers import labelled
 from orchd.client.interfaces import IInformer, IInformers, Object, ResourceRef
 
 Listener = Callable[[str, Object | None, Object | None], None]
@@ -46,8 +47,9 @@ class MemoryInformer:
     def get(self, namespace: str, name: str) -> Object | None:
         return self._objects.get((namespace, name))
 
-    def list(self, namespace: str = "") -> Iterator[Object]:
-        return iter([o for (ns, _), o in self._objects.items() if not namespace or ns == namespace])
+    def list(self, namespace: str = "", labels: Mapping[str, str] | None = None) -> Iterator[Object]:
+        found = [o for (ns, _), o in self._objects.items() if not namespace or ns == namespace]
+        return iter([o for o in found if labelled(o, labels)] if labels else found)
 
     def by_index(self, index: str, value: str) -> Iterable[Object]:
         return list(self._indexes[index][1].get(value, {}).values())

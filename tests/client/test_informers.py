@@ -175,9 +175,13 @@ def test_reading(informing: Fixture) -> None:
     informing.informers.start()
     assert informing.informer.get("a", "p") is informing.server.items[0] and informing.informer.get("b", "p") is None
     assert list(informing.informer.list("a")) == informing.server.items and not list(informing.informer.list("b"))
+    informing.server.streams[0].send(WatchEvent("ADDED", obj("q", 2, app="x", tier="y")))
+    found = [list(informing.informer.list(within, labels={"app": "x"})) for within in ("a", "b", "")]
+    assert [[o["metadata"]["name"] for o in each] for each in found] == [["q"], [], ["q"]]
+    assert not list(informing.informer.list(labels={"app": "x", "tier": "z"}))
     late: list[str] = []
     informing.informer.add_listener(lambda kind, old, new: late.append(kind))
-    assert late == ["ADDED"]
+    assert late == ["ADDED"] * 2
 
 
 def test_shared_and_stopped_together(informing: Fixture) -> None:

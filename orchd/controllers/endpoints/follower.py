@@ -32,8 +32,7 @@ class ServiceFollower(Controller):
 
     def chosen(self, service: Object) -> list[Object]:
         """The service's pods, whatever their state."""
-        selector = spec(service).get("selector") or {}
-        return [p for p in self._pods.list(namespace(service)) if selector.items() <= labels(p).items()]
+        return list(self._pods.list(namespace(service), labels=spec(service).get("selector")))
 
 
 def _seen_from_outside(pod: Object) -> tuple[object, ...]:

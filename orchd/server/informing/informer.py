@@ -65,10 +65,10 @@ class CachedInformer:
         entry = self._cache.get(f"{namespace}/{name}" if namespace else name)
         return None if entry is None else self._object(entry)
 
-    def list(self, namespace: str = "") -> Iterator[Object]:
-        entries = self._cache.page(prefix=f"{namespace}/" if namespace else "").entries
+    def list(self, namespace: str = "", labels: Mapping[str, str] | None = None) -> Iterator[Object]:
+        entries = self._cache.page(prefix=f"{namespace}/" if namespace else "", labels=labels).entries
         # Whoever goes through everything needs each object once: what others look at often must not give way to it.
-        return map(self._object if namespace else self._glance, entries)
+        return map(self._object if namespace or labels else self._glance, entries)
 
     def by_index(self, index: str, value: str) -> Iterable[Object]:
         return list(map(self._object, self._having(index, value)))

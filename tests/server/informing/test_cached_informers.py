@@ -63,7 +63,7 @@ class Bench:
         self.store = MemoryStore(self.clock, compaction_interval=0)
         self.store.start()
         self.caches = Caches(self.store, clock=self.clock, **more)
-        self.cache = self.caches.cache("pods", lambda value: ({}, {}))
+        self.cache = self.caches.cache("pods", lambda value: (orjson.loads(value)["metadata"]["labels"], {}))
         self.decoded = 0
         self.revisions: dict[str, int] = {}
         self.others = _Others()
@@ -163,6 +163,18 @@ def test_lists() -> None:
     assert bench.caches.derived.bytes == 0
     assert [path_of(o) for o in bench.informer.list("n")] == ["n/a", "n/b"] and not list(bench.informer.list("x"))
     assert bench.caches.derived.bytes > 0
+
+
+def test_lists_by_label() -> None:
+    """What else there is in a namespace is not decoded for those who ask for some of it."""
+    bench = Bench()
+    for path, wanted in (("m/a", "red"), ("n/a", "red"), ("n/b", "blue"), ("n/c", "red")):
+        bench.put(path, wanted)
+    bench.start()
+    assert [path_of(o) for o in bench.informer.list("n", labels={"color": "red"})] == ["n/a", "n/c"]
+    assert bench.decoded == 2
+    assert [path_of(o) for o in bench.informer.list(labels={"color": "red"})] == ["m/a", "n/a", "n/c"]
+    assert not list(bench.informer.list(labels={"color": "red", "size": "big"}))
 
 
 def test_an_index_is_made_when_it_is_asked_for() -> None:
