@@ -62,6 +62,7 @@ from orchd.server.pipeline.endpoints.identitynumbers import AuthenticationNumber
 from orchd.server.pipeline.endpoints.numbers import AdmissionNumbers, WebhookNumbers
 from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
 from orchd.server.pipeline.endpoints.routes import Routes
+from orchd.server.pipeline.endpoints.schemas import Schemas
 from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
 from orchd.server.pipeline.fairness.stage import Fairness
 from orchd.server.pipeline.interfaces import Request, RequestInfo, Response, Stage
@@ -396,6 +397,9 @@ class ApiServer:
                 **(profiling_endpoints(self._in_thread) if settings.serving.profiling else {}),
             },
             elsewhere=self.availability.elsewhere,
+            schemas=(
+                Schemas(lambda: self.catalog, in_thread=self._in_thread) if self.objects.feature("OpenAPIV3", False) else None
+            ),
         )
 
     def _verb_parts(self) -> Parts:

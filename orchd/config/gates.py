@@ -125,7 +125,7 @@ GATES: Final[tuple[tuple[str, str, bool], ...]] = (
 #: gates are either honoured or belong to parts that run elsewhere (nodes, cloud providers), whose gates every
 #: component takes so that one list can be given to all.
 NOT_BUILT: Final = frozenset((
-    "APIServerIdentity", "APIServerTracing", "OpenAPIEnums", "OpenAPIV3",
+    "APIServerIdentity", "APIServerTracing", "OpenAPIEnums",
     "StorageVersionAPI",
     # On, and not to be switched off.
     "APIListChunking", "AppArmor", "CSRDuration", "DownwardAPIHugePages", "EfficientWatchResumption",

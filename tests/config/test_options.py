@@ -103,7 +103,7 @@ def test_flag_file_recursion() -> None:
     (["--controllers=horizontalpodautoscaling"], "--controllers: controller horizontalpodautoscaling: not built yet"),
     (["--controllers=-deploymen"], '--controllers: unknown controller "deploymen": did you mean "deployment"?'),
     (["--feature-gates=PodSecurty=true"], '--feature-gates: unknown feature gate "PodSecurty": did you mean "PodSecurity"?'),
-    (["--feature-gates=OpenAPIV3=true"], "--feature-gates: feature gate OpenAPIV3=true: not built yet"),
+    (["--feature-gates=OpenAPIEnums=true"], "--feature-gates: feature gate OpenAPIEnums=true: not built yet"),
     (["--runtime-config=apps/v2=true"], '--runtime-config: unknown API version "apps/v2": did you mean "apps/v1"?'),
     (["--runtime-config=apps/v1/deployment=true"],
      '--runtime-config: unknown resource of apps/v1 "deployment": did you mean "deployments"?'),

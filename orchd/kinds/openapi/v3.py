@@ -30,13 +30,8 @@ def paths(catalog: Catalog) -> Iterator[tuple[str, str, str]]:
             yield document_path(group.name, version), group.name, version
 
 
-def index(catalog: Catalog) -> Json:
-    """``/openapi/v3`` as release 1.23 sends it: the names of the documents."""
-    return {"Paths": sorted(path for path, _, _ in paths(catalog))}
-
-
-def index_with_urls(catalog: Catalog, hashes: dict[str, str]) -> Json:
-    """``/openapi/v3`` as clients of later releases read it; `hashes` maps a document's path to a hash of its bytes."""
+def index(catalog: Catalog, hashes: dict[str, str]) -> Json:
+    """``/openapi/v3`` as clients read it; `hashes` maps a document's path to a hash of its bytes."""
     return {
         "paths": {
             path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={hashes[path]}"}

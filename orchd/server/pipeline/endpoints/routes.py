@@ -8,6 +8,7 @@ from typing import Any
 from orchd.kinds.codec import json_
 from orchd.server.pipeline.endpoints.documents import Documents
 from orchd.server.pipeline.endpoints.health import Health
+from orchd.server.pipeline.endpoints.schemas import Schemas
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.present import NO_STORE
 from orchd.server.pipeline.verbs.dispatch import text_not_found
@@ -48,13 +49,15 @@ class Routes:
         documents: Documents,
         exact: Mapping[str, Endpoint],
         elsewhere: Callable[[str, str], bool] = lambda group, version: False,
+        schemas: Schemas | None = None,
     ) -> None:
-        """`elsewhere(group, version)`: should another server answer for these?"""
+        """`elsewhere(group, version)`: should another server answer for these? `schemas` where OpenAPI v3 is served."""
         self._resources = resources
         self._health = health
         self._documents = documents
         self._exact = exact
         self._elsewhere = elsewhere
+        self._schemas = schemas
 
     async def __call__(self, request: Request) -> Response:
         assert request.info is not None
@@ -67,4 +70,6 @@ class Routes:
             return await endpoint(request)
         if self._health.handles(request.path):
             return self._health.answer(request)
+        if self._schemas is not None and self._schemas.handles(request.path):
+            return await self._schemas.answer(request)
         return self._documents.discovery(request) or text_not_found()
