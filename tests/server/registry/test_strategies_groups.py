@@ -99,6 +99,14 @@ class TestJobs:
             "spec.template.metadata.labels[controller-uid]", "spec.template.metadata.labels",
         ]
 
+    @pytest.mark.parametrize(("given", "more"), [({}, True), ({"app": "a"}, False)])
+    def test_labels_are_those_of_the_template(self, space: Any, given: Any, more: bool) -> None:
+        """With those that the server adds where there were none."""
+        template = {**TEMPLATE, "metadata": {"labels": given}}
+        made = space.make("jobs", {"metadata": {"name": "j"}, "spec": {"template": template}}, group="batch/v1")
+        own = {"controller-uid": made["metadata"]["uid"], "job-name": "j"}
+        assert made["metadata"]["labels"] == {**given, **(own if more else {})}
+
     def test_tracking_is_off(self, space: Any) -> None:
         """The annotation that asks for it is dropped from new jobs."""
         metadata = {"name": "j", "annotations": {ORCH("batch.{long}.io/job-tracking"): ""}}

@@ -64,6 +64,9 @@ class JobStrategy(Strategy):
             selector = dict(spec.get("selector") or {})
             selector["matchLabels"] = {"controller-uid": own["controller-uid"], **(selector.get("matchLabels") or {})}
             spec["selector"] = selector
+            if not obj["metadata"].get("labels"):
+                # The default of a job's labels, which sees the template as it is stored.
+                obj = {**obj, "metadata": {**obj["metadata"], "labels": metadata["labels"]}}
         return {**obj, "spec": spec}
 
 
