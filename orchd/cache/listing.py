@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from heapq import merge
 from itertools import islice
 
@@ -10,6 +10,8 @@ from sortedcontainers import SortedList
 
 from orchd.cache.interfaces import Entry, Match, Page
 
+#: From one in so many on, it is faster to go through all than to put the chosen ones in order.
+_SPARSE = 8
 #: Fields that the path has.
 NAME = "metadata.name"
 NAMESPACE = "metadata.namespace"
@@ -60,11 +62,19 @@ class View:
             entry = differs.get(path)
             yield entries[path] if entry is None else entry
 
-    def some(self, candidates: Iterable[str]) -> Iterator[Entry]:
-        """Those among `candidates`, which are present paths, and all that differ; in order."""
-        chosen = {path for path in candidates if self.covers(path)}
-        chosen.update(self._revived)
-        for path in sorted(chosen):
+    def some(self, candidates: Collection[str]) -> Iterator[Entry]:
+        """At least those among `candidates`, which are present paths, and all that differ; in order."""
+        if len(candidates) * _SPARSE > self._end - self._first:
+            # What is here is in order already.
+            return iter(self)
+        low, high = self._low, self._high
+        chosen = [path for path in candidates if path >= low and (high is None or path < high)]
+        if self._differs:
+            return self._found({*chosen, *self._revived})
+        return map(self._entries.__getitem__, sorted(chosen))
+
+    def _found(self, paths: Iterable[str]) -> Iterator[Entry]:
+        for path in sorted(paths):
             entry = self.get(path)
             if entry is not None:
                 yield entry
@@ -89,7 +99,7 @@ def listed(
     match: Match | None,
     labels: Mapping[str, str],
     fields: Mapping[str, str],
-    candidates: Iterable[str] | None,
+    candidates: Collection[str] | None,
 ) -> Page:
     """A page. With requirements, `next_path` may lead to a page without entries: that no more match is found out there.
 
@@ -124,6 +134,9 @@ def _matching(
 ) -> Iterator[Entry]:
     if not labels and not fields and match is not None:
         return filter(match, entries)
+    if len(labels) == 1 and not fields and match is None:
+        ((name, value),) = labels.items()
+        return (entry for entry in entries if entry.labels.get(name) == value)
     return _meeting(entries, match, labels, fields)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from sys import intern
 from typing import Any
 
@@ -285,7 +285,7 @@ class ResourceCache:
             if revision < self._window.oldest:
                 raise expired("The resourceVersion for the provided list is too old.")
             differs = self._window.past(revision)
-        candidates: Iterable[str] | None = None
+        candidates: Collection[str] | None = None
         # The name and namespace are in the path: no index of them.
         indexed = {k: v for k, v in fields.items() if k not in (NAME, NAMESPACE)} if fields else _EMPTY
         if labels or indexed:

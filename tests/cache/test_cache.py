@@ -153,6 +153,34 @@ def test_exact_requirements() -> None:
     assert cache.indexed == 3
 
 
+@pytest.mark.parametrize("every", [1, 3, 40], ids=["all", "many", "few"])
+def test_however_many_match(every: int) -> None:
+    """Entries come in order, of the range that was asked for and as of the version, whether many match or few."""
+    bench = Bench()
+    cache = bench.start()
+    names = [f"{namespace}/{number:03}" for number in range(60) for namespace in ("b", "a", "a-")]
+    for position, name in enumerate(names):
+        bench.put(name, app="web" if position % every == 0 else "db", tier="x")
+    wanted = sorted(name for position, name in enumerate(names) if position % every == 0)
+    then = cache.revision
+
+    def check(revision: int) -> None:
+        for prefix in ("", "a/", "a-/", "b/"):
+            expected = [name for name in wanted if name.startswith(prefix)]
+            for labels in ({"app": "web"}, {"app": "web", "tier": "x"}):
+                assert paths(cache.page(prefix=prefix, labels=labels, revision=revision)) == expected
+                page = cache.page(prefix=prefix, labels=labels, revision=revision, limit=2)
+                assert paths(page) == expected[:2]
+                rest = cache.page(prefix=prefix, labels=labels, revision=revision, start=page.next_path)
+                assert not page.next_path or paths(rest) == expected[2:]
+
+    check(0)
+    bench.delete(wanted[0])
+    bench.put(wanted[1], app="db")
+    bench.put("a/new", app="web")
+    check(then)
+
+
 def test_unused_indexes_are_forgotten() -> None:
     """However many labels are asked for, a bounded number of indexes is kept."""
     bench = Bench()
