@@ -99,6 +99,8 @@ def authentication(
         ],
         audiences=audiences,
     )
+    # The bundle has the server's own authority too: that the file has one must be seen by itself.
+    _verifier("client-ca-file", files.client_authorities_given)
     certificates = ClientCertificates(_verifier("client-ca-file", files.client_authorities), clock=clock)
     front_proxy = _front_proxy(settings, files, clock)
     websockets = WebSocketTokens(settings.dialect, bearer, audiences=audiences)

@@ -90,7 +90,7 @@ class Trust:
             return
         try:
             given = {flag: Path(name).read_bytes() if name else self._given[flag] for flag, name in self._names.items()}
-            clients = ClientVerifier(given["client-ca-file"] + b"\n" + self._own)
+            clients = ClientVerifier(chain_pem(*load_chain(given["client-ca-file"])) + self._own)
             proxies = ClientVerifier(given[_BUNDLES[1]]) if self._names[_BUNDLES[1]] else None
         except (OSError, ValueError) as error:
             # A file that is being replaced: what was read before is good until it can be read again.

@@ -94,7 +94,7 @@ class CachedTokens:
         parts = [token, *audiences]
         digest = hmac.new(self._secret, digestmod=hashlib.sha256)
         for part in parts:
-            data = part.encode("utf-8", "surrogateescape")
+            data = part.encode("utf-8", "surrogatepass")
             digest.update(len(data).to_bytes(4, "big") + data)
         return digest.digest()
 

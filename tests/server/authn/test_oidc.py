@@ -10,6 +10,8 @@ from typing import Any
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from hypothesis import given
+from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
@@ -194,6 +196,36 @@ def test_keys_that_cannot_be_used_are_left_out() -> None:
     assert [key.id for key in read_keys({"keys": [*odd, jwk(RSA, kid="k")]})] == ["k"]
     with pytest.raises(TokenError):
         read_keys({"keys": {}})
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+_NAMES = st.sampled_from(
+    ["aud", "exp", "nbf", "iat", "sub", "nonce", "groups", "email", "email_verified", "_claim_names", "_claim_sources"]
+)
+
+
+@given(st.dictionaries(_NAMES, _VALUES, max_size=4))
+def test_any_claims_are_a_user_or_a_refusal(claims: dict[str, Any]) -> None:
+    """Whatever a signed token holds, the answer is a user or an error in words."""
+    played = Played(elsewhere(), groups_claim="groups")
+    try:
+        found = played.ask(signed({**CLAIMS, **claims}))
+    except AuthenticationError as error:
+        assert str(error).startswith("oidc: ")
+    else:
+        assert found is not None
+
+
+@given(st.text(max_size=60), st.dictionaries(st.sampled_from(["alg", "kid", "crit", "typ"]), _VALUES, max_size=3))
+def test_any_text_is_a_token_or_none(text: str, header: dict[str, Any]) -> None:
+    """Texts that are no tokens are no opinion, and any header is refused without a signature."""
+    played = Played()
+    assert played.ask(text) is None
+    assert played.refused(unsigned(header, "AA")).startswith("oidc: verify token: ")
 
 
 # -- the issuer and its keys
