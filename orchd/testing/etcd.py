@@ -28,8 +28,8 @@ from orchd.store.interfaces import (
 
 
 def find_etcd() -> str | None:
-    """The program, if it is there (Debian: etcd-server)."""
-    return shutil.which("etcd")
+    """The program: the one that $ORCHD_ETCD names, or the one on the path (Debian: etcd-server) if it is there."""
+    return shutil.which(os.environ.get("ORCHD_ETCD", "etcd"))
 
 
 def _free_port() -> int:
