@@ -31,7 +31,7 @@ class Webhook:
         self.calls.append((to, len(request["objects"])))
         member = {"example.com/v1": "old", "example.com/v2": "new"}[to]
         converted = [
-            {**obj, "apiVersion": to, **({"spec": dict(zip([member], obj["spec"].values(), strict=False))} if "spec" in obj else {})}
+            {**obj, "apiVersion": to, "spec": dict(zip([member], (obj.get("spec") or {}).values(), strict=False))}
             for obj in request["objects"]
         ]
         response = {"uid": request["uid"], "convertedObjects": converted, "result": {"status": "Success"}, **self.spoil}

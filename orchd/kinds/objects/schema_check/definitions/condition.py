@@ -8,6 +8,7 @@ from typing import Any, Final
 from orchd.errors import Cause
 from orchd.kinds.crd.conditions import find, with_condition
 from orchd.kinds.objects.schema_check.definitions import structural
+from orchd.kinds.objects.schema_check.definitions.schema import is_fine
 from orchd.kinds.objects.schema_check.definitions.words import words
 from orchd.kinds.objects.schema_check.found import aggregate
 from orchd.kinds.objects.settings import ObjectSettings
@@ -39,7 +40,7 @@ def _said(spec: Mapping[str, Any], settings: ObjectSettings) -> tuple[str, str, 
     spelled = words(settings.dialect)
     for i, version in enumerate(spec.get("versions") or ()):
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
-        if schema is None:
+        if schema is None or is_fine(schema, settings):
             continue
         why = structural.unreadable(schema, spelled)
         if why:

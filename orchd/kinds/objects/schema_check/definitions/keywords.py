@@ -245,9 +245,9 @@ _NO_RULES: Final = (
 )
 
 
-def rules(given: list[dict[str, Any]], at: Path, report: Report) -> None:
-    """The texts of rules and their messages, and that they are not evaluated. (While the feature gate is off, rules are
-    dropped before this.)"""
+def rules(given: list[dict[str, Any]], at: Path, report: Report, *, refused: bool) -> None:
+    """The texts of rules and their messages, and where they are `refused` that nobody would evaluate them. (Where they
+    are not, because their feature gate is off, they are dropped before anything is stored.)"""
     for i, rule in enumerate(given):
         here, text, message = at[i], (rule.get("rule") or "").strip(), rule.get("message") or ""
         if not text:
@@ -258,7 +258,7 @@ def rules(given: list[dict[str, Any]], at: Path, report: Report) -> None:
             report.invalid(here / "message", message, "message must not contain line breaks")
         elif _NEWLINES(text) and not message.strip():
             report.required(here / "message", "message must be specified if rule contains line breaks")
-    for i, rule in enumerate(given):
+    for i, rule in enumerate(given if refused else ()):
         shown = Go(f"apiextensions.ValidationRule{{Rule:{quote(rule.get('rule') or '')}, Message:{quote(rule.get('message') or '')}}}")
         report.invalid(at[i] / "rule", shown, _NO_RULES)
 

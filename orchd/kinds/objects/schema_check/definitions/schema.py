@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Final
+
+import orjson
+
+from orchd.dialect import Dialect
 from orchd.kinds.objects.schema_check.definitions import defaults, keywords, structural
 from orchd.kinds.objects.schema_check.definitions.options import Options
 from orchd.kinds.objects.schema_check.definitions.words import Schema, words
+from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.gosyntax import dump
-from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
 
+_ALL: Final = Options()
+#: The feature gate of rules in schemas.
+RULES: Final = "CustomResourceValidationExpressions"
 #: What may stand at the root where status is a subresource: what is said about the status is then said there alone.
 _AT_THE_ROOT = (
     "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems "
@@ -16,8 +26,26 @@ _AT_THE_ROOT = (
 )
 
 
+@lru_cache(maxsize=64)
+def _fine(encoded: bytes, dialect: Dialect, status: bool, rules: bool) -> bool:
+    report = Report(ObjectSettings(dialect=dialect, features={RULES: rules}))
+    _check(orjson.loads(encoded), root("x"), report, Options(), status=status)
+    return not report.causes
+
+
+def is_fine(schema: Schema, settings: ObjectSettings, *, status: bool = False) -> bool:
+    """Is there nothing wrong with a schema by all the rules? Of the last ones asked about the answer is remembered: the
+    schema of a definition is looked at again with every change of its status."""
+    return _fine(orjson.dumps(schema), settings.dialect, status, settings.feature(RULES, False))
+
+
 def check(schema: Schema, at: Path, report: Report, options: Options, *, status: bool) -> None:
     """Everything wrong with a schema at `at`; `status` says that status is a subresource of its version."""
+    if options != _ALL or not is_fine(schema, report.settings, status=status):
+        _check(schema, at, report, options, status=status)
+
+
+def _check(schema: Schema, at: Path, report: Report, options: Options, *, status: bool) -> None:
     spelled = words(report.dialect)
     before = len(report.causes)
     if status:
@@ -27,7 +55,7 @@ def check(schema: Schema, at: Path, report: Report, options: Options, *, status:
     place = keywords.Place(
         words=spelled,
         validations=lambda part, here, to, root: keywords.rules(
-            part[spelled.validations], here / spelled.validations, to
+            part[spelled.validations], here / spelled.validations, to, refused=to.settings.feature(RULES, False)
         ),
         types=options.types,
         no_defaults=options.no_defaults,
