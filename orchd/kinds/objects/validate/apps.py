@@ -237,11 +237,12 @@ def create_stateful_set(value: Object, report: Report) -> None:
     elif policy not in ("OrderedReady", "Parallel"):
         report.invalid(SPEC / "podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
     _stateful_strategy(spec.get("updateStrategy") or {}, SPEC / "updateStrategy", report)
-    retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
-    for member in ("whenDeleted", "whenScaled"):
-        if retention and retention.get(member) not in _RETENTION:
-            at = SPEC / "persistentVolumeClaimRetentionPolicy" / member
-            report.unsupported(at, retention.get(member) or "", _RETENTION)
+    retention = spec.get("persistentVolumeClaimRetentionPolicy")
+    if retention is not None and report.settings.feature("StatefulSetAutoDeletePVC", False):
+        for member in ("whenDeleted", "whenScaled"):
+            if retention.get(member) not in _RETENTION:
+                at = SPEC / "persistentVolumeClaimRetentionPolicy" / member
+                report.unsupported(at, retention.get(member) or "", _RETENTION)
     nonnegative(spec, ("replicas", "minReadySeconds"), SPEC, report)
     chosen, body = spec.get("selector"), spec.get("template") or {}
     workloads.selector(chosen, "statefulset", SPEC / "selector", report)

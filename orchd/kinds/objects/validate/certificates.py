@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.der import der_error
-from orchd.kinds.objects.validate.gosyntax import Go
+from orchd.kinds.objects.validate.gosyntax import Go, quote
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.words import label, path_segment, subdomain
@@ -23,6 +24,9 @@ USAGES: Final = (
 )
 _LEGACY_SIGNER: Final = "{long}.io/legacy-unknown"
 _MIN_SECONDS: Final = 600
+_MAX_DOMAIN: Final = 253
+#: A domain, a slash, and a path with room for a namespace, a dot and a name.
+_MAX_SIGNER: Final = 571
 _PEM: Final = re.compile(
     r"-----BEGIN ([^\n-]*)-----\n(.*?)-----END \1-----[ \t]*(?:\n|\Z)", re.S
 )
@@ -31,24 +35,40 @@ _UNKNOWN_ALGORITHM: Final = "x509: cannot verify signature: algorithm unimplemen
 
 
 def create(value: Object, report: Report) -> None:
+    _whole(value, None, report)
+
+
+def _whole(value: Object, old: Object | None, report: Report) -> None:
+    """The rules of a request as it stands. What an old one has already may stay wrong."""
     meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=path_segment)
-    spec = value.get("spec") or {}
+    spec, before = value.get("spec") or {}, {} if old is None else old.get("spec") or {}
+    status, had = value.get("status") or {}, {} if old is None else old.get("status") or {}
     _request(spec.get("request"), report)
     usages = spec.get("usages") or []
     if not usages:
         report.required(SPEC / "usages", "usages must be provided")
-    for i, usage in enumerate(usages):
-        if usage not in USAGES:
-            report.unsupported((SPEC / "usages")[i], usage, USAGES)
-    for i, usage in enumerate(usages):
-        if usage in usages[:i]:
-            report.duplicate((SPEC / "usages")[i], usage)
-    _signer(spec.get("signerName") or "", SPEC / "signerName", report)
+    if set(before.get("usages") or ()) <= set(USAGES):
+        for i, usage in enumerate(usages):
+            if usage not in USAGES:
+                report.unsupported((SPEC / "usages")[i], usage, USAGES)
+    if not _repeats(before.get("usages") or []):
+        for i, usage in enumerate(usages):
+            if usage in usages[:i]:
+                report.duplicate((SPEC / "usages")[i], usage)
+    if not (old is not None and before.get("signerName") == report.dialect(_LEGACY_SIGNER)):
+        _signer(spec.get("signerName") or "", SPEC / "signerName", report)
     seconds = spec.get("expirationSeconds")
     if seconds is not None and seconds < _MIN_SECONDS:
         why = f"may not specify a duration less than {_MIN_SECONDS} seconds (10 minutes)"
         report.invalid(SPEC / "expirationSeconds", seconds, why)
-    _conditions((value.get("status") or {}).get("conditions") or [], report)
+    _conditions(status.get("conditions") or [], [c.get("type") or "" for c in had.get("conditions") or ()], report)
+    certificate, stored = status.get("certificate") or "", had.get("certificate") or ""
+    if certificate and certificate != stored and not (stored and _certificate_error(_bytes(stored))):
+        _certificate(_bytes(certificate), report)
+
+
+def _repeats(listed: list[str]) -> bool:
+    return len(set(listed)) < len(listed)
 
 
 def _request(encoded: str | None, report: Report) -> None:
@@ -114,31 +134,41 @@ def _signer(name: str, at: Path, report: Report) -> None:
         report.invalid(at, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")
         return
     domain, path = segments
-    for part in domain.split("."):
-        for why in label(part):
-            report.invalid(at, domain, f'validating label "{part}": {why}')
+    if len(domain.encode()) > _MAX_DOMAIN:
+        report.too_long(at, _MAX_DOMAIN)
+    _parts(domain, label, at, report)
     if "." not in domain:
         report.invalid(at, domain, "should be a domain with at least two segments separated by dots")
-    for why in subdomain(path):
-        report.invalid(at, path, f'validating label "{path}": {why}')
-    if len(name) > 571:
-        report.too_long(at, 571)
+    _parts(path, subdomain, at, report)
+    if len(name.encode()) > _MAX_SIGNER:
+        report.too_long(at, _MAX_SIGNER)
 
 
-def _conditions(listed: list[Object], report: Report) -> None:
+def _parts(text: str, rule: Callable[[str], Sequence[str]], at: Path, report: Report) -> None:
+    """What lies between dots: all that is wrong with the first part that is."""
+    for part in text.split("."):
+        wrong = rule(part)
+        if wrong:
+            report.invalids(at, text, (f"validating label {quote(part)}: {why}" for why in wrong))
+            return
+
+
+def _conditions(listed: list[Object], had: list[str], report: Report) -> None:
+    """`had` are the types of the conditions that are stored."""
     seen: set[str] = set()
     for i, condition in enumerate(listed):
         at, kind, status = (STATUS / "conditions")[i], condition.get("type") or "", condition.get("status") or ""
-        if not kind:
+        if not kind and "" not in had:
             report.required(at / "type")
         allowed = ("True",) if kind in ("Approved", "Denied", "Failed") else ("False", "True", "Unknown")
         if not status:
             report.required(at / "status")
         elif status not in allowed:
             report.unsupported(at / "status", status, allowed)
-        if {"Approved": "Denied", "Denied": "Approved"}.get(kind) in seen:
+        other = {"Approved": "Denied", "Denied": "Approved"}.get(kind)
+        if other in seen and not (other in had and kind in had):
             report.invalid(at / "type", kind, "Approved and Denied conditions are mutually exclusive")
-        if kind in seen:
+        if kind in seen and not _repeats(had):
             report.duplicate(at / "type", kind)
         seen.add(kind)
 
@@ -156,25 +186,21 @@ def update_status(value: Object, old: Object, report: Report) -> None:
 
 
 def _update(value: Object, old: Object, report: Report, *, approval: bool, signing: bool) -> None:
-    status = value.get("status") or {}
-    _conditions(status.get("conditions") or [], report)
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
-    now = _count(status)
-    before = _count(old.get("status") or {})
+    _whole(value, old, report)
+    status, stored = value.get("status") or {}, old.get("status") or {}
+    now, before = _count(status), _count(stored)
     for kind in ("Approved", "Denied", "Failed"):
-        was, have = before.get(kind, 0), now.get(kind, 0)
-        if have < was:
+        if now.get(kind, 0) < before.get(kind, 0):
             report.forbidden(STATUS / "conditions", f'updates may not remove a condition of type "{kind}"')
-        elif have > was and not (approval if kind != "Failed" else signing):
+    for kind in () if approval else ("Approved", "Denied"):
+        if now.get(kind, 0) > before.get(kind, 0):
             report.forbidden(STATUS / "conditions", f'updates may not add a condition of type "{kind}"')
-    certificate, had = status.get("certificate"), (old.get("status") or {}).get("certificate")
-    if certificate != had:
-        if had:
-            report.forbidden(STATUS / "certificate", "updates may not change an existing certificate")
-        elif not signing:
+    if (status.get("certificate") or "") != (stored.get("certificate") or ""):
+        if not signing:
             report.forbidden(STATUS / "certificate", "updates may not set certificate content")
-    if signing and certificate and certificate != had:
-        _certificate(_bytes(certificate), report)
+        elif stored.get("certificate"):
+            report.forbidden(STATUS / "certificate", "updates may not modify existing certificate content")
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
 
 
 def _count(status: Object) -> dict[str, int]:

@@ -101,8 +101,20 @@ class SigningRequestStrategy(Strategy):
         # Who approves changes nothing but conditions. Which of them may change is validation's business.
         status = {**(given if context.subresource == "status" else before)}
         status.pop("conditions", None)
-        conditions = _stamped(context, given.get("conditions") or [], before.get("conditions") or [])
+        stored, conditions = before.get("conditions") or [], given.get("conditions") or []
+        if context.subresource == "status":
+            conditions = _preserved(_preserved(conditions, stored, "Approved"), stored, "Denied")
+        conditions = _stamped(context, conditions, stored)
         return {**kept, "status": {**status, "conditions": conditions} if conditions else status}
+
+
+def _preserved(conditions: list[Object], before: list[Object], kind: str) -> list[Object]:
+    """With the stored conditions of a type in the place of those given, where there are as many of both."""
+    stored = [c for c in before if c.get("type") == kind]
+    if sum(c.get("type") == kind for c in conditions) != len(stored):
+        return conditions
+    rest = iter(stored)
+    return [next(rest) if c.get("type") == kind else c for c in conditions]
 
 
 def _stamped(context: Context, conditions: list[Object], before: list[Object]) -> list[Object]:

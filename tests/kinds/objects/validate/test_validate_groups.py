@@ -323,9 +323,45 @@ def test_conditions_of_signing_requests() -> None:
     status = {"conditions": [{"status": "x"}, {"status": "True"}]}
     request: Object = {"spec": {}}
     causes = found("certificates.{abbr}.io/v1/certificatesigningrequests", {**request, "status": status}, request, "approval")
-    assert causes == [
+    assert [cause for cause in causes if cause.startswith("status")] == [
         "status.conditions[0].type: Required value",
         'status.conditions[0].status: Unsupported value: "x": supported values: "False", "True", "Unknown"',
         "status.conditions[1].type: Required value",
         'status.conditions[1].type: Duplicate value: ""',
     ]
+
+
+@pytest.mark.parametrize(("signer", "causes"), [
+    ("a.b/c..d", ['Invalid value: "c..d": validating label ""']),
+    ("a..b/c", ['Invalid value: "a..b": validating label ""']),
+    ("_a._b/C.D", ['Invalid value: "_a._b": validating label "_a"', 'Invalid value: "C.D": validating label "C"']),
+    (f"{'a.' * 126}aa/c", ["Too long: must have at most 253 bytes"]),
+])
+def test_names_of_signers(signer: str, causes: list[str]) -> None:
+    """Of each half the first part that is wrong is named."""
+    found_ = found("certificates.{abbr}.io/v1/certificatesigningrequests", {"spec": {"signerName": signer}})
+    told = [cause.removeprefix("spec.signerName: ") for cause in found_ if cause.startswith("spec.signerName")]
+    assert [text.split(": a lowercase")[0] for text in told] == causes
+
+
+@pytest.mark.parametrize(("sub", "kind", "words"), [
+    ("", "Approved", ["add"]), ("status", "Approved", ["add"]), ("approval", "Approved", []), ("status", "Failed", []),
+    ("approval", "Failed", []),
+])
+def test_who_may_add_conditions_to_requests(sub: str, kind: str, words: list[str]) -> None:
+    """Approval is for its own endpoint."""
+    status = {"conditions": [{"type": kind, "status": "True"}]}
+    causes = found("certificates.{abbr}.io/v1/certificatesigningrequests", {"status": status}, {"status": {}}, sub)
+    assert [c for c in causes if c.startswith("status")] == [
+        f'status.conditions: Forbidden: updates may not {word} a condition of type "{kind}"' for word in words
+    ]
+
+
+def test_certificates_are_for_good() -> None:
+    """Set once, through the status endpoint."""
+    api, old = "certificates.{abbr}.io/v1/certificatesigningrequests", {"status": {"certificate": "YQ=="}}
+    new = {"status": {"certificate": "Yg=="}}
+    assert found(api, new, old, "approval")[-1] == "status.certificate: Forbidden: updates may not set certificate content"
+    assert found(api, new, old, "status")[-1] == (
+        "status.certificate: Forbidden: updates may not modify existing certificate content"
+    )
