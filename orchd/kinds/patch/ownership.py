@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial, reduce
 from typing import Any, Final
 
 from orchd.dialect import Dialect
@@ -134,8 +133,9 @@ def on_write(target: Target, live: Object | None, new: Object, *, manager: str, 
     try:
         owners = _updated(target, live, new, owners, manager or "unknown", now)
     except TypedError:
-        # Not an object of this type (duplicate keys, say): validation has the word, owners stay.
-        owners = before
+        # Not an object of this type (duplicate keys, say). Validation has the word; if it lets that pass, nobody can be
+        # said to own anything.
+        return []
     if trusted and live is not None and _same(owners, before):
         entries: list[dict[str, Any]] = live["metadata"]["managedFields"]
         return entries
@@ -176,6 +176,7 @@ def _updated(target: Target, live: Object | None, new: Object, owners: Owners, m
     """Owners after an update: what changed belongs to `manager` alone, what went belongs to nobody."""
     old = _unmanaged(live) if live is not None else _blank(target)
     new = _unmanaged(new)
+    known = owners
     owners = _reconciled(target, old, owners)
     versions = _Versions(target, old, new)
     found = versions.changes(target.api_version)
@@ -184,13 +185,13 @@ def _updated(target: Target, live: Object | None, new: Object, owners: Owners, m
     mine = difference(recursive_difference(difference(*found), target.reset), _NEVER_OWNED)
     if mine:
         key = managed.identity(manager, UPDATE, target.api_version, target.subresource)
-        previous = owners.get(key)
-        owners[key] = Owner(
-            identity=key,
-            version=target.api_version,
-            fields=union(previous.fields, mine) if previous else mine,
-            time=timestamp(now),
-        )
+        previous, former = owners.get(key), known.get(key)
+        fields = union(previous.fields, mine) if previous else mine
+        if former is not None and former.fields == fields:
+            # Other values in the fields that were owned already: the entry stays, its time included.
+            owners[key] = former
+        else:
+            owners[key] = Owner(identity=key, version=target.api_version, fields=fields, time=timestamp(now))
     return managed.capped(owners)
 
 
@@ -223,14 +224,8 @@ def _reconciled(target: Target, live: Object, owners: Owners) -> Owners:
             objects[version] = target.object_in(live, version)
         type, obj = target.type_in(version), objects[version]
         if type is not None and obj is not None:
-            everyone = partial(_held, owners, version)
-            out[key] = owner.owning(prune.reconciled(owner.fields, obj, type, everyone))
+            out[key] = owner.owning(prune.reconciled(owner.fields, type))
     return out
-
-
-def _held(owners: Owners, version: str) -> FieldSet:
-    """What all owners have together, of those in `version`."""
-    return reduce(union, (o.fields for o in owners.values() if o.version == version), _EMPTY)
 
 
 def _blank(target: Target) -> Object:
@@ -261,24 +256,31 @@ def on_apply(
     ApiError: 400 for another apiVersion or managedFields in `config`, 409 with a cause for every field and manager in
     conflict unless `force`, 500 for what does not fit the type.
     """
-    _check_config(target, config)
-    try:
-        typed.validate(config, target.type)
-    except TypedError as error:
-        raise server_error(f"failed to create typed patch object ({_named(target, config)}): {error}") from None
     stored = _stored_strictly(live)
     owners = stored
     base = _unmanaged(live) if live is not None else {"apiVersion": target.api_version, "kind": target.kind}
     key = managed.identity(manager or "unknown", APPLY, target.api_version, target.subresource)
     tool = manager == target.dialect("{short}ctl")
-    try:
-        if not owners and live is not None:
+    if not owners and live is not None:
+        try:
             owners = _updated(target, None, base, {}, BEFORE_FIRST_APPLY, now)
+        except TypedError as error:
+            raise server_error(
+                "failed to create manager for existing fields: failed to convert new object "
+                f"({_named(target, base)}) to smd typed: {_explained(target, base, error)}"
+            ) from None
+    _check_config(target, config)
+    try:
+        typed.validate(config, target.type)
+    except TypedError as error:
+        raise server_error(f"failed to create typed patch object ({_named(target, config)}): {error}") from None
+    try:
         merged, after, conflicts = _applied(target, base, config, owners, key)
         if conflicts and not force:
             _refuse(_not_excused(target, base, conflicts) if tool else conflicts)
     except TypedError as error:
-        raise server_error(f"failed to create typed live object ({_named(target, base)}): {error}") from None
+        why = _explained(target, base, error)
+        raise server_error(f"failed to create typed live object ({_named(target, base)}): {why}") from None
     if tool:
         merged = _with_last_applied(target, merged, config)
     same = equal(merged, base)
@@ -296,6 +298,16 @@ def on_apply(
     if entries:
         metadata["managedFields"] = entries
     return {**merged, "metadata": metadata}
+
+
+def _explained(target: Target, obj: Object, error: TypedError) -> str:
+    """What is wrong with an object of which some algorithm found out that it does not fit its type: everything, with
+    paths."""
+    try:
+        typed.validate(obj, target.type)
+    except TypedError as whole:
+        return str(whole)
+    return str(error)
 
 
 def _check_config(target: Target, config: Object) -> None:
@@ -339,7 +351,8 @@ def _applied(
         fields = recursive_difference(fields, target.reset)
     owners[key] = Owner(identity=key, version=target.api_version, fields=fields)
     if last is not None:
-        merged = _pruned(target, merged, owners, key, last)
+        # What lost all its parts and stays is null now; where the configuration says that it is empty, it is that.
+        merged = typed.merge(_pruned(target, merged, owners, key, last), config, target.type)
     versions = _Versions(target, live, merged)
     conflicts: dict[Identity, FieldSet] = {}
     for other, owner in owners.items():
@@ -428,6 +441,8 @@ def _not_excused(target: Target, live: Object, conflicts: dict[Identity, FieldSe
         return conflicts
     try:
         last = decode(text)
+        if not isinstance(last, dict) or last.get("apiVersion") != target.api_version or not last.get("kind"):
+            return conflicts
         fields = typed.of_value(last, target.type)
         for changed in typed.compare(live, last, target.type):
             fields = difference(fields, changed)

@@ -237,12 +237,17 @@ def test_configurations_refused(config: Any, code: int, message: str) -> None:
 
 
 def test_duplicates_in_the_live_object() -> None:
-    """A stored list with duplicate keys stops an apply and leaves owners of updates alone."""
+    """A list with duplicate keys stops an apply, and after an update nobody is said to own anything."""
     live = _write(None, _thing({"a": "1"}), "m1")
     broken = {**live, "spec": {"a": "1", "set": ["x", "x"]}}
-    assert on_write(TARGET, live, broken, manager="m2", now=1.0) is live["metadata"]["managedFields"]
-    with pytest.raises(ApiError, match="failed to create typed live object"):
+    assert on_write(TARGET, live, broken, manager="m2", now=1.0) == []
+    where = r'\(/t; x/v1, Kind=Thing\)'
+    why = r'.spec.set: duplicate entries for key \[="x"\]$'
+    with pytest.raises(ApiError, match=f"failed to create typed live object {where}: {why}"):
         _apply(broken, {"set": ["y"]}, "m3")
+    forgotten = {**broken, "metadata": {"name": "t", "uid": "u"}}
+    with pytest.raises(ApiError, match=f"^failed to create manager for existing fields: .* {where} to smd typed: {why}"):
+        _apply(forgotten, {"set": ["y"]}, "m3")
 
 
 def test_upgrade_from_client_side_apply() -> None:
@@ -303,7 +308,7 @@ def test_versions_that_are_gone() -> None:
 
 
 def test_schema_change() -> None:
-    """After a map turned atomic its owner owns it as one; after it turned granular, by its keys."""
+    """After a map turned atomic its owner owns it as one; after it turned granular, it keeps the map and none of its keys."""
     atomic = Type("map", element=_TEXT, atomic=True)
     one = _apply(None, {"map": {"x": "1"}}, "m1")
     whole = Target(dialect=KUBERNETES, type=_kind(map=atomic), kind="Thing", api_version="x/v1")
@@ -311,7 +316,7 @@ def test_schema_change() -> None:
         _apply(one, {"map": {"y": "1"}}, "m2", target=whole)
     two = _apply(None, {"map": {"x": "1"}}, "m1", target=whole)
     three = _apply(two, {"map": {"y": "1"}}, "m2")
-    assert _owned(three) == {"m1/Apply": {"f:map": {".": {}, "f:x": {}}}, "m2/Apply": {"f:map": {"f:y": {}}}}
+    assert _owned(three) == {"m1/Apply": {"f:map": {}}, "m2/Apply": {"f:map": {"f:y": {}}}}
 
 
 def test_owner_of_an_empty_struct() -> None:
@@ -319,7 +324,9 @@ def test_owner_of_an_empty_struct() -> None:
     one = _write(None, _thing({}), "creator")
     two = _apply(one, {"a": "1"}, "m1")
     assert _apply(two, {"a": "1"}, "m1", 20.0) is two
-    assert _apply(two, None, "m1")["spec"] == {}
+    assert _apply(two, {}, "m1")["spec"] == {}
+    # What nobody says to be empty, and has nothing left in it, is null until the object takes its shape.
+    assert _apply(two, None, "m1")["spec"] is None
 
 
 def test_entry_order_and_form() -> None:

@@ -191,7 +191,7 @@ def test_restore_built_in_kinds(field: str, given: Any, result: Any, catalog: Ca
 
 def test_restore_times(catalog: Catalog) -> None:
     """What is no text cannot be a time."""
-    with pytest.raises(restore.RestoreError, match="^json: cannot unmarshal number into Go value of type string$"):
+    with pytest.raises(restore.RestoreError, match=r"^json: cannot unmarshal number into Go value of type string$"):
         restore.restored({"creationTimestamp": 5}, catalog.type("meta/v1.ObjectMeta"))
 
 

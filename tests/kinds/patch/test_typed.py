@@ -224,16 +224,18 @@ def test_all_fields_of_a_value(value: Any) -> None:
     assert typed.of_value(extracted, KIND) == fields
     # Nobody owns an empty list that merges by item.
     unowned = {k: v for k, v in value.items() if k in ("set", "map") and not v}
-    assert prune.remove(value, prune.with_named_members(fields, KIND), KIND) == unowned
+    assert prune.remove(value, prune.with_named_members(fields, KIND), KIND) == (unowned or ({} if not value else None))
 
 
 def test_remove() -> None:
-    """Items are found by key; what loses its last part stays, empty."""
+    """Items are found by key; what loses its last part stays, as null."""
     value = {"map": [{"k": "a", "v": "x"}, {"k": "b"}], "labels": {"a": "1"}, "set": ["a", "b"]}
     gone = of_paths(
         ("f:map", 'k:{"k":"a","p":1}', "f:v"), ("f:map", 'k:{"k":"b","p":1}'), ("f:labels", "f:a"), ("f:set", 'v:"a"')
     )
-    assert prune.remove(value, gone, KIND) == {"map": [{"k": "a"}], "labels": {}, "set": ["b"]}
+    assert prune.remove(value, gone, KIND) == {"map": [{"k": "a"}], "labels": None, "set": ["b"]}
+    whole = of_paths(("f:set", 'v:"a"'), ("f:set", 'v:"b"'), ("f:map",), ("f:labels",))
+    assert prune.remove(value, whole, KIND) == {"set": None}
 
 
 def test_extract_keeps_keys() -> None:
@@ -255,24 +257,23 @@ def test_named_members() -> None:
 
 
 @pytest.mark.parametrize(
-    ("owned", "live", "now"),
+    ("owned", "now"),
     [
         # Granular became atomic.
-        ({"f:atomic": {"f:x": {}}}, {"atomic": {"x": "1"}}, {"f:atomic": {}}),
-        ({"f:whole": {".": {}, "f:a": {}}}, {}, {"f:whole": {}}),
-        ({"f:plain": {'v:"a"': {}}}, {"plain": ["a"]}, {"f:plain": {}}),
-        # Atomic became granular.
-        ({"f:labels": {}}, {"labels": {"a": "1"}}, {"f:labels": {".": {}, "f:a": {}}}),
-        ({"f:set": {}}, {"set": ["a"]}, {"f:set": {".": {}, 'v:"a"': {}}}),
+        ({"f:atomic": {"f:x": {}}}, {"f:atomic": {}}),
+        ({"f:whole": {".": {}, "f:a": {}}}, {"f:whole": {}}),
+        ({"f:plain": {'v:"a"': {}}}, {"f:plain": {}}),
+        # Atomic became granular: as if it had always been.
+        ({"f:labels": {}}, None),
+        ({"f:set": {}}, None),
         # Nothing changed.
-        ({"f:labels": {".": {}, "f:a": {}}, "f:text": {}}, {"labels": {"a": "1"}}, None),
-        ({"f:any": {"f:x": {}}, "f:gone": {"f:y": {}}}, {}, None),
-        ({"f:labels": {}}, {"labels": {}}, None),
+        ({"f:labels": {".": {}, "f:a": {}}, "f:text": {}}, None),
+        ({"f:any": {"f:x": {}}, "f:gone": {"f:y": {}}}, None),
     ],
 )
-def test_schema_changes(owned: Any, live: Any, now: Any) -> None:
-    """Owned sets follow a type that turned atomic or granular, and stay themselves otherwise."""
-    after = prune.reconciled(owned, live, KIND)
+def test_schema_changes(owned: Any, now: Any) -> None:
+    """Owned sets follow a type that turned atomic, and stay themselves otherwise."""
+    after = prune.reconciled(owned, KIND)
     if now is None:
         assert after is owned
     else:
