@@ -1,6 +1,8 @@
 # make run      a server with conf/orchd.flags; FLAGS='--secure-port=7443 ...' adds to them
+# make trio     three servers of one cluster on one etcd (Debian: etcd-server), on this machine; FLAGS as above
 # make test     all tests that can run anywhere
 # make fuzz     the properties again, with new random examples; EXAMPLES=5000 says how many
+# make rounds   servers are killed and clients checked for much longer than in `make test`: 100 kills; ROUNDS=1000 for more
 # make lint     ruff and mypy
 # make bench    figures of a server that is started for it; BENCH='--only GET' chooses rows, BENCH='--help' says more
 # make docs     docs/flags.md from the tables of flags
@@ -17,8 +19,10 @@ CONF ?= conf/orchd.flags
 FLAGS ?=
 BENCH ?=
 EXAMPLES ?= 1000
+ROUNDS ?= 100
+TRIO ?= orchd-data-trio
 
-.PHONY: run test fuzz lint bench docs clean
+.PHONY: run trio test fuzz rounds lint bench docs clean
 .DEFAULT_GOAL := run
 
 $(BIN)/python:
@@ -46,12 +50,24 @@ $(VENV)/.installed-lint: $(VENV)/.installed
 run: $(VENV)/.installed
 	@exec $(BIN)/twistd -n --pidfile= orchd --flagfile=$(CONF) $(FLAGS)
 
+trio: $(VENV)/.installed
+	@exec $(BIN)/python -m orchd.testing.trio $(TRIO) $(FLAGS)
+
 test: $(VENV)/.installed-test
 	@$(BIN)/python -m pytest -q $(TESTS)
 
 # Where a test says how many examples it needs, it stays at those, but they are new ones.
 fuzz: $(VENV)/.installed-test
 	@ORCHD_FUZZ=$(EXAMPLES) $(BIN)/python -m pytest -q $$(grep -rl --include='test_*.py' 'from hypothesis' tests)
+
+# Other moments and orders than last time, unless SEED says which.
+rounds: SEED ?= $(shell date +%s)
+rounds: $(VENV)/.installed-test
+	@echo "SEED=$(SEED)"
+	@ORCHD_CRASH_ROUNDS=$(ROUNDS) ORCHD_CRASH_SEED=$(SEED) ORCHD_LINEAR_SEED=$(SEED) \
+		ORCHD_LINEAR_STEPS=$$(($(ROUNDS) * 10)) ORCHD_LINEAR_ROUNDS=$$(($(ROUNDS) / 5 + 1)) \
+		$(BIN)/python -m pytest -q tests/store/test_crash.py tests/store/test_linearizable.py \
+		tests/store/test_linearizable_daemon.py tests/store/etcd/test_ranges_of_servers.py
 
 lint: $(VENV)/.installed-lint
 	@$(BIN)/ruff check
