@@ -265,10 +265,11 @@ def _object(schema: Schema, either: str) -> Check | None:
     needed = tuple(
         name for name in schema.get("required") or () if (properties.get(name) or {}).get("default") is None
     )
-    checks = {name: made for name, inner in properties.items() if (made := _node(inner, either)) is not _anything}
+    # Members are compiled when one is met: most schemas describe much more than most objects have.
+    checks: dict[str, Check] = {}
     others = _node(rest, either) if isinstance(rest, dict) else None
     closed = rest is False
-    if not (checks or needed or others or closed or least is not None or most is not None):
+    if not (properties or needed or others or closed or least is not None or most is not None):
         return None
 
     def check(value: Any) -> Sequence[Found]:
@@ -282,12 +283,15 @@ def _object(schema: Schema, either: str) -> Check | None:
         for name, item in value.items():
             inner = checks.get(name)
             if inner is None:
-                if name in properties or (others is None and not closed):
-                    continue
-                if others is None:
+                if name in properties:
+                    inner = checks[name] = _node(properties[name], either)
+                elif others is not None:
+                    inner = others
+                elif closed:
                     out = [*(out or ()), Found(FORBIDDEN, "is a forbidden property", name)]
                     continue
-                inner = others
+                else:
+                    continue
             found = inner(item)
             if found:
                 if out is None:
