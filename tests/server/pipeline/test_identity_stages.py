@@ -1,0 +1,129 @@
+"""What the gates do to a request, beyond letting it pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd import errors
+from orchd.dialect import ORCH
+from orchd.errors import ApiError
+from orchd.kinds.identity import User
+from orchd.server.authn.interfaces import Authenticated, Credentials
+from orchd.server.authz.interfaces import Action, Decision, Verdict
+from orchd.server.pipeline.endpoints.identitynumbers import AuthenticationNumbers, ReviewNumbers, TokenCacheNumbers
+from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
+from orchd.server.pipeline.stages import identity
+from orchd.testing.server import run
+
+PODS = RequestInfo(
+    is_resource=True, path="/api/v1/pods", verb="list", prefix="api", version="v1", resource="pods", parts=("pods",)
+)
+
+
+def request(query: dict[str, list[str]] | None = None, **headers: tuple[str, ...]) -> Request:
+    named = {name.replace("_", "-"): values for name, values in headers.items()}
+    return Request(
+        method="GET", path=PODS.path, raw_path="/api/v1/p%6Fds", query=query or {}, headers=named, body=None,
+        credentials=Credentials(headers=named), received=0.0, info=PODS,
+    )  # fmt: skip
+
+
+async def at_once(asked: Request) -> Response:
+    return Response()
+
+
+@pytest.mark.parametrize(("found", "left"), [
+    (Authenticated(user=User(name="a"), consumed=("x-user",)), {"accept": ("x",)}),
+    (Authenticated(user=User(name="a"), consumed=("x-user",), instead={"x-user": ("z",)}), {"accept": ("x",), "x-user": ("z",)}),
+    (Authenticated(user=User(name="a")), {"accept": ("x",), "x-user": ("y",)}),
+])  # fmt: skip
+def test_credentials_are_not_handed_on(found: Authenticated, left: dict[str, tuple[str, ...]]) -> None:
+    """Headers that have shown who sends are not there for anybody after the gate."""
+    class Chain:
+        async def authenticate(self, credentials: Credentials) -> Authenticated:
+            return found
+
+    asked = request(accept=("x",), x_user=("y",))
+    run(identity.Authentication(Chain())(asked, at_once))
+    assert asked.headers == left and asked.credentials.headers["x-user"] == ("y",)
+
+
+class Authorizer:
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+
+    async def authorize(self, action: Action) -> Verdict:
+        return self.verdict
+
+
+def refused(action: Action, why: str) -> ApiError:
+    return errors.forbidden("", action.resource, "", why)
+
+
+def judged(verdict: Verdict, query: dict[str, list[str]] | None = None) -> Response:
+    asked = request(query)
+    asked.user = User(name="me")
+    authorizer: Any = Authorizer(verdict)
+    return run(identity.Authorization(authorizer, refused, ORCH)(asked, at_once))
+
+
+@pytest.mark.parametrize("decision", [Decision.DENY, Decision.NO_OPINION])
+def test_what_goes_wrong_is_500(decision: Decision) -> None:
+    """An error is told in plain text with what was asked for, and without anything that a browser would take for markup."""
+    answer = judged(Verdict(decision, "because", 'no <"answer">'), {"a": ["1", "&"]})
+    assert answer.code == 500 and answer.content_type == "text/plain; charset=utf-8"
+    assert ("X-Content-Type-Options", "nosniff") in answer.headers
+    expected = b'Internal Server Error: "/api/v1/p%6Fds?a=1&amp;a=%26": no &lt;"answer"&gt;\n'
+    assert answer.body == expected
+
+
+def test_allowed_is_allowed() -> None:
+    """Who is allowed passes, whatever else went wrong; without an error a refusal is 403."""
+    assert judged(Verdict(Decision.ALLOW, error="x")).code == 200
+    with pytest.raises(ApiError) as caught:
+        judged(Verdict(Decision.DENY, "because"))
+    assert caught.value.code == 403
+
+
+def samples(numbers: Any) -> dict[str, float]:
+    return {
+        f"{sample.name}{sorted(sample.labels.values())}": sample.value
+        for family in numbers.families()
+        for sample in family.samples
+        if not sample.name.endswith(("_bucket", "_sum"))
+    }
+
+
+def test_names_are_not_told() -> None:
+    """Of senders only the sort of their names is counted."""
+    numbers = AuthenticationNumbers(ORCH)
+    for user in ("admin", "a@b", "somebody", "else"):
+        numbers.observe("success", user, 0.01)
+    numbers.observe("failure", "", 0.01)
+    numbers.observe("unknown", "", 0.01)
+    assert samples(numbers) == {
+        "authentication_attempts['success']": 4, "authentication_attempts['error']": 1, "authentication_attempts['failure']": 1,
+        "authenticated_user_requests['admin']": 1, "authenticated_user_requests['email_id']": 1,
+        "authenticated_user_requests['other']": 2,
+        "authentication_duration_seconds_count['success']": 4, "authentication_duration_seconds_count['error']": 1,
+        "authentication_duration_seconds_count['failure']": 1,
+    }  # fmt: skip
+
+
+def test_what_is_asked_of_others_is_counted() -> None:
+    """Look-ups by whether they were known, calls by status."""
+    cache, reviews = TokenCacheNumbers(), ReviewNumbers("authz")
+    cache.asked(True, 0.1)
+    cache.asked(False, 0.1)
+    cache.fetched(True)
+    cache.fetched(False)
+    cache.active("blocked", 2)
+    reviews.observe("200", 0.1)
+    reviews.observe("<error>", 0.1)
+    found = samples(cache) | samples(reviews)
+    assert found["authentication_token_cache_request_total['hit']"] == 1
+    assert found["authentication_token_cache_fetch_total['error']"] == 1
+    assert found["authentication_token_cache_active_fetch_count['blocked']"] == 2
+    assert found["apiserver_delegated_authz_request_total['<error>']"] == 1
