@@ -183,6 +183,13 @@ class TestCollections:
 
 
 class TestNamespaces:
+    def test_labelled_with_generated_names(self, space: Any) -> None:
+        """The label is set once the name is known."""
+        sent = {"metadata": {"generateName": "made-"}}
+        made = run(space.server.request("POST", "/api/v1/namespaces", body=sent)).json
+        name = made["metadata"]["name"]
+        assert name.startswith("made-") and name in made["metadata"]["labels"].values()
+
     def test_preconditions(self, space: Any) -> None:
         """They have words of their own, as definitions have."""
         url = f"/api/v1/namespaces/{space.name}"

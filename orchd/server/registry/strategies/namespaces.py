@@ -18,7 +18,11 @@ class NamespaceStrategy(Strategy):
         if own not in finalizers:
             finalizers.append(own)
         spec["finalizers"] = finalizers
-        return {**obj, "spec": spec, "status": {"phase": "Active"}}
+        metadata = obj["metadata"]  # a generated name was not known when the default label was set
+        if name := metadata.get("name"):
+            labels = {**(metadata.get("labels") or {}), self.settings.dialect("{long}.io/metadata.name"): name}
+            metadata = {**metadata, "labels": labels}
+        return {**obj, "metadata": metadata, "spec": spec, "status": {"phase": "Active"}}
 
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         if context.subresource == "finalize":

