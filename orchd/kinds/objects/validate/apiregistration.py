@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Sequence
 from typing import Any
 
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS
+from orchd.kinds.objects.validate.gosyntax import quote
+from orchd.kinds.objects.validate.paths import SPEC, STATUS
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.words import label_1035, path_segment, subdomain
 
@@ -18,12 +20,14 @@ def create(value: Object, report: Report) -> None:
     metadata, spec = value.get("metadata") or {}, value.get("spec") or {}
     group, version = spec.get("group") or "", spec.get("version") or ""
     required = f"{version}.{group}"
-    name = metadata.get("name") or ""
-    if name != required:
-        meta.create(metadata, report, namespaced=False, name_rule=path_segment, core=False)
-        report.invalid(METADATA / "name", name, f'must be `spec.version+"."+spec.group`: "{required}"')
-    else:
-        meta.create(metadata, report, namespaced=False, name_rule=path_segment, core=False)
+
+    def rule(name: str, prefix: bool) -> Sequence[str]:
+        wrong = path_segment(name)
+        if wrong or name == required:
+            return wrong
+        return [f'must be `spec.version+"."+spec.group`: {quote(required)}']
+
+    meta.create(metadata, report, namespaced=False, name_rule=rule, core=False)
     if not group:
         if version != "v1":
             report.required(SPEC / "group", report.dialect("only v1 may have an empty group and it better be legacy {short}"))

@@ -14,7 +14,7 @@ from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
-from orchd.kinds.objects.validate.words import label, parse_ip, port, subdomain, subdomain_name
+from orchd.kinds.objects.validate.words import label, label_value, parse_ip, subdomain, subdomain_name
 
 Object = dict[str, Any]
 
@@ -138,12 +138,18 @@ def _endpoint(endpoint: Object, kind: str, at: Path, report: Report) -> None:
     labels(topology, at / "deprecatedTopology", report)
     if endpoint.get("hostname") is not None:
         is_label(endpoint["hostname"], at / "hostname", report)
-    zones = (endpoint.get("hints") or {}).get("forZones") or []
+    _hints((endpoint.get("hints") or {}).get("forZones") or [], at / "hints" / "forZones", report)
+
+
+def _hints(zones: list[Object], at: Path, report: Report) -> None:
     if len(zones) > 8:
-        report.too_many(at / "hints" / "forZones", len(zones), 8)
-    for i, zone in enumerate(zones):
-        if zone in zones[:i]:
-            report.duplicate((at / "hints" / "forZones")[i], zone.get("name") or "")
+        report.too_many(at, len(zones), 8)
+        return
+    names = [zone.get("name") or "" for zone in zones]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            report.duplicate(at[i] / "name", name)
+        report.invalids(at[i] / "name", name, label_value(name))
 
 
 def _address(address: str, kind: str, at: Path, report: Report) -> None:
@@ -178,8 +184,6 @@ def _slice_port(entry: Object, names: set[str], at: Path, report: Report) -> Non
         report.required(at / "protocol")
     elif protocol not in _PROTOCOLS:
         report.unsupported(at / "protocol", protocol, _PROTOCOLS)
-    if entry.get("port") is not None:
-        report.invalids(at / "port", entry["port"], port(entry["port"]))
     if entry.get("appProtocol") is not None:
         is_qualified(entry["appProtocol"], at / "appProtocol", report)
 

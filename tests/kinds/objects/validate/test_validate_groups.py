@@ -365,3 +365,23 @@ def test_certificates_are_for_good() -> None:
     assert found(api, new, old, "status")[-1] == (
         "status.certificate: Forbidden: updates may not modify existing certificate content"
     )
+
+
+def test_hints_of_endpoints() -> None:
+    """Zones are label values, each named once; numbers of ports are not looked at."""
+    hints = {"forZones": [{"name": "a"}, {"name": "a"}, {"name": "b c"}]}
+    body = {"addressType": "IPv4", "endpoints": [{"addresses": ["1.1.1.1"], "hints": hints}]}
+    ports = [{"name": "", "protocol": "TCP", "port": 70000}]
+    causes = found("discovery.{abbr}.io/v1/endpointslices", {**body, "ports": ports})
+    assert [cause.split(": a valid label")[0] for cause in causes] == [
+        'endpoints[0].hints.forZones[1].name: Duplicate value: "a"', 'endpoints[0].hints.forZones[2].name: Invalid value: "b c"',
+    ]
+
+
+def test_names_of_api_services() -> None:
+    """A name that can be none is only that; any other is the version and the group."""
+    spec = {"group": "g.x", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
+    for name, words in (("a/b", "may not contain '/'"), ("a", 'must be `spec.version+"."+spec.group`: "v1.g.x"')):
+        body = {"metadata": {"name": name}, "spec": spec}
+        causes = found("apiregistration.{abbr}.io/v1/apiservices", body)
+        assert causes == [f'metadata.name: Invalid value: "{name}": {words}']

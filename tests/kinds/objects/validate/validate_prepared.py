@@ -40,7 +40,7 @@ def create(obj: Object, resource: Resource, namespace: str) -> Object:
     if resource.kind == "Service":
         out = _service(out)
     if resource.kind == "EndpointSlice" and resource.version == "v1":
-        listed = [{k: v for k, v in e.items() if k != "deprecatedTopology"} for e in out.get("endpoints") or ()]
+        listed = [{k: v for k, v in e.items() if k not in ("deprecatedTopology", "hints")} for e in out.get("endpoints") or ()]
         out = {**out, "endpoints": listed}
     if resource.kind == "PersistentVolumeClaim":
         spec = dict(out.get("spec") or {})
