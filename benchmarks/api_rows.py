@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from benchmarks.custom_rows import changed_kind, custom_kinds
 from benchmarks.load import Connection, Target, Watchers, cpu, resident, run
 
 if TYPE_CHECKING:
@@ -249,4 +250,6 @@ API_ROWS: tuple[tuple[str, Callable[[Bench], tuple[float | None, str]]], ...] = 
     ("event to one of 500 watchers", watch_fan_out),
     ("memory, all pods", memory_full),
     ("event to one of 5,000 watchers", many_watchers),
+    ("CREATE a custom kind", custom_kinds),
+    ("first CREATE after a kind has changed", changed_kind),
 )
