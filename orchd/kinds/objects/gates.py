@@ -54,6 +54,7 @@ TABLE: Final[dict[str, dict[str, Gated]]] = {
     },
     "core/v1.Container": _PROBES,
     "core/v1.EphemeralContainer": _PROBES,
+    "certificates/v1.CertificateSigningRequestSpec": {"expirationSeconds": Gated("CSRDuration", True)},
     "core/v1.NodeSpec": {"configSource": Gated("Dynamic{Short}letConfig", False)},
     "core/v1.PersistentVolumeClaimSpec": {
         "dataSource": Gated("AnyVolumeDataSource", False, applies=_any_source),
@@ -85,6 +86,9 @@ TABLE: Final[dict[str, dict[str, Gated]]] = {
         "terminating": Gated("EndpointSliceTerminatingCondition", True),
     },
     "networking/v1.NetworkPolicyPort": {"endPort": Gated("NetworkPolicyEndPort", True)},
+    "node/v1.RuntimeClass": {"overhead": Gated("PodOverhead", True)},
+    "policy/v1beta1.PodSecurityPolicySpec": {"allowedProcMountTypes": Gated("ProcMountType", False)},
+    "scheduling/v1.PriorityClass": {"preemptionPolicy": Gated("NonPreemptingPriority", True)},
     "storage/v1.CSIDriverSpec": {"fsGroupPolicy": Gated("DelegateFSGroupToCSIDriver", True)},
 }
 

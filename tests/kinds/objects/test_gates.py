@@ -55,6 +55,19 @@ def test_a_feature_can_be_turned_off() -> None:
     assert dropped("core/v1.Service", service, ServiceInternalTrafficPolicy=False) == {"spec": {"type": "ClusterIP"}}
 
 
+def test_gates_of_other_groups() -> None:
+    """Signing requests, runtime classes, priority classes and security policies have such members too."""
+    for type, obj, gate in (
+        ("certificates/v1.CertificateSigningRequest", {"spec": {"expirationSeconds": 600}}, "CSRDuration"),
+        ("node/v1.RuntimeClass", {"overhead": {"podFixed": {"cpu": "1"}}}, "PodOverhead"),
+        ("scheduling/v1.PriorityClass", {"preemptionPolicy": "Never"}, "NonPreemptingPriority"),
+    ):
+        assert dropped(type, obj) is obj
+        assert dropped(type, obj, **{gate: False}) in ({}, {"spec": {}})
+    policy = {"spec": {"allowedProcMountTypes": ["Default"]}}
+    assert dropped("policy/v1beta1.PodSecurityPolicy", policy)["spec"].get("allowedProcMountTypes") is None
+
+
 def test_job_tracking_annotation() -> None:
     """Clients cannot ask for tracking with finalizers while it is off."""
     job = {"metadata": {"name": "j", "annotations": {ORCH("batch.{long}.io/job-tracking"): ""}}}

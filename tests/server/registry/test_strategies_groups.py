@@ -43,6 +43,17 @@ class TestAutoscalers:
         made = space.make(path, self.scaler(behavior={"scaleUp": {}}), group=group)
         assert len(made["spec"]["behavior"]["scaleUp"]["policies"]) == 2
 
+    def test_metrics_of_containers_are_behind_a_gate(self, space: Any) -> None:
+        """Beside another source they are dropped, alone they are missed."""
+        target = {"type": "Utilization", "averageUtilization": 5}
+        gated = {"containerResource": {"name": "cpu", "container": "c", "target": target}}
+        metric = {"type": "Resource", "resource": {"name": "memory", "target": target}}
+        path, group = "horizontalpodautoscalers", HPA.format("v2")
+        made = space.make(path, self.scaler(metrics=[{**metric, **gated}]), group=group)
+        assert made["spec"]["metrics"] == [metric]
+        alone = {**self.scaler(metrics=[{"type": "ContainerResource", **gated}]), "metadata": {"name": "b"}}
+        assert "only allowed when HPAContainerMetrics" in space("POST", path, alone, group=group).json["message"]
+
     def test_annotations_that_mean_nothing_go(self, space: Any) -> None:
         """What version 1 keeps in annotations is written anew: nonsense goes, and so does a status by that way."""
         notes = {

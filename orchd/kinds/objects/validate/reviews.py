@@ -32,7 +32,7 @@ def local_access_review(value: Object, report: Report) -> None:
     _attributes(spec, report)
     if not spec.get("user") and not spec.get("groups"):
         report.invalid(SPEC / "user", spec.get("user") or "", "at least one of user or group must be specified")
-    _no_metadata(value, report)
+    _no_metadata(value, report, "must be empty except for namespace")
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     # The namespace of the path has not been written to the metadata when the reference compares.
     namespace = (value.get("metadata") or {}).get("namespace") or ""
@@ -55,7 +55,7 @@ def _attributes(spec: Object, report: Report) -> None:
         report.invalid(SPEC / "resourceAttributes", None, why)
 
 
-def _no_metadata(value: Object, report: Report) -> None:
+def _no_metadata(value: Object, report: Report, why: str = "must be empty") -> None:
     metadata = value.get("metadata") or {}
     if any(given for member, given in metadata.items() if member not in _SERVERS):
-        report.invalid(METADATA, dump("v1.ObjectMeta", metadata), "must be empty")
+        report.invalid(METADATA, dump("v1.ObjectMeta", metadata), why)

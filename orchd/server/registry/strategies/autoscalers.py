@@ -28,13 +28,25 @@ class AutoscalerStrategy(Strategy):
         self._catalog = catalog
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        return super().prepare_create(context, self._kept({**self._wide(obj), "status": {}}))
+        wide = self._ungated({**self._wide(obj), "status": {}}, None)
+        return super().prepare_create(context, self._kept(wide))
 
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         wide, before = self._wide(obj), self._wide(old)
         if context.subresource == "status":
             return self._kept({**before, "metadata": wide["metadata"], "status": wide.get("status") or {}})
-        return super().prepare_update(context, self._kept({**wide, "status": before.get("status") or {}}), old)
+        wide = self._ungated({**wide, "status": before.get("status") or {}}, before)
+        return super().prepare_update(context, self._kept(wide), old)
+
+    def _ungated(self, wide: Object, before: Object | None) -> Object:
+        """Without metrics of single containers while these are behind their gate, unless they are stored already."""
+        if self.settings.feature("HPAContainerMetrics", False) or (before and _has_container_metrics(before)):
+            return wide
+        if not _has_container_metrics(wide):
+            return wide
+        spec = wide["spec"]
+        metrics = [{k: v for k, v in metric.items() if k != "containerResource"} for metric in spec["metrics"]]
+        return {**wide, "spec": {**spec, "metrics": metrics}}
 
     def _wide(self, obj: Object) -> Object:
         return convert.convert(obj, _WIDEST, self._catalog)
@@ -54,3 +66,7 @@ class AutoscalerStrategy(Strategy):
     def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
         judged = obj if context.subresource else self._judged(context, obj)
         return validation.validate_update(judged, old, self.resource, self.settings, subresource=context.subresource)
+
+
+def _has_container_metrics(wide: Object) -> bool:
+    return any("containerResource" in metric for metric in (wide.get("spec") or {}).get("metrics") or ())
