@@ -354,6 +354,9 @@ def _applied(
         # What lost all its parts and stays is null now; where the configuration says that it is empty, it is that.
         merged = typed.merge(_pruned(target, merged, owners, key, last), config, target.type)
     versions = _Versions(target, live, merged)
+    if versions.changes(target.api_version) == (_EMPTY, _EMPTY):
+        # Another order of items, or values in fields that this endpoint takes back, is no change.
+        merged = live
     conflicts: dict[Identity, FieldSet] = {}
     for other, owner in owners.items():
         found = None if other == key else versions.changes(owner.version)

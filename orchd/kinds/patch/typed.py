@@ -276,10 +276,15 @@ def changes(node: Node, left: Any, right: Any) -> Changes:
     if kind == DEDUCED:
         if not isinstance(left, dict) and not isinstance(right, dict):
             return _MODIFIED
+        odd = right if isinstance(left, dict) else left
         left = left if isinstance(left, dict) else None
         right = right if isinstance(right, dict) else None
         if not left and not right:
             return _MODIFIED
+        if not isinstance(odd, dict | None):
+            # An object took the place of something else, or lost it: its parts came or went, and the place is another.
+            added, _, removed = _map_changes(node, left, right)
+            return added, LEAF, removed
     return _map_changes(node, _as(dict, left), _as(dict, right))
 
 

@@ -329,6 +329,25 @@ def test_owner_of_an_empty_struct() -> None:
     assert _apply(two, None, "m1")["spec"] is None
 
 
+def test_another_order_is_no_change() -> None:
+    """Items that are there already stay where they are: their order is nobody's field."""
+    one = _apply(None, {"items": [{"name": "a"}, {"name": "b"}], "set": ["x", "y"]}, "m1")
+    assert _apply(one, {"items": [{"name": "b"}, {"name": "a"}], "set": ["y", "x"]}, "m1", 20.0) is one
+    two = _apply(one, {"items": [{"name": "b"}, {"name": "a"}]}, "m2")
+    assert two["spec"] == one["spec"] and "m2/Apply" in _owned(two)
+    three = _apply(one, {"items": [{"name": "c"}, {"name": "b"}, {"name": "a"}]}, "m2")
+    assert [i["name"] for i in three["spec"]["items"]] == ["c", "b", "a"]
+
+
+def test_times_of_updates() -> None:
+    """The time of an updater's entry is when its fields last became others, not when it last wrote them."""
+    one = _write(None, _thing({"a": "1"}), "m1", 10.0)
+    two = _write(one, merge_patch.merge(one, {"spec": {"a": "2"}}), "m1", 20.0)
+    assert two["metadata"]["managedFields"] == one["metadata"]["managedFields"]
+    three = _write(two, merge_patch.merge(two, {"spec": {"b": "2"}}), "m1", 30.0)
+    assert three["metadata"]["managedFields"][0]["time"] == "1970-01-01T00:00:30Z"
+
+
 def test_entry_order_and_form() -> None:
     """Appliers come first, then by time and name; members of an entry come in the recorded order."""
     one = _apply(None, {"a": "1"}, "z", 50.0)

@@ -127,7 +127,10 @@ def test_of_value(value: Any, fields: Any) -> None:
         ({"whole": {"a": "x"}}, {"whole": {"b": "x"}}, {}, {"f:whole": {}}, {}),
         ({"any": {"a": 1}}, {"any": {"a": True}}, {}, {"f:any": {"f:a": {}}}, {}),
         ({"any": 1}, {"any": 1.0}, {}, {}, {}),
-        ({"any": [1]}, {"any": {"a": 1}}, {"f:any": {"f:a": {}}}, {}, {}),
+        ({"any": [1]}, {"any": {"a": 1}}, {"f:any": {"f:a": {}}}, {"f:any": {}}, {}),
+        ({"any": {"a": 1}}, {"any": "x"}, {}, {"f:any": {}}, {"f:any": {"f:a": {}}}),
+        ({"any": {"a": 1}}, {"any": None}, {}, {}, {"f:any": {"f:a": {}}}),
+        ({"any": {}}, {"any": [1]}, {}, {"f:any": {}}, {}),
     ],
 )
 def test_compare(left: Any, right: Any, added: Any, modified: Any, removed: Any) -> None:
