@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from orchd.config.settings import Settings
+from orchd.server.pipeline.audit.stage import Auditing, AuditingStrangers, Trail
 from orchd.server.pipeline.interfaces import Stage
 from orchd.server.pipeline.stages.headers import CrossOrigin, Leaving, StrictTransport
 from orchd.server.pipeline.stages.journal import Journal
@@ -23,11 +24,18 @@ def outermost(settings: Settings, clock: Callable[[], float]) -> list[Stage]:
     return stages
 
 
-def before_authentication(settings: Settings, leaving: Callable[[], bool]) -> list[Stage]:
-    """What is answered to anybody."""
+def before_authentication(settings: Settings, leaving: Callable[[], bool], trail: Trail | None) -> list[Stage]:
+    """What is answered to anybody, and what is done about those who are nobody."""
     stages: list[Stage] = []
     if settings.serving.shutdown_retry_after:
         stages.append(Leaving(settings.dialect, leaving))
     if settings.serving.cors_allowed_origins:
         stages.append(CrossOrigin(settings.serving.cors_allowed_origins))
+    if trail is not None:
+        stages.append(AuditingStrangers(trail))
     return stages
+
+
+def after_authentication(trail: Trail | None) -> list[Stage]:
+    """What is done with what somebody asks, before it is known whether they may."""
+    return [] if trail is None else [Auditing(trail)]

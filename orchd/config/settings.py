@@ -12,7 +12,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from orchd.config import gates, identity, names
+from orchd.config import audit, gates, identity, names
+from orchd.config.audit import AuditSettings
 from orchd.config.identity import AuthenticationSettings, AuthorizationSettings
 from orchd.config.nearest import unknown
 from orchd.config.runtime import RuntimeConfig, parse_runtime_config
@@ -136,6 +137,7 @@ class Settings:
     storage: StorageSettings
     api: ApiSettings
     controllers: ControllerSettings
+    audit: AuditSettings
     verbosity: int
     #: Every flag's value by its name in the tables, for drop-ins that have flags of their own to read.
     flags: Mapping[str, Any] = field(default_factory=dict)
@@ -191,6 +193,7 @@ class _Builder:
             storage=self._storage(),
             api=self._api(),
             controllers=self._controllers(),
+            audit=audit.audit(self._values, self._error),
             verbosity=self._at_least("v", 0),
             flags=dict(self._values),
             warnings=tuple(self._warnings),

@@ -76,7 +76,7 @@ def test_flag_file_recursion() -> None:
 
 @pytest.mark.parametrize(("argv", "message"), [
     (["--securee-port=1"], 'unknown flag "--securee-port": did you mean "--secure-port"?'),
-    (["--audit-log-path=x"], "--audit-log-path: not built yet; only the default '' is accepted"),
+    (["--egress-selector-config-file=x"], "--egress-selector-config-file: not built yet; only the default '' is accepted"),
     (["--authorization-mode=ABAC"],
      "--authorization-mode: authorization-mode ABAC's authorization policy file not passed"),
     (["--authorization-mode=Node,Webhook"],

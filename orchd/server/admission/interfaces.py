@@ -48,6 +48,9 @@ class Review:
     #: What mutating webhooks remember from one run of the chain to the next.
     rounds: Any = None
 
+#: Beginning of the audit annotations that show what webhooks did to an object: for records that may show objects.
+PATCH_ANNOTATION = "patch.webhook.admission.{abbr}.io/"
+
 
 class IWebhooks(Protocol):
     """Posts documents to webhooks (`orchd.server.webhookclient`)."""

@@ -67,6 +67,10 @@ class Request:
     warnings: list[str] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
     audit_id: str = ""
+    #: The object of the body as it was understood, once a verb has read it.
+    sent: Any = None
+    #: Is this request written down? Then stages say in `annotations` what they decided.
+    audited: bool = False
     #: Headers that the answer gets, whatever it is and wherever it comes from.
     answer_headers: list[tuple[str, str]] = field(default_factory=list)
     #: For CONNECT-like subresources: takes the raw connection over (None where the transport cannot).

@@ -10,6 +10,7 @@ from twisted.internet.task import Clock
 from twisted.logger import globalLogPublisher
 
 from orchd import errors
+from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Authenticated, Credentials
@@ -256,7 +257,7 @@ class TestIdentity:
                 assert (action.verb, action.resource) == ("list", "pods")
                 return Verdict(decision, "because")
 
-        stage = identity.Authorization(Authorizer(), lambda action, why: errors.forbidden("", action.resource, "", why))  # type: ignore[arg-type]  # an IAuthorizer by shape
+        stage = identity.Authorization(Authorizer(), lambda action, why: errors.forbidden("", action.resource, "", why), ORCH)  # type: ignore[arg-type]  # an IAuthorizer by shape
         request = ask(user=User(name="me"))
         if decision is Decision.ALLOW:
             assert run(stage(request, at_once)).code == 200

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
+import orjson
 from zope.interface import implementer
 
 from orchd import errors
 from orchd.errors import ApiError, quoted
 from orchd.kinds.objects import convert, shape
 from orchd.kinds.patch import json_patch
-from orchd.server.admission.interfaces import IMutatingPlugin, Review
+from orchd.server.admission.interfaces import PATCH_ANNOTATION, IMutatingPlugin, Review
 from orchd.server.admission.webhooks.matching import Call
 from orchd.server.admission.webhooks.plugin import GROUP, FailedCallError, WebhookPlugin
 from orchd.server.admission.webhooks.reviews import Verdict
@@ -74,32 +75,29 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         rounds.left = review.object
 
     async def _called(self, call: Call, review: Review, index: int) -> bool:
-        """Has the webhook changed the object?"""
+        """Has the webhook changed the object? Audit annotations tell by its place what it did."""
+        turn = f"round_{int(review.reinvocation)}_index_{index}"
         began = perf_counter()
         error: Exception | None = None
         changed = False
         try:
             verdict = await self.ask(call, review)
-            changed = self._patched(call, review, verdict)
+            changed = self._patched(call, review, verdict, turn)
         except FailedCallError as failed:
             error = failed
             if not failed.ignored:
                 raise self.refusal(failed, review) from failed
+            review.annotate(self.dialect("failed-open.mutation.webhook.admission.{abbr}.io/") + turn, call.hook.name)
         except ApiError as denied:
             error = denied
             raise
         finally:
             self.measured(call, review, began, error)
-        self._note(call, review, index, changed=changed)
+            said = _named(call) + f',"mutated":{str(changed).lower()}}}'
+            review.annotate(self.dialect("mutation.webhook.admission.{abbr}.io/") + turn, said)
         return changed
 
-    def _note(self, call: Call, review: Review, index: int, *, changed: bool) -> None:
-        """The audit annotation that tells which webhook changed something."""
-        turn = f"round_{int(review.reinvocation)}_index_{index}"
-        said = f'{{"configuration":{quoted(call.hook.configuration)},"webhook":{quoted(call.hook.name)},"mutated":'
-        review.annotate(self.dialect("mutation.webhook.admission.{abbr}.io/") + turn, said + f"{str(changed).lower()}}}")
-
-    def _patched(self, call: Call, review: Review, verdict: Verdict) -> bool:
+    def _patched(self, call: Call, review: Review, verdict: Verdict, turn: str) -> bool:
         """Apply a webhook's patch; has it changed anything? Raises ApiError and FailedCallError."""
         if not verdict.patch:
             return False
@@ -122,6 +120,8 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         except ApiError as error:
             raise errors.internal(_failed(before, operations) or error.message) from None
         changed = self._settled(call, review, after)
+        said = f'{_named(call)},"patch":{_written(operations)},"patchType":"JSONPatch"}}'
+        review.annotate(self.dialect(PATCH_ANNOTATION) + turn, said)
         if changed == review.object:
             return False
         review.object = changed
@@ -142,6 +142,15 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         # The version that the chain works with is that of the object it was given.
         worked_on = (review.object or {}).get("apiVersion") or review.resource.api_version
         return self.context.settle(review.resource, convert.convert(shaped, worked_on, self.context.catalog()))
+
+
+def _named(call: Call) -> str:
+    """The beginning of an annotation about a webhook."""
+    return f'{{"configuration":{quoted(call.hook.configuration)},"webhook":{quoted(call.hook.name)}'
+
+
+def _written(operations: list[dict[str, Any]]) -> str:
+    return orjson.dumps([dict(sorted(operation.items())) for operation in operations]).decode()
 
 
 def _failed(before: Any, operations: list[dict[str, Any]]) -> str:

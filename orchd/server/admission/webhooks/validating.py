@@ -26,7 +26,7 @@ class ValidatingAdmissionWebhook(WebhookPlugin):
         calls = [call for call in await self.calls(review) if await self.selected(call, review)]
         if not calls:
             return
-        asked = [Deferred.fromCoroutine(self._refusal(call, review)) for call in calls]
+        asked = [Deferred.fromCoroutine(self._refusal(call, review, index)) for index, call in enumerate(calls)]
         # Leaving early (the request's deadline) cancels the calls that are still out.
         try:
             refusals = await gatherResults(asked, consumeErrors=True)
@@ -36,15 +36,19 @@ class ValidatingAdmissionWebhook(WebhookPlugin):
             if refusal is not None:
                 raise refusal
 
-    async def _refusal(self, call: Call, review: Review) -> ApiError | None:
-        """What a webhook has against a write."""
+    async def _refusal(self, call: Call, review: Review, index: int) -> ApiError | None:
+        """What the webhook at `index` among those that are asked has against a write."""
         began = perf_counter()
         error: Exception | None = None
         try:
             await self.ask(call, review)
         except FailedCallError as failed:
             error = failed
-            return None if failed.ignored else self.refusal(failed, review)
+            if not failed.ignored:
+                return self.refusal(failed, review)
+            place = self.dialect("failed-open.validating.webhook.admission.{abbr}.io/round_0_index_") + str(index)
+            review.annotate(place, call.hook.name)
+            return None
         except ApiError as denied:
             error = denied
             return denied

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
+from orchd.dialect import Dialect
 from orchd.errors import ApiError, quoted
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Authenticated, Credentials
@@ -65,13 +66,19 @@ class Authorization:
 
     `refused` makes the error in the reference's words."""
 
-    def __init__(self, authorizer: IAuthorizer, refused: Callable[[Action, str], ApiError]) -> None:
+    def __init__(self, authorizer: IAuthorizer, refused: Callable[[Action, str], ApiError], dialect: Dialect) -> None:
         self._authorizer = authorizer
         self._refused = refused
+        self._decision = dialect("authorization.{abbr}.io/decision")
+        self._reason = dialect("authorization.{abbr}.io/reason")
 
     async def __call__(self, request: Request, then: Next) -> Response:
         action = action_of(request)
         verdict = await self._authorizer.authorize(action)
+        if request.audited:
+            allowed = verdict.decision is Decision.ALLOW
+            request.annotations[self._decision] = "allow" if allowed else "forbid"
+            request.annotations[self._reason] = verdict.reason if allowed or not verdict.error else verdict.error
         if verdict.decision is Decision.ALLOW:
             return await then(request)
         if verdict.error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError
 from orchd.kinds.codec import decode, mediatype
 from orchd.kinds.objects import shape
@@ -13,6 +14,7 @@ from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.options import WriteOptions, boolean, delete_options, list_options
 from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Context, Deleted
+from orchd.txkit.together import for_each
 
 
 async def _options(tools: Tools, request: Request, scheme: str) -> dict[str, Any]:
@@ -74,7 +76,8 @@ async def deletecollection(tools: Tools, request: Request, target: Target) -> Re
     selection(resource, listing.label_selector, listing.field_selector)
     options = await _options(tools, request, decode.BODIES)
     page, token, chosen = await tools.registry.list(resource, target.namespace, listing)
-    for entry in page.entries:
+
+    async def delete_one(entry: Entry) -> None:
         namespace, _, name = entry.path.rpartition("/")
         one = Target(resource, namespace, name, "")
         try:
@@ -83,6 +86,8 @@ async def deletecollection(tools: Tools, request: Request, target: Target) -> Re
             # Somebody else was faster: gone is what was wanted.
             if error.code != 404:
                 raise
+
+    await for_each(page.entries, delete_one, at_once=tools.delete_workers)
     remaining = page.remaining if chosen.everything else None
     body = tools.present.page(view, page.entries, revision=page.revision, token=token, remaining=remaining)
     return tools.present.response(view, body)

@@ -91,6 +91,10 @@ class Dispatch:
             verb = self._of_resource(resource, info, request.method, named)
         if resource.deprecation is not None:
             request.warnings.append(resource.deprecation.warning(resource.kind, resource.api_version))
+            request.annotations[self._tools.dialect("{abbr}.io/deprecated")] = "true"
+            if resource.deprecation.removed:
+                removed = resource.deprecation.removed.removeprefix("v")
+                request.annotations[self._tools.dialect("{abbr}.io/removed-release")] = removed
         name = info.name if named else ""
         if info.verb == "watch" and not named:
             name = ""

@@ -53,6 +53,8 @@ class Tools:
     now: Callable[[], float]
     #: Asks the authorizer: `authorize(request, verb)` raises ApiError 403 when the sender may not do that as well.
     authorize: Callable[[Request, str], Awaitable[None]]
+    #: Objects that one deletecollection removes at the same time.
+    delete_workers: int = 1
 
     @property
     def dialect(self) -> Any:
@@ -104,6 +106,7 @@ class Tools:
         if (form is Form.YAML or json_.may_be_too_deep(data)) and json_.too_deep(settled):
             raise _too_deep(resource)
         self.check_fields(request, options, data, form, obj, resource)
+        request.sent = settled
         return settled, options
 
     def check_fields(

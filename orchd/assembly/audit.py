@@ -1,0 +1,104 @@
+"""Audit of one server, from its settings: the policy, the sinks, and what becomes of them at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import orjson
+from twisted.internet.interfaces import IReactorTime
+
+from orchd.config.audit import AuditLogSettings, AuditWebhookSettings, SinkSettings
+from orchd.config.settings import Settings
+from orchd.server.pipeline.audit import policy
+from orchd.server.pipeline.audit.interfaces import IAuditSink
+from orchd.server.pipeline.audit.logfile import LogFile, Rotation
+from orchd.server.pipeline.audit.remote import AgainError, Remote
+from orchd.server.pipeline.audit.sinks import Batches, Batching, Direct, Send, Truncation, truncating
+from orchd.server.pipeline.audit.stage import Trail
+from orchd.server.remotereview import ConfigurationFile
+from orchd.server.webhookclient import WebhookClient, WebhookError, refused
+
+#: Seconds for one call of the webhook, and bytes of its answer.
+_SECONDS, _MOST_ANSWER = 30.0, 1024 * 1024
+
+
+def make_trail(
+    settings: Settings,
+    *,
+    calls: WebhookClient,
+    clock: IReactorTime,
+    wall: Callable[[], float],
+    random: Random,
+    in_thread: Callable[..., Awaitable[Any]],
+) -> Trail | None:
+    """None when nothing is to be recorded. Raises ValueError naming the flag and the file that is wrong."""
+    audit = settings.audit
+    if not audit.policy_file:
+        return None
+    try:
+        rules = policy.parse(Path(audit.policy_file).read_text(encoding="utf-8"), settings.dialect)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"--audit-policy-file: {audit.policy_file}: {error}") from error
+    mark = settings.dialect("audit.{abbr}.io/truncated")
+    sinks: list[IAuditSink] = []
+    if audit.log is not None:
+        file = _file(audit.log, wall, in_thread)
+        sinks.append(_sink("log", file.send, file.close, audit.log.sink, mark, clock))
+    if audit.webhook is not None:
+        send = _to_service(settings, audit.webhook, calls, clock, random)
+        sinks.append(_sink("webhook", send, lambda: None, audit.webhook.sink, mark, clock))
+    return Trail(settings.dialect, rules, sinks, wall)
+
+
+def _sink(
+    name: str, send: Send, end: Callable[[], object], chosen: SinkSettings, mark: str, clock: IReactorTime
+) -> IAuditSink:
+    if chosen.truncate:
+        send = truncating(send, Truncation(event=chosen.most_event_bytes, batch=chosen.most_batch_bytes), mark)
+    if chosen.mode != "batch":
+        direct: IAuditSink = Direct(name, send, end, strict=chosen.mode == "blocking-strict")
+        return direct
+    batches = Batches(
+        buffer=chosen.buffer_size,
+        most=chosen.batch_size,
+        wait=chosen.batch_wait,
+        rate=chosen.rate,
+        burst=chosen.burst,
+    )
+    batching: IAuditSink = Batching(name, send, end, batches, clock)
+    return batching
+
+
+def _file(log: AuditLogSettings, wall: Callable[[], float], in_thread: Callable[..., Awaitable[Any]]) -> LogFile:
+    rotation = Rotation(megabytes=log.megabytes, backups=log.backups, days=log.days, compress=log.compress)
+    try:
+        return LogFile(log.path, rotation, legacy=log.legacy, wall=wall, aside=in_thread)
+    except OSError as error:
+        raise ValueError(f"--audit-log-path: {log.path}: {error.strerror}") from error
+
+
+def _to_service(
+    settings: Settings, webhook: AuditWebhookSettings, calls: WebhookClient, clock: IReactorTime, random: Random
+) -> Send:
+    try:
+        configuration = ConfigurationFile(webhook.config_file, clock.seconds)
+    except ValueError as error:
+        raise ValueError(f"--audit-webhook-config-file: {error}") from error
+
+    async def post(document: Mapping[str, Any]) -> None:
+        where = configuration()
+        try:
+            answer = await calls.call(
+                "POST", where.server, _SECONDS,
+                authority=where.authority, user=where, body=orjson.dumps(document), limit=_MOST_ANSWER,
+            )  # fmt: skip
+        except WebhookError as error:
+            raise AgainError(str(error)) from error
+        if not 200 <= answer.code <= 206:
+            failure = refused(answer.code, answer.text)
+            raise AgainError(str(failure)) if answer.code == 429 or answer.code >= 500 else failure
+
+    return Remote(settings.dialect, post, backoff=webhook.backoff, clock=clock, random=random).send

@@ -1,0 +1,139 @@
+"""Audit events as lines of a file, which is put aside when it is large enough."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+Event = Mapping[str, Any]
+_MOMENT = "%Y-%m-%dT%H-%M-%S"
+_MEGABYTE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rotation:
+    """`megabytes` of a file, `backups` that are kept and for how many `days` (0: no limit), and whether they are packed."""
+
+    megabytes: int
+    backups: int
+    days: int
+    compress: bool
+
+
+class LogFile:
+    """Appends to `path` ("-" is standard output). `wall` gives seconds since the epoch; `aside` runs what takes longer
+    (packing and clearing up) where it holds nobody up. Opening raises OSError."""
+
+    def __init__(
+        self,
+        path: str,
+        rotation: Rotation,
+        *,
+        legacy: bool,
+        wall: Callable[[], float],
+        aside: Callable[..., Awaitable[Any]],
+    ) -> None:
+        self._path = None if path == "-" else Path(path)
+        self._rotation = rotation
+        self._line = legacy_line if legacy else json_line
+        self._wall = wall
+        self._aside = aside
+        if self._path is None:
+            self._file: Any = sys.stdout.buffer
+        else:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._open()
+
+    def _open(self) -> Any:
+        assert self._path is not None
+        return os.fdopen(os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab")
+
+    async def send(self, events: Sequence[Event]) -> None:
+        """Write all of `events`. Raises OSError."""
+        data = b"".join(map(self._line, events))
+        limit = self._rotation.megabytes * _MEGABYTE
+        full = self._path is not None and limit and self._file.tell() and self._file.tell() + len(data) > limit
+        if full:
+            self._put_aside()
+        self._file.write(data)
+        self._file.flush()
+        if full:
+            await self._aside(self._clear_up)
+
+    def close(self) -> None:
+        if self._path is not None:
+            self._file.close()
+
+    def _put_aside(self) -> None:
+        path = self._path
+        assert path is not None
+        moment = datetime.fromtimestamp(self._wall(), UTC)
+        self._file.close()
+        path.rename(path.with_name(f"{path.stem}-{moment:{_MOMENT}}.{moment.microsecond // 1000:03}{path.suffix}"))
+        self._file = self._open()
+
+    def _clear_up(self) -> None:
+        """Pack and delete old files; runs in another thread."""
+        now = datetime.fromtimestamp(self._wall(), UTC)
+        for number, (moment, path) in enumerate(self._backups()):
+            old = self._rotation.days and now - moment > timedelta(days=self._rotation.days)
+            if old or (self._rotation.backups and number >= self._rotation.backups):
+                path.unlink()
+            elif self._rotation.compress and path.suffix != ".gz":
+                packed = path.with_name(path.name + ".gz")
+                with path.open("rb") as source, gzip.open(packed, "wb") as target:
+                    shutil.copyfileobj(source, target)
+                path.unlink()
+
+    def _backups(self) -> list[tuple[datetime, Path]]:
+        """Files that were put aside, the newest first."""
+        path = self._path
+        assert path is not None
+        found = []
+        for each in path.parent.glob(f"{path.stem}-*"):
+            text = each.name.removesuffix(".gz").removesuffix(path.suffix).removeprefix(f"{path.stem}-")
+            try:
+                found.append((datetime.strptime(text, _MOMENT + ".%f").replace(tzinfo=UTC), each))
+            except ValueError:
+                continue
+        return sorted(found, reverse=True)
+
+
+def json_line(event: Event) -> bytes:
+    """The event on a line of its own (--audit-log-format=json)."""
+    return orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def legacy_line(event: Event) -> bytes:
+    """What people read (--audit-log-format=legacy)."""
+    user, other = event.get("user") or {}, event.get("impersonatedUser") or {}
+    status = event.get("responseStatus") or {}
+    shown = {
+        "id": event["auditID"],
+        "stage": event["stage"],
+        "ip": ",".join(event.get("sourceIPs") or ()) or "<unknown>",
+        "method": event["verb"],
+        "user": user.get("username") or "<none>",
+        "groups": _quoted_list(user.get("groups")) or "<none>",
+        "as": other.get("username") or "<self>",
+        "asgroups": _quoted_list(other.get("groups")) or "<lookup>",
+        "user-agent": event.get("userAgent", ""),
+        "namespace": (event.get("objectRef") or {}).get("namespace") or "<none>",
+        "uri": event["requestURI"],
+        "response": str(status.get("code") or "<deferred>"),
+    }
+    text = " ".join(f"{name}={orjson.dumps(value).decode()}" for name, value in shown.items())
+    return f"{event['requestReceivedTimestamp']} AUDIT: {text}\n".encode()
+
+
+def _quoted_list(texts: Sequence[str] | None) -> str:
+    return ",".join(f'"{text}"' for text in texts or ())

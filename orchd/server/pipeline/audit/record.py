@@ -1,0 +1,208 @@
+"""One request's record: what is known of it so far, as the events of the audit API (kind Event)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+
+from orchd.dialect import Dialect
+from orchd.kinds.codec import yaml_
+from orchd.kinds.identity import User
+from orchd.kinds.objects.scalars import format_microtime
+from orchd.server.admission.interfaces import PATCH_ANNOTATION
+from orchd.server.pipeline.audit.policy import COMPLETE, LEVELS, RECEIVED, REQUEST, RESPONSE, Rule
+from orchd.server.pipeline.interfaces import Request, Response
+
+Object = dict[str, Any]
+
+_AGENT = 1024
+_CUT = "...TRUNCATED"
+
+
+class Recorded:
+    """A body that remembers what was read of it, for requests whose object is written down."""
+
+    def __init__(self, body: Any) -> None:
+        self._body = body
+        self.data = b""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._body, name)
+
+    async def read(self, limit: int) -> bytes:
+        self.data = await self._body.read(limit)
+        return self.data
+
+
+class Record:
+    """What a rule wants to be known of a request. `user` is who was authenticated, None when nobody was."""
+
+    def __init__(self, dialect: Dialect, request: Request, rule: Rule, user: User | None, received: float) -> None:
+        self.rule = rule
+        self._dialect = dialect
+        self._request = request
+        self._user = user
+        self._received = _moment(received)
+        self._body: Recorded | None = None
+        if rule.level >= REQUEST:
+            self._body = request.body = Recorded(request.body)
+
+    def event(self, stage: str, now: float, status: Object | None = None, answer: Any = None) -> Object:
+        """The event of a stage. `status` is how the request ended, `answer` the object that was sent."""
+        request, level = self._request, self.rule.level
+        out: Object = {
+            "kind": "Event",
+            "apiVersion": self._dialect("audit.{abbr}.io/v1"),
+            "level": LEVELS[level],
+            "auditID": request.audit_id,
+            "stage": stage,
+            "requestURI": _uri(request),
+            "verb": "" if request.info is None else request.info.verb,
+            "user": {} if self._user is None else self._user.as_json(),
+        }
+        if request.impersonator is not None and request.user is not None:
+            out["impersonatedUser"] = request.user.as_json()
+        addresses = source_addresses(request)
+        if addresses:
+            out["sourceIPs"] = addresses
+        agent = request.header("user-agent")
+        if agent:
+            out["userAgent"] = agent if len(agent) <= _AGENT else agent[:_AGENT] + _CUT
+        ended = stage != RECEIVED
+        reference = self._reference(ended)
+        if reference:
+            out["objectRef"] = reference
+        if status is not None:
+            out["responseStatus"] = status
+        if ended and level >= REQUEST:
+            sent = self._sent()
+            if sent is not None:
+                out["requestObject"] = self._shown(sent)
+        if stage == COMPLETE and level >= RESPONSE and answer is not None:
+            out["responseObject"] = self._shown(answer)
+        out["requestReceivedTimestamp"] = self._received
+        out["stageTimestamp"] = self._received if not ended else _moment(now)
+        if ended and request.annotations:
+            out["annotations"] = self._annotations()
+        return out
+
+    def _annotations(self) -> dict[str, str]:
+        """In the order of their keys; without those that show parts of objects where objects are not to be shown."""
+        hidden = "" if self.rule.level >= REQUEST else self._dialect(PATCH_ANNOTATION)
+        items = sorted(self._request.annotations.items())
+        return {key: text for key, text in items if not hidden or not key.startswith(hidden)}
+
+    def _reference(self, ended: bool) -> Object:
+        """What the request is about, as far as its URL or, once it has been read, its object says."""
+        info = self._request.info
+        if info is None or not info.is_resource:
+            return {}
+        metadata: Mapping[str, Any] = {}
+        if ended and isinstance(self._request.sent, dict):
+            metadata = self._request.sent.get("metadata") or {}
+        found = {
+            "resource": info.resource,
+            "namespace": info.namespace or metadata.get("namespace", ""),
+            "name": info.name or metadata.get("name", ""),
+            "uid": metadata.get("uid", ""),
+            "apiGroup": info.group,
+            "apiVersion": info.version,
+            "resourceVersion": metadata.get("resourceVersion", ""),
+            "subresource": info.subresource,
+        }
+        return {name: text for name, text in found.items() if text}
+
+    def _sent(self) -> Any:
+        """The object of the request, as it was understood, or its body as it is."""
+        if self._request.sent is not None:
+            return self._request.sent
+        data = self._body.data if self._body is not None else b""
+        return _patch(data) if data else None
+
+    def _shown(self, obj: Any) -> Any:
+        return without_managed_fields(obj) if self.rule.omits_managed_fields else obj
+
+
+def status_of(code: int, answer: Any = None) -> Object:
+    """The responseStatus of an answer; of one that is a Status, what is bounded in size."""
+    out: Object = {"metadata": {}}
+    if isinstance(answer, dict) and answer.get("kind") == "Status" and answer.get("apiVersion") == "v1":
+        out.update((name, answer[name]) for name in ("status", "reason", "details") if answer.get(name))
+    out["code"] = code
+    return out
+
+
+def answer_of(response: Response) -> Any:
+    """The object in an answer, None for one that is a stream or has no JSON."""
+    if response.stream is not None or not response.content_type.startswith("application/json"):
+        return None
+    return _json(response.body if isinstance(response.body, bytes) else b"".join(response.body))
+
+
+def source_addresses(request: Request) -> list[str]:
+    """Where the request came from: what proxies say, in their order, and who talks to us last."""
+    found = [text.strip() for value in request.headers.get("x-forwarded-for", ()) for text in value.split(",")]
+    found = [text for text in found if _is_address(text)]
+    real = request.header("x-real-ip").strip()
+    if _is_address(real) and real not in found:
+        found.append(real)
+    remote = request.credentials.remote
+    if remote and (not found or found[-1] != remote):
+        found.append(remote)
+    return found
+
+
+def without_managed_fields(obj: Any) -> Any:
+    """An object, or a list of them, without metadata.managedFields."""
+    if not isinstance(obj, dict):
+        return obj
+    out = obj
+    metadata = obj.get("metadata")
+    if isinstance(metadata, dict) and "managedFields" in metadata:
+        out = {**out, "metadata": {name: value for name, value in metadata.items() if name != "managedFields"}}
+    items = obj.get("items")
+    if isinstance(items, list):
+        out = {**out, "items": [without_managed_fields(item) for item in items]}
+    return out
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _json(data: bytes) -> Any:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _patch(data: bytes) -> Any:
+    """What was sent, in JSON: patches of apply may be YAML."""
+    found = _json(data)
+    if found is not None:
+        return found
+    try:
+        return yaml_.decode(data)
+    except yaml_.YAMLError:
+        return None
+
+
+def _uri(request: Request) -> str:
+    query = urlencode(request.query, doseq=True)
+    return f"{request.raw_path}?{query}" if query else request.raw_path
+
+
+def _moment(seconds: float) -> str:
+    text = format_microtime(datetime.fromtimestamp(seconds, UTC))
+    assert text is not None
+    return text

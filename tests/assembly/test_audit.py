@@ -1,0 +1,93 @@
+"""Audit in a whole server: what its flags say is what its log holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.config import settings
+from orchd.config.options import Options
+from orchd.testing.server import make_server, run, user
+
+POLICY = """
+apiVersion: audit.orch.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: None
+  userGroups: ["system:masters"]
+- level: RequestResponse
+  resources: [{group: "", resources: [configmaps]}]
+- level: Metadata
+"""
+
+
+def recorded(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "audit.log").read_text().splitlines()]
+
+
+@pytest.fixture
+def flags(tmp_path: Path) -> list[str]:
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    return [f"--audit-policy-file={tmp_path / 'policy.yaml'}", f"--audit-log-path={tmp_path / 'audit.log'}"]
+
+
+def test_requests_are_written_down(tmp_path: Path, flags: list[str]) -> None:
+    """Each that a rule covers, once it has been served; the server's own are no exception."""
+    server = make_server(tmp_path / "data", *flags, "--authorization-mode=AlwaysAllow")
+    alice = user("alice", "people")
+    answer = run(server.request("POST", "/api/v1/namespaces/default/configmaps", body={"metadata": {"name": "a"}}, user=alice))
+    run(server.request("GET", "/api/v1/namespaces/default/configmaps/none", user=alice))
+    run(server.request("GET", "/version"))
+    made, missed = recorded(tmp_path)
+    assert made["auditID"] == answer.headers["Audit-Id"] and made["responseStatus"]["code"] == 201
+    assert made["requestObject"]["metadata"]["name"] == "a" and made["responseObject"]["metadata"]["uid"]
+    assert made["annotations"] == {"authorization.orch.io/decision": "allow", "authorization.orch.io/reason": ""}
+    assert missed["responseStatus"]["code"] == 404 and missed["responseObject"]["kind"] == "Status"
+    text = run(server.request("GET", "/metrics")).body.decode()
+    assert 'apiserver_audit_level_total{level="RequestResponse"} 2.0' in text
+    server.stop()
+
+
+def test_batches_are_written_at_the_latest_when_it_stops(tmp_path: Path, flags: list[str]) -> None:
+    """Nothing that waits is lost by an orderly end."""
+    server = make_server(tmp_path / "data", *flags, "--audit-log-mode=batch", "--audit-log-batch-max-size=100", "--audit-log-batch-max-wait=1h")
+    run(server.request("GET", "/version", user=user("alice", "people")))
+    assert recorded(tmp_path) == []
+    server.stop()
+    assert [event["requestURI"] for event in recorded(tmp_path)] == ["/version"]
+
+
+def test_a_policy_that_is_wrong_ends_the_start(tmp_path: Path, flags: list[str]) -> None:
+    """With the flag, the file and the place."""
+    (tmp_path / "policy.yaml").write_text(POLICY.replace("level: Metadata", "level: All"))
+    with pytest.raises(ValueError, match=r"--audit-policy-file: .*policy\.yaml: rules\[2\]\.level: 'All' is none of"):
+        make_server(tmp_path / "data", *flags)
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--audit-policy-file=p"], "--audit-policy-file: needs a sink: --audit-log-path or --audit-webhook-config-file"),
+        (["--audit-log-path=-"], "--audit-log-path: needs --audit-policy-file: nothing is recorded without one"),
+        (["--audit-log-path=-", "--audit-policy-file=p", "--audit-log-maxsize=-1"], "--audit-log-maxsize: must be at least 0"),
+        (
+            ["--audit-log-path=-", "--audit-policy-file=p", "--audit-log-mode=batch", "--audit-log-batch-max-size=20000"],
+            "--audit-log-batch-max-size: must not be above --audit-log-batch-buffer-size",
+        ),
+        (
+            ["--audit-webhook-config-file=w", "--audit-policy-file=p", "--audit-webhook-batch-throttle-qps=0"],
+            "--audit-webhook-batch-throttle-qps: must be above 0 while throttling is on",
+        ),
+    ],
+)
+def test_flags_that_do_not_go_together(argv: list[str], message: str) -> None:
+    """What would record nothing, or could not work, is refused."""
+    with pytest.raises(Exception, match="audit") as refused:
+        options = Options()
+        options.parseOptions(argv)
+        settings.from_options(options)
+    assert str(refused.value) == message

@@ -1,0 +1,122 @@
+"""The audit policy: which rule covers a request, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from orchd.dialect import KUBERNETES, ORCH
+from orchd.kinds.identity import User
+from orchd.server.pipeline import requestinfo
+from orchd.server.pipeline.audit.policy import LEVELS, NONE, PolicyError, parse
+
+ALICE = User(name="alice", groups=("people",))
+
+
+def text(*rules: dict[str, Any], **more: Any) -> str:
+    return yaml.safe_dump({"apiVersion": "audit.orch.io/v1", "kind": "Policy", "rules": list(rules), **more})
+
+
+def level(rule: dict[str, Any], method: str, path: str, user: User | None = ALICE) -> str:
+    policy = parse(text({"level": "Metadata", **rule}), ORCH)
+    raw, _, query = path.partition("?")
+    info = requestinfo.parse(method, raw, {k: [v] for k, _, v in (p.partition("=") for p in query.split("&") if p)})
+    return LEVELS[policy.rule(user, info).level]
+
+
+POD = "/api/v1/namespaces/a/pods/x"
+
+
+@pytest.mark.parametrize(
+    ("rule", "method", "path", "covered"),
+    [
+        ({}, "GET", POD, True),
+        ({}, "GET", "/version", True),
+        ({"users": ["alice"]}, "GET", POD, True),
+        ({"users": ["bob"]}, "GET", POD, False),
+        ({"userGroups": ["people"]}, "GET", POD, True),
+        ({"userGroups": ["others"]}, "GET", POD, False),
+        ({"verbs": ["get", "list"]}, "GET", POD, True),
+        ({"verbs": ["watch"]}, "GET", "/api/v1/pods?watch=1", True),
+        ({"verbs": ["create"]}, "GET", POD, False),
+        ({"namespaces": ["a"]}, "GET", POD, True),
+        ({"namespaces": ["b"]}, "GET", POD, False),
+        ({"namespaces": [""]}, "GET", "/api/v1/nodes", True),
+        ({"namespaces": [""]}, "GET", "/version", False),
+        ({"resources": [{"group": ""}]}, "GET", POD, True),
+        ({"resources": [{"group": "apps"}]}, "GET", POD, False),
+        ({"resources": [{"group": "", "resources": ["pods"]}]}, "GET", POD, True),
+        ({"resources": [{"group": "", "resources": ["pods"]}]}, "GET", POD + "/log", False),
+        ({"resources": [{"group": "", "resources": ["pods/log"]}]}, "GET", POD + "/log", True),
+        ({"resources": [{"group": "", "resources": ["pods/*"]}]}, "GET", POD + "/log", True),
+        ({"resources": [{"group": "", "resources": ["*/log"]}]}, "GET", POD + "/log", True),
+        ({"resources": [{"group": "", "resources": ["*/status"]}]}, "GET", POD + "/log", False),
+        ({"resources": [{"group": "", "resources": ["*"]}]}, "GET", POD + "/log", True),
+        ({"resources": [{"group": "", "resources": ["pods"], "resourceNames": ["x"]}]}, "GET", POD, True),
+        ({"resources": [{"group": "", "resources": ["pods"], "resourceNames": ["other"]}]}, "GET", POD, False),
+        ({"resources": [{"group": "", "resources": ["pods"], "resourceNames": ["x"]}]}, "POST", "/api/v1/namespaces/a/pods", False),
+        ({"resources": [{"group": ""}]}, "GET", "/api/v1", False),
+        ({"nonResourceURLs": ["/version"]}, "GET", "/version", True),
+        ({"nonResourceURLs": ["/healthz*"]}, "GET", "/healthz/ping", True),
+        ({"nonResourceURLs": ["*"]}, "GET", "/version", True),
+        ({"nonResourceURLs": ["*"]}, "GET", POD, False),
+    ],
+)
+def test_what_a_rule_covers(rule: dict[str, Any], method: str, path: str, covered: bool) -> None:
+    """Everything that a rule says has to be so; what it does not mention does not matter."""
+    assert level(rule, method, path) == ("Metadata" if covered else "None")
+
+
+@pytest.mark.parametrize("rule", [{"users": ["alice"]}, {"userGroups": ["people"]}])
+def test_nobody_is_nobody(rule: dict[str, Any]) -> None:
+    """Rules for users do not cover requests of whom nobody knows."""
+    assert level(rule, "GET", POD, None) == "None"
+
+
+def test_the_first_rule_decides() -> None:
+    """Later rules are for what the earlier ones leave; stages left out everywhere add to a rule's own."""
+    policy = parse(
+        text(
+            {"level": "None", "users": ["alice"], "omitStages": ["Panic"]}, {"level": "Request", "omitManagedFields": False},
+            omitStages=["RequestReceived"], omitManagedFields=True,
+        ),
+        ORCH,
+    )  # fmt: skip
+    info = requestinfo.parse("GET", POD, {})
+    first, second = policy.rule(ALICE, info), policy.rule(User(name="bob"), info)
+    assert first.level == NONE and first.omitted == {"RequestReceived", "Panic"} and first.omits_managed_fields
+    assert LEVELS[second.level] == "Request" and second.omitted == {"RequestReceived"} and not second.omits_managed_fields
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ("- a", "not an object"),
+        ("kind: Policy\napiVersion: v1\nrules: [{level: None}]", "not of kind Policy, apiVersion audit.orch.io/v1"),
+        (text(), "rules: at least one rule is needed"),
+        (text({"level": "Everything"}), "rules[0].level: 'Everything' is none of None, Metadata, Request, RequestResponse"),
+        (text({"level": "None"}, {}), "rules[1].level: '' is none of None, Metadata, Request, RequestResponse"),
+        (text({"level": "None", "user": ["a"]}), "rules[0].user: unknown field"),
+        (text({"level": "None"}, extra=1), "extra: unknown field"),
+        (text({"level": "None"}, omitStages=["Received"]), "omitStages: 'Received' is none of RequestReceived, ResponseStarted, ResponseComplete, Panic"),
+        (text({"level": "None", "users": "alice"}), "rules[0].users: not a list of strings"),
+        (text({"level": "None", "nonResourceURLs": ["version"]}), "rules[0].nonResourceURLs: 'version' must begin with a '/' character"),
+        (text({"level": "None", "nonResourceURLs": ["/a*b"]}), "rules[0].nonResourceURLs: '/a*b' may have '*' as its last character only"),
+        (text({"level": "None", "nonResourceURLs": ["/a"], "namespaces": ["a"]}), "rules[0].nonResourceURLs: rules cannot apply to both regular resources and non-resource URLs"),
+        (text({"level": "None", "resources": [{"group": "apps/v1"}]}), "rules[0].resources[0].group: 'apps/v1' is no group: versions do not belong here"),
+        (text({"level": "None", "resources": [{"resourceNames": ["a"]}]}), "rules[0].resources[0].resourceNames: using resourceNames requires at least one resource"),
+    ],
+)
+def test_refusals(document: str, message: str) -> None:
+    """A policy that cannot be gone by is refused with the place that is wrong."""
+    with pytest.raises(PolicyError) as refused:
+        parse(document, ORCH)
+    assert str(refused.value) == message
+
+
+def test_other_dialects_have_their_own_group() -> None:
+    """A policy says in which dialect it is written."""
+    with pytest.raises(PolicyError):
+        parse(text({"level": "None"}), KUBERNETES)

@@ -1,0 +1,277 @@
+"""Where audit events go: at once or in batches, within limits, into files, to a service."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from orchd.dialect import ORCH
+from orchd.server.pipeline.audit.logfile import LogFile, Rotation, legacy_line
+from orchd.server.pipeline.audit.remote import AgainError, Remote
+from orchd.server.pipeline.audit.sinks import Batches, Batching, Direct, Truncation, truncating
+from orchd.testing.server import run
+from orchd.txkit.coroutines import start
+
+Event = Mapping[str, Any]
+
+
+def event(number: int, **more: Any) -> dict[str, Any]:
+    return {
+        "kind": "Event", "apiVersion": "audit.orch.io/v1", "auditID": f"id-{number}", "stage": "ResponseComplete",
+        "verb": "get", "requestURI": "/version", "requestReceivedTimestamp": "2001-09-09T01:46:40.000000Z", **more,
+    }  # fmt: skip
+
+
+class Target:
+    """Takes batches, as soon as the test lets it."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.batches: list[list[str]] = []
+        self.error = error
+        self.gate: Deferred[None] | None = None
+        self.ended = 0
+
+    async def send(self, events: Sequence[Event]) -> None:
+        if self.gate is not None:
+            await self.gate
+        if self.error is not None:
+            raise self.error
+        self.batches.append([each["auditID"] for each in events])
+
+    def end(self) -> None:
+        self.ended += 1
+
+
+def batching(target: Target, clock: Clock, **chosen: Any) -> Batching:
+    batches = {"buffer": 4, "most": 2, "wait": 30.0, "rate": 0.0, "burst": 0, **chosen}
+    return Batching("log", target.send, target.end, Batches(**batches), clock)
+
+
+class TestDirect:
+    def test_a_request_waits_for_its_event(self) -> None:
+        """It is taken when it has been written."""
+        target = Target()
+        target.gate = Deferred()
+        out: list[bool] = []
+        start(Direct("log", target.send, target.end, strict=False).take(event(1))).addCallback(out.append)
+        assert not out
+        target.gate.callback(None)
+        assert out == [True] and target.batches == [["id-1"]]
+
+    def test_a_failure_is_not_the_request_s(self) -> None:
+        """It is told, and nothing is raised; the end reaches the target."""
+        target = Target(OSError("disk full"))
+        sink = Direct("log", target.send, target.end, strict=True)
+        assert run(sink.take(event(1))) is False and sink.strict
+        run(sink.stop())
+        assert target.ended == 1
+
+
+class TestBatching:
+    def test_a_full_batch_leaves_at_once(self) -> None:
+        """As many together as may be."""
+        target, clock = Target(), Clock()
+        sink = batching(target, clock)
+        for number in range(3):
+            assert run(sink.take(event(number)))
+        assert target.batches == [["id-0", "id-1"]]
+        clock.advance(30)
+        assert target.batches == [["id-0", "id-1"], ["id-2"]]
+
+    def test_what_finds_no_place_is_lost(self) -> None:
+        """Memory is bounded while the other side is slow."""
+        target, clock = Target(), Clock()
+        target.gate = Deferred()
+        sink = batching(target, clock)
+        taken = [run(sink.take(event(number))) for number in range(8)]
+        assert taken == [True] * 6 + [False] * 2
+        target.gate.callback(None)
+        assert [each for batch in target.batches for each in batch] == [f"id-{n}" for n in range(6)]
+
+    def test_throttling(self) -> None:
+        """A burst at once, then so many batches a second."""
+        target, clock = Target(), Clock()
+        sink = batching(target, clock, most=1, buffer=10, rate=2.0, burst=2)
+        for number in range(5):
+            run(sink.take(event(number)))
+        assert len(target.batches) == 2
+        for expected in (3, 4, 5):
+            clock.advance(0.5)
+            assert len(target.batches) == expected
+
+    def test_a_failed_batch_does_not_end_it(self) -> None:
+        """There will be others."""
+        target, clock = Target(OSError("away")), Clock()
+        sink = batching(target, clock, most=1)
+        run(sink.take(event(1)))
+        target.error = None
+        run(sink.take(event(2)))
+        assert target.batches == [["id-2"]]
+
+    def test_the_end_brings_out_what_waits(self) -> None:
+        """Nothing is taken after it, and the target is told."""
+        target, clock = Target(), Clock()
+        sink = batching(target, clock, rate=0.001, burst=1)
+        run(sink.take(event(1)))
+        run(sink.stop())
+        assert target.batches == [["id-1"]] and target.ended == 1
+        assert not run(sink.take(event(2))) and not clock.getDelayedCalls()
+
+    def test_the_end_does_not_wait_for_ever(self) -> None:
+        """A target that takes nothing holds a stop up for a while, and no longer."""
+        target, clock = Target(), Clock()
+        target.gate = Deferred()
+        sink = batching(target, clock, most=1)
+        run(sink.take(event(1)))
+        out: list[Any] = []
+        start(sink.stop()).addBoth(out.append)
+        clock.advance(9)
+        assert not out
+        clock.advance(2)
+        assert out == [None] and target.ended == 1
+
+
+class TestTruncation:
+    LIMITS = Truncation(event=300, batch=700)
+
+    def sent(self, *events: Event) -> list[list[Event]]:
+        out: list[list[Event]] = []
+
+        async def send(batch: Sequence[Event]) -> None:
+            out.append(list(batch))
+
+        run(truncating(send, self.LIMITS, "audit.orch.io/truncated")(events))
+        return out
+
+    def test_objects_go_first(self) -> None:
+        """An event that is too large loses its objects and says so; one that fits is as it was."""
+        small, large = event(1, requestObject={"a": 1}), event(2, responseObject={"a": "x" * 300}, annotations={"b": "c"})
+        ((first, second),) = self.sent(small, large)
+        assert first == small
+        assert second["annotations"] == {"b": "c", "audit.orch.io/truncated": "true"} and "responseObject" not in second
+
+    def test_what_is_still_too_large_is_lost(self) -> None:
+        """Its place in the batch is free."""
+        ((only,),) = self.sent(event(1, userAgent="x" * 400), event(2))
+        assert only["auditID"] == "id-2"
+
+    def test_batches_are_divided(self) -> None:
+        """So many bytes in one go, in order."""
+        batches = self.sent(*(event(n, annotations={"a": "x" * 60}) for n in range(5)))
+        assert [len(batch) for batch in batches] == [2, 2, 1]
+
+
+def log_file(path: Path, *, legacy: bool = False, wall: Callable[[], float] = lambda: 1_000_000_000.5, **chosen: Any) -> LogFile:
+    async def aside(function: Callable[[], None]) -> None:
+        function()
+
+    rotation = Rotation(**{"megabytes": 0, "backups": 0, "days": 0, "compress": False, **chosen})
+    return LogFile(str(path), rotation, legacy=legacy, wall=wall, aside=aside)
+
+
+class TestLogFile:
+    def test_a_line_for_each_event(self, tmp_path: Path) -> None:
+        """JSON by lines, appended to what is there, for the owner's eyes alone."""
+        path = tmp_path / "made" / "audit.log"
+        for number in (1, 2):
+            file = log_file(path)
+            run(file.send([event(number)]))
+            file.close()
+        assert [json.loads(line)["auditID"] for line in path.read_text().splitlines()] == ["id-1", "id-2"]
+        assert path.stat().st_mode & 0o777 == 0o600
+
+    def test_legacy_lines(self) -> None:
+        """What people read: words for what is not known."""
+        known = event(
+            1, user={"username": "alice", "groups": ["a", "b"]}, impersonatedUser={"username": "bob"},
+            sourceIPs=["10.0.0.1"], objectRef={"namespace": "n"}, responseStatus={"code": 200}, userAgent="k/1",
+        )  # fmt: skip
+        assert legacy_line(known) == (
+            b'2001-09-09T01:46:40.000000Z AUDIT: id="id-1" stage="ResponseComplete" ip="10.0.0.1" method="get" '
+            b'user="alice" groups="\\"a\\",\\"b\\"" as="bob" asgroups="<lookup>" user-agent="k/1" namespace="n" '
+            b'uri="/version" response="200"\n'
+        )
+        assert b'user="<none>" groups="<none>" as="<self>"' in legacy_line(event(1))
+        assert b'ip="<unknown>"' in legacy_line(event(1)) and b'response="<deferred>"' in legacy_line(event(1))
+
+    def test_rotation(self, tmp_path: Path) -> None:
+        """A full file is put aside under its moment; so many are kept, the newest, packed where that is asked for."""
+        moments = iter(range(1_000_000_000, 1_000_000_100))
+        now = [0.0]
+
+        def wall() -> float:
+            now[0] = float(next(moments))
+            return now[0]
+
+        path = tmp_path / "audit.log"
+        file = log_file(path, wall=wall, megabytes=1, backups=2, compress=True)
+        big = event(1, responseObject={"a": "x" * 700_000})
+        for _ in range(5):
+            run(file.send([big]))
+        file.close()
+        kept = sorted(each.name for each in tmp_path.iterdir())
+        assert len(kept) == 3 and kept[-1] == "audit.log" and all(name.endswith(".log.gz") for name in kept[:-1])
+        with gzip.open(tmp_path / kept[0], "rt") as packed:
+            assert json.loads(packed.read())["auditID"] == "id-1"
+
+    def test_old_files_go(self, tmp_path: Path) -> None:
+        """By age, and nothing that only looks like one of ours."""
+        (tmp_path / "audit-2001-09-01T00-00-00.000.log").write_text("old")
+        (tmp_path / "audit-2001-09-08T00-00-00.000.log").write_text("new")
+        (tmp_path / "audit-notes.log").write_text("mine")
+        file = log_file(tmp_path / "audit.log", megabytes=1, days=5)
+        for _ in range(2):
+            run(file.send([event(1, responseObject={"a": "x" * 700_000})]))
+        file.close()
+        names = {each.name for each in tmp_path.iterdir()}
+        assert "audit-2001-09-01T00-00-00.000.log" not in names
+        assert {"audit-2001-09-08T00-00-00.000.log", "audit-notes.log"} < names
+
+
+class TestRemote:
+    def remote(self, outcomes: list[Exception | None], clock: Clock) -> tuple[Remote, list[Mapping[str, Any]]]:
+        sent: list[Mapping[str, Any]] = []
+
+        async def post(document: Mapping[str, Any]) -> None:
+            sent.append(document)
+            outcome = outcomes.pop(0)
+            if outcome is not None:
+                raise outcome
+
+        return Remote(ORCH, post, backoff=10, clock=clock, random=Random(1)), sent
+
+    def test_a_list_of_events(self) -> None:
+        """The items of an EventList do not repeat their kind."""
+        remote, sent = self.remote([None], Clock())
+        run(remote.send([event(1)]))
+        (document,) = sent
+        assert document["kind"] == "EventList" and document["apiVersion"] == "audit.orch.io/v1"
+        assert document["items"][0]["auditID"] == "id-1" and "kind" not in document["items"][0]
+
+    def test_another_try_after_a_pause(self) -> None:
+        """What may pass is tried again, later and later, five times in all."""
+        clock = Clock()
+        remote, sent = self.remote([AgainError("503")] * 5, clock)
+        out: list[Any] = []
+        start(remote.send([event(1)])).addBoth(out.append)
+        for tries, pause in ((1, 9.9), (2, 14.9), (3, 22.4), (4, 33.7)):
+            assert len(sent) == tries
+            clock.advance(pause)
+            assert len(sent) == tries
+            clock.advance(pause * 0.25)
+        assert len(sent) == 5 and out[0].check(AgainError)
+
+    def test_what_will_not_pass_is_not_tried_again(self) -> None:
+        """A refusal is one at once."""
+        remote, sent = self.remote([ValueError("400")], Clock())
+        with pytest.raises(ValueError, match="400"):
+            run(remote.send([event(1)]))
+        assert len(sent) == 1

@@ -1,0 +1,312 @@
+"""Audit in the path of a request: which events come when, and what they say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import yaml
+from twisted.internet.defer import CancelledError, Deferred
+from zope.interface import implementer
+
+from orchd import errors
+from orchd.dialect import ORCH
+from orchd.errors import ApiError
+from orchd.kinds.identity import User
+from orchd.server.authn.interfaces import Credentials
+from orchd.server.pipeline import requestinfo
+from orchd.server.pipeline.audit.interfaces import IAuditSink
+from orchd.server.pipeline.audit.policy import parse
+from orchd.server.pipeline.audit.record import source_addresses, without_managed_fields
+from orchd.server.pipeline.audit.stage import Auditing, AuditingStrangers, Trail
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.testing.server import BytesBody, run
+from orchd.txkit.coroutines import start
+
+POD = "/api/v1/namespaces/a/pods/x"
+ALICE = User(name="alice")
+
+
+@implementer(IAuditSink)
+class Kept:
+    name = "kept"
+
+    def __init__(self, *, strict: bool = False, works: bool = True) -> None:
+        self.strict = strict
+        self.works = works
+        self.events: list[Mapping[str, Any]] = []
+
+    async def take(self, event: Mapping[str, Any]) -> bool:
+        self.events.append(event)
+        return self.works
+
+    async def stop(self) -> None:
+        """Nothing waits."""
+
+    def stages(self) -> list[str]:
+        return [event["stage"] for event in self.events]
+
+
+def trail(sink: Kept, level: str = "RequestResponse", **rule: Any) -> Trail:
+    document = {"apiVersion": "audit.orch.io/v1", "kind": "Policy", "rules": [{"level": level, **rule}]}
+    return Trail(ORCH, parse(yaml.safe_dump(document), ORCH), [sink], lambda: 1_000_000_000.25)
+
+
+def ask(method: str = "GET", path: str = POD, body: bytes = b"", user: User | None = ALICE, **headers: str) -> Request:
+    raw, _, query = path.partition("?")
+    named = {name.replace("_", "-"): (value,) for name, value in headers.items()}
+    parameters = {k: [v] for k, _, v in (p.partition("=") for p in query.split("&") if p)}
+    return Request(
+        method=method, path=raw, raw_path=raw, query=parameters, headers=named, body=BytesBody(body), user=user,
+        credentials=Credentials(headers=named, remote="10.1.2.3"), received=0.0, audit_id="id-1",
+        info=requestinfo.parse(method, raw, parameters),
+    )  # fmt: skip
+
+
+class Stream:
+    def __init__(self) -> None:
+        self.sink: Any = None
+        self.stopped = False
+
+    def start(self, sink: Any) -> None:
+        self.sink = sink
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+class Sink:
+    buffered = 7
+
+    def __init__(self) -> None:
+        self.got: list[str] = []
+
+    def write(self, data: bytes) -> None:
+        self.got.append(data.decode())
+
+    def finish(self) -> None:
+        self.got.append("finish")
+
+    def abort(self) -> None:
+        self.got.append("abort")
+
+
+async def pod(request: Request) -> Response:
+    body = await request.body.read(1000)
+    request.sent = json.loads(body) if body else None
+    return Response(code=201, body=b'{"kind":"Pod","metadata":{"name":"x","managedFields":[]}}')
+
+
+class TestEvents:
+    def test_of_an_answer(self) -> None:
+        """Received, then complete: the second has the objects, the outcome and what stages decided."""
+        sink = Kept()
+        request = ask("PUT", POD + "?dryRun=All", b'{"metadata":{"name":"x","uid":"u"}}', user_agent="test/1")
+        request.annotations["b"], request.annotations["a"] = "2", "1"
+        run(Auditing(trail(sink))(request, pod))
+        common = {
+            "kind": "Event", "apiVersion": "audit.orch.io/v1", "level": "RequestResponse", "auditID": "id-1",
+            "requestURI": POD + "?dryRun=All", "verb": "update", "user": {"username": "alice"},
+            "sourceIPs": ["10.1.2.3"], "userAgent": "test/1",
+            "requestReceivedTimestamp": "2001-09-09T01:46:40.250000Z", "stageTimestamp": "2001-09-09T01:46:40.250000Z",
+        }  # fmt: skip
+        reference = {"resource": "pods", "namespace": "a", "name": "x", "apiVersion": "v1"}
+        assert sink.events == [
+            {**common, "stage": "RequestReceived", "objectRef": reference},
+            {
+                **common,
+                "stage": "ResponseComplete",
+                "objectRef": {**reference, "uid": "u"},
+                "responseStatus": {"metadata": {}, "code": 201},
+                "requestObject": {"metadata": {"name": "x", "uid": "u"}},
+                "responseObject": {"kind": "Pod", "metadata": {"name": "x", "managedFields": []}},
+                "annotations": {"a": "1", "b": "2"},
+            },
+        ]
+
+    @pytest.mark.parametrize(
+        ("level", "members"),
+        [
+            ("Metadata", set()), ("Request", {"requestObject"}),
+            ("RequestResponse", {"requestObject", "responseObject"}),
+        ],
+    )  # fmt: skip
+    def test_levels(self, level: str, members: set[str]) -> None:
+        """How much of a request is written down is the rule's."""
+        sink = Kept()
+        run(Auditing(trail(sink, level))(ask("PUT", body=b'{"a":1}'), pod))
+        assert {"requestObject", "responseObject"} & set(sink.events[1]) == members
+
+    def test_parts_of_objects_are_objects(self) -> None:
+        """Annotations that show a webhook's patch are kept from records that show no objects."""
+        for level, expected in (("Metadata", {"other"}), ("Request", {"other", "patch.webhook.admission.orch.io/round_0_index_0"})):
+            sink = Kept()
+            request = ask()
+            request.annotations.update({"other": "1", "patch.webhook.admission.orch.io/round_0_index_0": "{}"})
+            run(Auditing(trail(sink, level))(request, pod))
+            assert set(sink.events[1]["annotations"]) == expected
+
+    def test_patches_are_written_as_they_were_sent(self) -> None:
+        """JSON, or YAML in JSON; what is neither is left out."""
+        for body, expected in ((b'[{"op":"test"}]', [{"op": "test"}]), (b"a: 1", {"a": 1}), (b"\xff", None)):
+            sink = Kept()
+
+            async def patched(request: Request) -> Response:
+                await request.body.read(1000)
+                return Response()
+
+            run(Auditing(trail(sink, "Request"))(ask("PATCH", body=body), patched))
+            assert sink.events[1].get("requestObject") == expected
+
+    def test_managed_fields_can_be_left_out(self) -> None:
+        """In objects and in the items of lists."""
+        sink = Kept()
+        run(Auditing(trail(sink, omitManagedFields=True))(ask(), pod))
+        assert sink.events[1]["responseObject"] == {"kind": "Pod", "metadata": {"name": "x"}}
+        assert without_managed_fields({"items": [{"metadata": {"managedFields": []}}, 1]}) == {"items": [{"metadata": {}}, 1]}
+
+    def test_of_a_refusal(self) -> None:
+        """The Status that is sent is the response object; its bounded parts are the status."""
+        sink = Kept()
+
+        async def refused(request: Request) -> Response:
+            raise errors.not_found("", "pods", "x")
+
+        with pytest.raises(ApiError):
+            run(Auditing(trail(sink))(ask(), refused))
+        last = sink.events[-1]
+        assert last["responseStatus"] == {
+            "metadata": {}, "status": "Failure", "reason": "NotFound", "details": {"name": "x", "kind": "pods"}, "code": 404,
+        }  # fmt: skip
+        assert last["responseObject"]["message"] == 'pods "x" not found'
+
+    def test_of_a_bug(self) -> None:
+        """It is a panic, and nothing of it is swallowed."""
+        sink = Kept()
+
+        async def broken(request: Request) -> Response:
+            raise KeyError("secret")
+
+        with pytest.raises(KeyError):
+            run(Auditing(trail(sink))(ask(), broken))
+        assert sink.stages() == ["RequestReceived", "Panic"] and "secret" not in str(sink.events)
+
+    def test_of_a_client_that_goes(self) -> None:
+        """The record is completed without an outcome."""
+        sink = Kept()
+
+        async def slow(request: Request) -> Response:
+            return await Deferred()
+
+        running = start(Auditing(trail(sink))(ask(), slow))
+        out: list[Any] = []
+        running.addBoth(out.append)
+        running.cancel()
+        assert out[0].check(CancelledError)
+        assert sink.stages() == ["RequestReceived", "ResponseComplete"] and "responseStatus" not in sink.events[1]
+
+    @pytest.mark.parametrize("end", ["finish", "abort", "stop"])
+    def test_of_a_stream(self, end: str) -> None:
+        """Started when its head leaves, complete when it is over, however it ends; once."""
+        sink, stream, out = Kept(), Stream(), Sink()
+
+        async def watch(request: Request) -> Response:
+            return Response(stream=stream)
+
+        response = run(Auditing(trail(sink))(ask(path="/api/v1/pods?watch=1"), watch))
+        assert sink.stages() == ["RequestReceived", "ResponseStarted"]
+        response.stream.start(out)
+        stream.sink.write(b"event")
+        assert stream.sink.buffered == 7 and out.got == ["event"]
+        if end == "stop":
+            response.stream.stop()
+            assert stream.stopped
+        else:
+            getattr(stream.sink, end)()
+            assert out.got[-1] == end
+        response.stream.stop()
+        assert sink.stages() == ["RequestReceived", "ResponseStarted", "ResponseComplete"]
+
+    def test_stages_can_be_left_out(self) -> None:
+        """Whoever asks only for the end gets only that."""
+        sink = Kept()
+        run(Auditing(trail(sink, omitStages=["RequestReceived"]))(ask(), pod))
+        assert sink.stages() == ["ResponseComplete"]
+
+    def test_what_nobody_asked_for_is_not_recorded(self) -> None:
+        """The level None costs no event."""
+        sink = Kept()
+        request = ask()
+        run(Auditing(trail(sink, "None"))(request, pod))
+        assert not sink.events and not request.audited
+
+    def test_impersonation(self) -> None:
+        """Both users are named: who was authenticated, and as whom the request was served."""
+        sink = Kept()
+
+        async def as_bob(request: Request) -> Response:
+            request.impersonator, request.user = request.user, User(name="bob")
+            return Response()
+
+        run(Auditing(trail(sink, "Metadata"))(ask(), as_bob))
+        assert sink.events[1]["user"] == {"username": "alice"} and sink.events[1]["impersonatedUser"] == {"username": "bob"}
+
+
+class TestStrangers:
+    @pytest.mark.parametrize(
+        ("header", "said"), [("Bearer x", ", attempted: bearer"), ("Basic x", ", attempted: basic"), ("", "")]
+    )
+    def test_failed_authentication(self, header: str, said: str) -> None:
+        """It is recorded with the method that was tried, and without a user."""
+        sink = Kept()
+
+        async def refused(request: Request) -> Response:
+            raise errors.unauthorized()
+
+        with pytest.raises(ApiError):
+            run(AuditingStrangers(trail(sink))(ask(user=None, authorization=header), refused))
+        (event,) = sink.events
+        assert event["stage"] == "ResponseStarted" and event["user"] == {}
+        assert event["responseStatus"]["message"] == f"Authentication failed{said}"
+
+    def test_others_are_not_its_business(self) -> None:
+        """A 401 of somebody who is known (a webhook's, say) has its own record."""
+        sink = Kept()
+
+        async def refused(request: Request) -> Response:
+            request.user = User(name="alice")
+            raise errors.unauthorized()
+
+        with pytest.raises(ApiError):
+            run(AuditingStrangers(trail(sink))(ask(user=None), refused))
+        assert not sink.events
+
+
+class TestSinks:
+    def test_a_strict_sink_can_refuse_requests(self) -> None:
+        """What cannot be recorded does not happen; a sink that is not strict only counts."""
+        kept = trail(Kept(works=False))
+        assert run(Auditing(kept)(ask(), pod)).code == 201 and kept.lost == {"kept": 2}
+        strict = trail(Kept(works=False, strict=True))
+        with pytest.raises(ApiError) as refused:
+            run(Auditing(strict)(ask(), pod))
+        assert refused.value.code == 500 and "failed to store audit event" in refused.value.message
+        assert strict.refused == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({}, ["10.1.2.3"]),
+        ({"x_forwarded_for": "1.1.1.1, 2.2.2.2"}, ["1.1.1.1", "2.2.2.2", "10.1.2.3"]),
+        ({"x_forwarded_for": "1.1.1.1, nonsense, 10.1.2.3"}, ["1.1.1.1", "10.1.2.3"]),
+        ({"x_real_ip": "3.3.3.3"}, ["3.3.3.3", "10.1.2.3"]),
+        ({"x_forwarded_for": "3.3.3.3", "x_real_ip": "3.3.3.3"}, ["3.3.3.3", "10.1.2.3"]),
+        ({"x_forwarded_for": "2001:db8::1"}, ["2001:db8::1", "10.1.2.3"]),
+    ],
+)
+def test_source_addresses(headers: dict[str, str], expected: list[str]) -> None:
+    """Proxies in their order, then whoever talks to us."""
+    assert source_addresses(ask(**headers)) == expected
