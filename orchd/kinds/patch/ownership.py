@@ -351,8 +351,7 @@ def _applied(
         fields = recursive_difference(fields, target.reset)
     owners[key] = Owner(identity=key, version=target.api_version, fields=fields)
     if last is not None:
-        # What lost all its parts and stays is null now; where the configuration says that it is empty, it is that.
-        merged = typed.merge(_pruned(target, merged, owners, key, last), config, target.type)
+        merged = _empty_as_said(_pruned(target, merged, owners, key, last), config)
     versions = _Versions(target, live, merged)
     if versions.changes(target.api_version) == (_EMPTY, _EMPTY):
         # Another order of items, or values in fields that this endpoint takes back, is no change.
@@ -371,6 +370,24 @@ def _applied(
     else:
         after.pop(key, None)
     return merged, after, conflicts
+
+
+def _empty_as_said(value: Any, said: Any) -> Any:
+    """`value` after pruning, where what lost all its parts is null or gone, with empty objects and lists back where the
+    configuration `said` so. The reference leaves them out, and would add them when the same is applied again."""
+    if not isinstance(value, dict):
+        return value
+    out = value
+    for name, item in said.items():
+        before = value.get(name)
+        after = before
+        if item in ({}, []) and before is None:
+            after = item
+        elif isinstance(item, dict) and item and before:
+            after = _empty_as_said(before, item)
+        if after is not before:
+            out = {**out, name: after}
+    return out
 
 
 def _pruned(target: Target, merged: Object, owners: Owners, key: Identity, last: Owner) -> Object:
