@@ -21,8 +21,6 @@ _SCOPES: Final = ("*", "Cluster", "Namespaced")
 
 
 def create(value: Object, report: Report) -> None:
-    metadata = value.get("metadata") or {}
-    meta.create(metadata, report, namespaced=False, name_rule=subdomain_name, core=False)
     _webhooks(value, report, lenient=False)
 
 
@@ -34,6 +32,7 @@ def update(value: Object, old: Object, report: Report) -> None:
 
 
 def _webhooks(value: Object, report: Report, *, lenient: bool) -> None:
+    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name, core=False)
     names: set[str] = set()
     for i, hook in enumerate(value.get("webhooks") or ()):
         at = root("webhooks")[i]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from orchd.kinds.objects.validate import differences, meta, workloads
@@ -16,6 +17,9 @@ from orchd.kinds.objects.validate.workloads import nonnegative, shown_selector
 Object = dict[str, Any]
 
 _TEMPLATE: Final = SPEC / "template"
+#: Annotation in which the stable version keeps the revision that an older one was to roll back to.
+_ROLLBACK: Final = "deprecated.deployment.rollback.revision"
+_NEGATIVE: Final = re.compile("-0*[1-9][0-9]*").fullmatch
 _STATEFUL: Final = (
     "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy', "
     "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
@@ -42,10 +46,12 @@ def _same_selector(value: Object, old: Object, report: Report) -> None:
 
 def create_deployment(value: Object, report: Report) -> None:
     _metadata(value, report)
-    _deployment(value.get("spec") or {}, report)
+    _deployment(value, report)
 
 
-def _deployment(spec: Object, report: Report) -> None:
+def _deployment(value: Object, report: Report) -> None:
+    spec, annotations = value.get("spec") or {}, (value.get("metadata") or {}).get("annotations") or {}
+    rollback: str = annotations.get(_ROLLBACK) or ""
     nonnegative(spec, ("replicas",), SPEC, report)
     chosen = spec.get("selector")
     workloads.selector(chosen, "deployment", SPEC / "selector", report)
@@ -54,7 +60,10 @@ def _deployment(spec: Object, report: Report) -> None:
     else:
         report.invalid(SPEC / "selector", shown_selector(chosen), "invalid label selector")
     _deployment_strategy(spec.get("strategy") or {}, SPEC / "strategy", report)
-    nonnegative(spec, ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"), SPEC, report)
+    nonnegative(spec, ("minReadySeconds", "revisionHistoryLimit"), SPEC, report)
+    if _NEGATIVE(rollback):
+        report.nonnegative(SPEC / "rollback" / "version", int(rollback))
+    nonnegative(spec, ("progressDeadlineSeconds",), SPEC, report)
     deadline = spec.get("progressDeadlineSeconds")
     if deadline is not None and deadline <= (spec.get("minReadySeconds") or 0):
         report.invalid(SPEC / "progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")
@@ -83,7 +92,7 @@ def _deployment_strategy(strategy: Object, at: Path, report: Report) -> None:
 
 def update_deployment(value: Object, old: Object, report: Report) -> None:
     _meta_update(value, old, report)
-    _deployment(value.get("spec") or {}, report)
+    _deployment(value, report)
     _same_selector(value, old, report)
 
 
@@ -287,7 +296,6 @@ def update_stateful_set(value: Object, old: Object, report: Report) -> None:
 
 
 def update_stateful_set_status(value: Object, old: Object, report: Report) -> None:
-    _meta_update(value, old, report)
     status = value.get("status") or {}
     members = ("replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
     nonnegative(status, (*members, "observedGeneration", "collisionCount"), STATUS, report)
@@ -295,6 +303,7 @@ def update_stateful_set_status(value: Object, old: Object, report: Report) -> No
     if (status.get("availableReplicas") or 0) > (status.get("readyReplicas") or 0):
         why = "cannot be greater than status.readyReplicas"
         report.invalid(STATUS / "availableReplicas", status["availableReplicas"], why)
+    _meta_update(value, old, report)
     workloads.collisions(status, old.get("status") or {}, STATUS, report)
 
 

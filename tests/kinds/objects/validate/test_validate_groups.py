@@ -385,3 +385,19 @@ def test_names_of_api_services() -> None:
         body = {"metadata": {"name": name}, "spec": spec}
         causes = found("apiregistration.{abbr}.io/v1/apiservices", body)
         assert causes == [f'metadata.name: Invalid value: "{name}": {words}']
+
+
+def test_metadata_of_changed_webhooks_is_judged_again() -> None:
+    """Once for every kind and once with the kind's own rules."""
+    bad = {"metadata": {"labels": {"a b": "c"}}, "webhooks": []}
+    api = "admissionregistration.{abbr}.io/v1/mutatingwebhookconfigurations"
+    assert (len(found(api, bad)), len(found(api, bad, {}))) == (1, 3)
+
+
+def test_rollbacks_of_deployments() -> None:
+    """The stable version keeps the revision in an annotation; it is a number from 0 on."""
+    metadata = {"annotations": {"deprecated.deployment.rollback.revision": "-2"}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": POD, "strategy": {"type": "Recreate"}}
+    assert found("apps/v1/deployments", {"metadata": metadata, "spec": spec}) == [
+        "spec.rollback.version: Invalid value: -2: must be greater than or equal to 0"
+    ]
