@@ -259,7 +259,7 @@ def rules(given: list[dict[str, Any]], at: Path, report: Report, *, refused: boo
         elif _NEWLINES(text) and not message.strip():
             report.required(here / "message", "message must be specified if rule contains line breaks")
     for i, rule in enumerate(given if refused else ()):
-        shown = Go(f"apiextensions.ValidationRule{{Rule:{quote(rule.get('rule') or '')}, Message:{quote(rule.get('message') or '')}}}")
-        report.invalid(at[i] / "rule", shown, _NO_RULES)
-
-
+        text, message = rule.get("rule") or "", rule.get("message") or ""
+        if text.strip():
+            shown = Go(f"apiextensions.ValidationRule{{Rule:{quote(text)}, Message:{quote(message)}}}")
+            report.invalid(at[i] / "rule", shown, _NO_RULES)
