@@ -68,7 +68,8 @@ class CachedInformer:
     def list(self, namespace: str = "", labels: Mapping[str, str] | None = None) -> Iterator[Object]:
         entries = self._cache.page(prefix=f"{namespace}/" if namespace else "", labels=labels).entries
         # Whoever goes through everything needs each object once: what others look at often must not give way to it.
-        return map(self._object if namespace or labels else self._glance, entries)
+        make, form = self._object if namespace or labels else self._decode, self._form
+        return (entry.forms.get(form) or make(entry) for entry in entries)
 
     def by_index(self, index: str, value: str) -> Iterable[Object]:
         return list(map(self._object, self._having(index, value)))
