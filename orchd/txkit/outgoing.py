@@ -7,6 +7,7 @@ from typing import Any
 from OpenSSL import SSL
 from twisted.internet import ssl
 from twisted.internet.defer import Deferred, succeed
+from twisted.internet.interfaces import IOpenSSLClientConnectionCreator
 from twisted.web.iweb import IBodyProducer
 from zope.interface import implementer
 
@@ -35,6 +36,7 @@ class ReadyBody:
         pass
 
 
+@implementer(IOpenSSLClientConnectionCreator)
 class Unchecked:
     """TLS with whoever answers, for configurations that ask for it; `own` is shown to them."""
 

@@ -1,0 +1,144 @@
+"""Reviews over real TLS connections: credentials that are renewed, who is believed, calls that are given up."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import pytest_twisted
+from twisted.internet import reactor
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.task import deferLater
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from identity_doubles import CLIENT_NAME, Outside, Pki
+
+from orchd.dialect import ORCH
+from orchd.server.remotereview import ConfigurationFile, Limits, RemoteReviews
+from orchd.server.webhookclient import WebhookClient, WebhookError
+from orchd.testing.process import free_port
+from orchd.txkit.coroutines import start
+
+CLOCK: Any = reactor
+REVIEW = {"kind": "TokenReview", "apiVersion": "g/v1", "spec": {"token": "outside-ann"}}
+
+
+class Place:
+    def __init__(self, folder: Path) -> None:
+        self.pki = Pki(folder, "outside")
+        self.outside = Outside(self.pki, free_port())
+        self.outside.start()
+        self.file = self.outside.configuration("conf", "/authn")
+        self.now = 0.0
+        self.calls = WebhookClient(CLOCK, ORCH, None)  # type: ignore[arg-type]  # no services of a cluster are asked for
+        self.codes: list[str] = []
+
+    def reviews(self, **limits: int) -> RemoteReviews:
+        return RemoteReviews(
+            self.calls,
+            ConfigurationFile(str(self.file), lambda: self.now),
+            CLOCK,
+            random=Random(1),
+            observe=lambda code, seconds: self.codes.append(code),
+            limits=Limits(**limits),
+        )
+
+    def cluster(self, **members: Any) -> None:
+        """Change how the configuration describes the service."""
+        document = json.loads(self.file.read_text())
+        cluster = document["clusters"][0]["cluster"]
+        cluster.update(members)
+        document["clusters"][0]["cluster"] = {k: v for k, v in cluster.items() if v is not None}
+        self.file.write_text(json.dumps(document))
+
+    async def close(self) -> None:
+        self.outside.stop()
+        await self.calls.close()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    made = Place(tmp_path)
+    yield made
+    pytest_twisted.blockon(Deferred.fromCoroutine(made.close()))
+
+
+@pytest_twisted.ensureDeferred
+async def test_renewed_certificates_are_shown(place: Place) -> None:
+    """A new certificate in the same files is shown to the service within a minute."""
+    reviews = place.reviews()
+    assert (await reviews.ask(REVIEW))["status"]["user"]["username"] == "ann"
+    new = place.pki.pair("renewed")
+    for pair, name in zip(place.pki.pair(CLIENT_NAME), new, strict=True):
+        pair.write_bytes(name.read_bytes())
+    await reviews.ask(REVIEW)
+    place.now += 60
+    await reviews.ask(REVIEW)
+    assert [caller for _, _, caller in place.outside.calls] == [CLIENT_NAME, CLIENT_NAME, "renewed"]
+    assert place.codes == ["200"] * 3
+
+
+@pytest.mark.parametrize(("members", "believed"), [
+    ({}, True),
+    ({"certificate-authority": None}, False),
+    ({"server": "https://localhost:{port}/authn"}, False),
+    ({"server": "https://localhost:{port}/authn", "tls-server-name": "127.0.0.1"}, True),
+    ({"certificate-authority": None, "insecure-skip-tls-verify": True}, True),
+])  # fmt: skip
+@pytest_twisted.ensureDeferred
+async def test_who_is_believed(place: Place, members: dict[str, Any], believed: bool) -> None:
+    """The service must have a certificate of the authority for its name, unless the configuration says otherwise."""
+    place.cluster(**{k: v.format(port=place.outside.port) if isinstance(v, str) else v for k, v in members.items()})
+    if believed:
+        assert await place.reviews().ask(REVIEW)
+    else:
+        with pytest.raises(WebhookError, match=r'^Post "https://.*/authn\?timeout=30s": tls: failed to verify certificate'):
+            await place.reviews().ask(REVIEW)
+        assert not place.outside.calls
+
+
+@pytest_twisted.ensureDeferred
+async def test_calls_that_are_given_up(place: Place) -> None:
+    """Whoever goes away ends the call, and frees its place for the next one."""
+    hurry = place.outside.review
+
+    def slow(document: Any) -> Any:
+        time.sleep(1)
+        return hurry(document)
+
+    place.outside.review = slow  # type: ignore[method-assign]  # a service that takes its time
+    reviews = place.reviews(at_once=1)
+    seen: list[Any] = []
+    task = start(reviews.ask(REVIEW))
+    task.addBoth(seen.append)
+    waiting = start(reviews.ask(REVIEW))
+    while not place.outside.calls:
+        await deferLater(CLOCK, 0.02)
+    task.cancel()
+    assert seen[0].check(CancelledError)
+    assert (await waiting)["status"]["authenticated"]
+    assert place.codes == ["<error>", "200"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_long_answers_are_cut(place: Place) -> None:
+    """A review is a megabyte at most."""
+    place.outside.review = lambda document: {"reason": "x" * 2_000_000}  # type: ignore[method-assign]  # as above
+    with pytest.raises(WebhookError, match="longer than 1048576 bytes"):
+        await place.reviews().ask(REVIEW)
+
+
+@pytest_twisted.ensureDeferred
+async def test_nobody_there(place: Place) -> None:
+    """A refused connection is told in the words of the reference, at once."""
+    place.cluster(server=f"https://127.0.0.1:{free_port()}/authn")
+    with pytest.raises(WebhookError, match=r"dial tcp 127.0.0.1:\d+: connect: connection refused$"):
+        await place.reviews().ask(REVIEW)
+    assert place.codes == ["<error>"]
