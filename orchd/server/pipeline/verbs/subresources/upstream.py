@@ -11,19 +11,19 @@ from OpenSSL import SSL
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
 from twisted.internet.error import ConnectError, ConnectionClosed, DNSLookupError, TimeoutError
-from twisted.internet.interfaces import IOpenSSLClientConnectionCreator
 from twisted.internet.protocol import Factory, connectionDone
 from twisted.internet.protocol import Protocol as Wire
-from twisted.internet.ssl import Certificate, CertificateOptions, PrivateCertificate, optionsForClientTLS
+from twisted.internet.ssl import optionsForClientTLS
 from twisted.python.failure import Failure
 from twisted.web.client import Agent, ResponseDone, ResponseFailed
 from twisted.web.http import PotentialDataLoss
 from twisted.web.http_headers import Headers
-from twisted.web.iweb import IBodyProducer, IPolicyForHTTPS
+from twisted.web.iweb import IAgentEndpointFactory, IPolicyForHTTPS
 from zope.interface import implementer
 
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
 from orchd.txkit.coroutines import start
+from orchd.txkit.outgoing import ReadyBody, Unchecked, own_certificate, trust_roots
 
 #: Bytes that wait for the client before the other side is told to stop sending.
 _MOST_BUFFERED = 1 << 20
@@ -64,8 +64,9 @@ class IUpstream(Protocol):
     async def fetch(self, method: str, url: str, headers: Pairs, body: bytes = b"") -> Reply:
         """Send a request. Raises UnreachableError."""
 
-    async def hand_through(self, request: Request, url: str) -> Response:
-        """Join the client's connection with one to `url`. Raises UnreachableError."""
+    async def hand_through(self, request: Request, url: str, headers: Pairs | None = None) -> Response:
+        """Join the client's connection with one to `url`, which gets `headers` or those that the client may hand on.
+        Raises UnreachableError."""
 
 
 def forwarded(request: Request) -> list[tuple[str, str]]:
@@ -92,47 +93,46 @@ def wants_upgrade(request: Request) -> bool:
     return any("upgrade" in value.lower() for value in request.headers.get("connection", ()))
 
 
-@implementer(IOpenSSLClientConnectionCreator)
-class _Unverified:
-    """TLS without looking at who answers."""
-
-    def __init__(self, context: SSL.Context) -> None:
-        self._context = context
-
-    def clientConnectionForTLS(self, tlsProtocol: object) -> SSL.Connection:
-        return SSL.Connection(self._context, None)
-
-
 @implementer(IPolicyForHTTPS)
 class NodePolicy:
     """TLS to nodes, pods and services. `authority` (PEM) signs the certificates of nodes; without it, and for what is
     no node, any certificate will do, as in the reference. `certificate` and `key` (PEM) are shown to nodes."""
 
     def __init__(self, *, authority: bytes = b"", certificate: bytes = b"", key: bytes = b"") -> None:
-        self._authority = Certificate.loadPEM(authority) if authority else None
-        self._own = PrivateCertificate.loadPEM(certificate + b"\n" + key) if certificate else None
+        self._trust = trust_roots(authority) if authority else None
+        self._own = own_certificate(certificate, key)
 
     def creatorForNetloc(self, hostname: bytes, port: int) -> Any:
-        if self._authority is not None:
-            return optionsForClientTLS(hostname.decode(), trustRoot=self._authority, clientCertificate=self._own)
-        own = {} if self._own is None else {"privateKey": self._own.privateKey.original, "certificate": self._own.original}
-        return _Unverified(CertificateOptions(verify=False, **own).getContext())
+        if self._trust is not None:
+            return optionsForClientTLS(hostname.decode(), trustRoot=self._trust, clientCertificate=self._own)
+        return Unchecked(self._own)
 
 
+@implementer(IAgentEndpointFactory)
 class Upstream:
-    """`IUpstream` over real connections, one for each request. `nodes` is the TLS policy."""
+    """`IUpstream` over real connections, one for each request. With `at` (host and port) they all lead there, whatever
+    the URL says; its host is still who has to answer."""
 
-    def __init__(self, reactor: Any, policy: NodePolicy) -> None:
+    def __init__(self, reactor: Any, policy: IPolicyForHTTPS, *, at: tuple[str, int] | None = None) -> None:
         self._reactor = reactor
         self._policy = policy
-        self._agent = Agent(reactor, policy, connectTimeout=_CONNECT_SECONDS)
+        self._at = at
+        self._agent = Agent.usingEndpointFactory(reactor, self)
+
+    def endpointForURI(self, uri: Any) -> Any:
+        """For the agent: where a URL leads."""
+        return self._endpoint(uri.scheme == b"https", uri.host.decode(), uri.port)
+
+    def _endpoint(self, secure: bool, host: str, port: int) -> Any:
+        plain = HostnameEndpoint(self._reactor, *(self._at or (host, port)), timeout=_CONNECT_SECONDS)
+        return wrapClientTLS(self._policy.creatorForNetloc(host.encode(), port), plain) if secure else plain
 
     async def fetch(self, method: str, url: str, headers: Pairs, body: bytes = b"") -> Reply:
         sent = Headers()
         for name, value in headers:
             sent.addRawHeader(name, value)
         try:
-            response = await self._agent.request(method.encode(), url.encode(), sent, _Body(body) if body else None)
+            response = await self._agent.request(method.encode(), url.encode(), sent, ReadyBody(body) if body else None)
         except ResponseFailed as error:
             raise UnreachableError("; ".join(_why(reason.value) for reason in error.reasons)) from error
         except (ConnectError, ConnectionClosed, DNSLookupError, TimeoutError, SSL.Error) as error:
@@ -144,12 +144,10 @@ class Upstream:
         ]
         return Reply(code=response.code, headers=received, stream=ReplyStream(response))
 
-    async def hand_through(self, request: Request, url: str) -> Response:
+    async def hand_through(self, request: Request, url: str, headers: Pairs | None = None) -> Response:
         parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-        endpoint: Any = HostnameEndpoint(self._reactor, host, port, timeout=_CONNECT_SECONDS)
-        if parts.scheme == "https":
-            endpoint = wrapClientTLS(self._policy.creatorForNetloc(host.encode(), port), endpoint)
+        secure = parts.scheme == "https"
+        endpoint = self._endpoint(secure, parts.hostname or "", parts.port or (443 if secure else 80))
         factory = Factory.forProtocol(_Side)
         factory.noisy = False
         try:
@@ -160,7 +158,8 @@ class Upstream:
         near = _Side()
         taken = request.hijack()
         far.join(near)
-        far.transport.write(_upgrade_head(request, parts.netloc, url.partition(parts.netloc)[2] or "/"))
+        said = forwarded(request) if headers is None else headers
+        far.transport.write(_upgrade_head(request, parts.netloc, url.partition(parts.netloc)[2] or "/", said))
         taken.to(near)
         near.registered()
         far.registered()
@@ -168,9 +167,9 @@ class Upstream:
         return Response(code=101)
 
 
-def _upgrade_head(request: Request, host: str, path: str) -> bytes:
+def _upgrade_head(request: Request, host: str, path: str, headers: Pairs) -> bytes:
     lines = [f"{request.method} {path} HTTP/1.1", f"Host: {host}"]
-    lines += [f"{name}: {value}" for name, value in forwarded(request)]
+    lines += [f"{name}: {value}" for name, value in headers]
     lines += [f"Upgrade: {value}" for value in request.headers.get("upgrade", ())]
     lines += ["Connection: Upgrade", "", ""]
     return "\r\n".join(lines).encode("latin-1", "replace")
@@ -200,30 +199,6 @@ class _Side(Wire):
             peer._peer = None
             peer.transport.unregisterProducer()
             peer.transport.loseConnection()
-
-
-@implementer(IBodyProducer)
-class _Body:
-    """A request body that is in memory."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self.length = len(data)
-
-    def startProducing(self, consumer: Any) -> Deferred[None]:
-        consumer.write(self._data)
-        done: Deferred[None] = Deferred()
-        done.callback(None)
-        return done
-
-    def pauseProducing(self) -> None:
-        """All is written at once."""
-
-    def resumeProducing(self) -> None:
-        """All is written at once."""
-
-    def stopProducing(self) -> None:
-        """All is written at once."""
 
 
 @implementer(IStream)
