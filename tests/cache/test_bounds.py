@@ -231,6 +231,8 @@ def test_figures(server: InProcessServer) -> None:
     assert float(shown['orchd_cache_window_bytes{resource="configmaps"}']) > 45 * len(LARGE)
     assert float(shown['orchd_cache_watchers{resource="configmaps"}']) >= 1
     assert float(shown['orchd_cache_applied_events{resource="configmaps"}']) >= 46
+    # The watcher's frames.
+    assert 0 < float(shown["orchd_cache_derived_bytes"]) <= 32 * 1024 * 1024
     for name in ("orchd_cache_lag", "orchd_cache_waiting_reads", "orchd_cache_restarts_total", "apiserver_terminated_watchers_total"):
         assert float(shown[name]) == 0
 

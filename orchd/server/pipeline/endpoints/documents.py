@@ -54,7 +54,7 @@ class Documents:
         self._in_thread = in_thread
         self._made_for: Catalog | None = None
         self._discovery: dict[tuple[str, Form, bool], bytes] = {}
-        self._spec: dict[str, tuple[bytes, bytes, str]] | None = None
+        self._spec: dict[str, tuple[bytes, str]] | None = None
         self._spec_for: Catalog | None = None
         self._building: list[Deferred[None]] | None = None
 
@@ -122,7 +122,7 @@ class Documents:
             # Whoever asks while the next one is being made gets the one before: nobody waits.
             self.prepare()
         assert self._spec is not None
-        plain, packed, tag = self._spec[form]
+        packed, tag = self._spec[form]
         headers = [NO_STORE, ("Etag", tag), ("Vary", "Accept-Encoding"), ("Vary", "Accept")]
         if tag in request.header("if-none-match"):
             return Response(code=304, content_type="", headers=headers)
@@ -131,7 +131,8 @@ class Documents:
         if "gzip" in request.header("accept-encoding"):
             headers.append(("Content-Encoding", "gzip"))
             return Response(content_type=kind, headers=headers, body=packed)
-        return Response(content_type=kind, headers=headers, body=plain)
+        # Hardly anybody wants it so: not worth the megabytes that it would take to have it at hand.
+        return Response(content_type=kind, headers=headers, body=gzip.decompress(packed))
 
     def prepare(self) -> None:
         """Begin to build the OpenAPI document for the catalog in force, so that nobody waits for it."""
@@ -178,12 +179,12 @@ def _findable(document: dict[str, Any], gvk: str) -> dict[str, Any]:
     return {**document, "paths": paths, "definitions": definitions}
 
 
-def _specification(catalog: Catalog) -> dict[str, tuple[bytes, bytes, str]]:
-    """Both forms of the document: plain, compressed, and their tag."""
+def _specification(catalog: Catalog) -> dict[str, tuple[bytes, str]]:
+    """Both forms of the document: compressed, and their tag."""
     document = v2.document(catalog)
     out = {}
     binary = v2_protobuf.encode(_findable(document, catalog.dialect("x-{long}-group-version-kind")))
     for form, data in (("json", orjson.dumps(document)), ("protobuf", binary)):
         tag = f'"{hashlib.sha256(data).hexdigest()[:40].upper()}"'
-        out[form] = (data, gzip.compress(data, 5), tag)
+        out[form] = (gzip.compress(data, 5), tag)
     return out
