@@ -26,6 +26,7 @@ from orchd.assembly.guards import guarded
 from orchd.assembly.informing import own_informers
 from orchd.assembly.issuer import issuer_endpoints
 from orchd.assembly.plugins import admission_chain
+from orchd.assembly.presence import Presence
 from orchd.assembly.storage import cache_metrics, make_store, start_store, store_metrics
 from orchd.assembly.trust import Trust
 from orchd.assembly.verbs import Parts, subresource_verbs, virtual_verbs
@@ -165,6 +166,8 @@ class ApiServer:
         agent = settings.dialect("{short}-apiserver-") + RELEASE[1:].rpartition(".")[0] + "/" + RELEASE
         user = User(name=LOOPBACK_USER, groups=(MASTERS_GROUP,))
         self.client = LocalClient(self._entrance, user, agent=agent, clock=reactor.seconds)  # type: ignore[arg-type]  # an IPipeline by shape
+        self._at = objects.Server(ip=advertised_address(settings), port=settings.serving.port)
+        self.presence = Presence(self.store, self.client, settings.dialect, reactor, wall, self._at)
         instances = Instances(lambda: self.registry, user, wall)
         self.upkeep = Upkeep(self.custom, self.client, instances, clock=reactor, wall=wall)
         self.webhooks = WebhookClient(reactor, settings.dialect, self.client)
@@ -469,6 +472,7 @@ class ApiServer:
             as_member("availability of API services", self.availability.start, self.availability.stop),
             self.listener,
             as_member("open", self._open, self._close),
+            *([] if self.store.exclusive else [as_member("presence", self.presence.start, self.presence.stop)]),
             as_member("controllers", self._start_controllers, self.controllers.stop),
         ]
 
@@ -486,17 +490,18 @@ class ApiServer:
         """Bring the cluster to where a fresh one is. Steps are what the health checks report."""
         dialect, now = self.settings.dialect, timestamp(self.wall())
         address = objects.Address(
-            advertised=advertised_address(self.settings),
-            port=self.settings.serving.port,
+            port=self._at.port,
             service_ip=self.service_ip,
             service_node_port=self.settings.api.service_node_port,
         )
+        # Where there may be others, `presence` says whom the service leads to.
+        endpoints = objects.own_endpoints(dialect, [self._at]) if self.store.exclusive else ()
         await steps.ensure(self.client, objects.namespaces(dialect), now=now)
         if self.authorization.rbac is not None:
             await roles.ensure(self.client, dialect)
         self.progress.done("roles")
         for step, wanted in (
-            ("own service", objects.own_service(dialect, address)),
+            ("own service", (*objects.own_service(dialect, address), *endpoints)),
             ("priority classes", objects.priority_classes(dialect)),
             ("flow control", objects.flow_control(dialect)),
             ("api services", objects.api_services(dialect, self.custom.base)),

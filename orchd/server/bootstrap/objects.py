@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
@@ -135,16 +135,15 @@ def api_services(dialect: Dialect, catalog: Catalog) -> Iterator[Wanted]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where this server can be reached: its own address and port, and the first address of the service range."""
+    """Where the API's service is, and the port that it leads to: the address is the first of the service range."""
 
-    advertised: str
     port: int
     service_ip: str
     service_node_port: int = 0
 
 
 def own_service(dialect: Dialect, address: Address) -> Iterator[Wanted]:
-    """The service under which pods find the API, with its endpoints."""
+    """The service under which pods find the API."""
     name = dialect("{long}")
     port: Object = {"name": "https", "protocol": "TCP", "port": 443, "targetPort": address.port}
     if address.service_node_port:
@@ -163,9 +162,29 @@ def own_service(dialect: Dialect, address: Address) -> Iterator[Wanted]:
             },
         ),
     )
-    if ip_address(address.advertised).is_loopback:
-        # Endpoints may not hold loopback addresses: a server that listens only there is not for pods.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Server:
+    """Where one server of the cluster can be reached."""
+
+    port: int
+    ip: str
+
+
+def own_endpoints(dialect: Dialect, servers: Iterable[Server]) -> Iterator[Wanted]:
+    """Where the API's service leads to. Nothing for no servers: what is there is left alone then.
+
+    Endpoints may not hold loopback addresses: a server that listens only there is not for pods.
+    """
+    by_port: dict[int, list[str]] = {}
+    for server in sorted(servers):
+        if not ip_address(server.ip).is_loopback:
+            by_port.setdefault(server.port, []).append(server.ip)
+    if not by_port:
         return
+    name = dialect("{long}")
+    ports = {port: [{"name": "https", "port": port, "protocol": "TCP"}] for port in by_port}
     skip = {dialect("endpointslice.{long}.io/skip-mirror"): "true"}
     yield Wanted(
         ref=ResourceRef("", "v1", "endpoints"),
@@ -174,14 +193,15 @@ def own_service(dialect: Dialect, address: Address) -> Iterator[Wanted]:
             "Endpoints",
             {"name": name, "namespace": "default", "labels": skip},
             subsets=[
-                {
-                    "addresses": [{"ip": address.advertised}],
-                    "ports": [{"name": "https", "port": address.port, "protocol": "TCP"}],
-                }
+                {"addresses": [{"ip": ip} for ip in addresses], "ports": ports[port]}
+                for port, addresses in by_port.items()
             ],
         ),
         kept=("subsets",),
     )
+    # The reference's slice has the first subset alone.
+    port, addresses = next(iter(by_port.items()))
+    version = ip_address(addresses[0]).version
     group = dialect("discovery.{abbr}.io")
     yield Wanted(
         ref=ResourceRef(group, "v1", "endpointslices"),
@@ -189,9 +209,13 @@ def own_service(dialect: Dialect, address: Address) -> Iterator[Wanted]:
             f"{group}/v1",
             "EndpointSlice",
             {"name": name, "namespace": "default", "labels": {dialect("{long}.io/service-name"): name}},
-            addressType=f"IPv{ip_address(address.advertised).version}",
-            endpoints=[{"addresses": [address.advertised], "conditions": {"ready": True}}],
-            ports=[{"name": "https", "port": address.port, "protocol": "TCP"}],
+            addressType=f"IPv{version}",
+            endpoints=[
+                {"addresses": [ip], "conditions": {"ready": True}}
+                for ip in addresses
+                if ip_address(ip).version == version
+            ],
+            ports=ports[port],
         ),
         kept=("endpoints", "ports"),
     )

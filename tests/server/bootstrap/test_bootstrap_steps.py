@@ -15,13 +15,15 @@ from orchd.server.bootstrap import objects, steps
 from orchd.server.bootstrap.objects import Wanted
 from orchd.testing.server import InProcessServer, make_server, run
 
-ADDRESS = objects.Address(advertised="192.0.2.7", port=6443, service_ip="10.0.0.1")
+ADDRESS = objects.Address(port=6443, service_ip="10.0.0.1")
+SERVER = objects.Server(ip="192.0.2.7", port=6443)
 
 
 def everything(dialect: Dialect) -> list[Wanted]:
     return [
         *objects.namespaces(dialect),
         *objects.own_service(dialect, ADDRESS),
+        *objects.own_endpoints(dialect, [SERVER]),
         *objects.priority_classes(dialect),
         *objects.flow_control(dialect),
         *objects.api_services(dialect, builtin_catalog(dialect)),
@@ -82,9 +84,22 @@ def test_a_fresh_cluster(tmp_path: Path) -> None:
 
 def test_loopback_is_not_for_pods() -> None:
     """A server that listens on loopback alone has a service but no endpoints."""
-    address = objects.Address(advertised="127.0.0.1", port=6443, service_ip="10.0.0.1")
-    assert [w.ref.plural for w in objects.own_service(ORCH, address)] == ["services"]
-    assert [w.ref.plural for w in objects.own_service(ORCH, ADDRESS)] == ["services", "endpoints", "endpointslices"]
+    local = objects.Server(ip="127.0.0.1", port=6443)
+    assert not list(objects.own_endpoints(ORCH, [local]))
+    endpoints, slice_ = objects.own_endpoints(ORCH, [local, SERVER])
+    assert endpoints.object["subsets"][0]["addresses"] == [{"ip": "192.0.2.7"}]
+    assert [each["addresses"] for each in slice_.object["endpoints"]] == [["192.0.2.7"]]
+
+
+def test_endpoints_of_several_servers() -> None:
+    """All servers, by port and in order; the slice is as the first subset."""
+    more = [objects.Server(ip=ip, port=port) for ip, port in (("192.0.2.9", 7443), ("192.0.2.8", 6443))]
+    endpoints, slice_ = objects.own_endpoints(ORCH, [*more, SERVER])
+    assert [
+        ([a["ip"] for a in subset["addresses"]], subset["ports"][0]["port"]) for subset in endpoints.object["subsets"]
+    ] == [(["192.0.2.7", "192.0.2.8"], 6443), (["192.0.2.9"], 7443)]
+    assert [each["addresses"] for each in slice_.object["endpoints"]] == [["192.0.2.7"], ["192.0.2.8"]]
+    assert slice_.object["ports"][0]["port"] == 6443
 
 
 class Racing:

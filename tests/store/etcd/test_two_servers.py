@@ -12,7 +12,9 @@ import pytest_twisted
 from etcd_support import until
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, DeferredList, gatherResults
+from twisted.internet.task import deferLater
 
+from orchd.assembly import presence
 from orchd.assembly.plugins import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.client.interfaces import ResourceRef
@@ -21,6 +23,7 @@ from orchd.config.options import Options
 from orchd.errors import ApiError
 from orchd.store.etcd.store import EtcdStore
 from orchd.testing.etcd import Etcd
+from orchd.testing.process import free_port
 
 MAPS = ResourceRef("", "v1", "configmaps")
 
@@ -119,3 +122,50 @@ async def test_ready_only_with_etcd(own_etcd: Etcd, tmp_path: Path) -> None:
         own_etcd.start()
         await until(lambda: not server.store.healthy())
         await server.client.create(MAPS, "default", config_map("a"))
+
+
+@pytest_twisted.ensureDeferred
+async def test_where_the_service_leads(
+    etcd: Etcd, tmp_path: Path, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The API's own service leads to every server that is there: one that stops is out at once, one that was killed
+    when its key has ended, and the last one stays."""
+    monkeypatch.setattr(presence, "_INTERVAL", 0.5)
+    monkeypatch.setattr(presence, "_TTL", 2)
+    flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", f"--secure-port={free_port()}")
+    endpoints, slices = ResourceRef("", "v1", "endpoints"), ResourceRef("discovery.orch.io", "v1", "endpointslices")
+
+    def at(number: int) -> tuple[str, str]:
+        return f"--bind-address=127.0.0.{number}", f"--advertise-address=192.0.2.{number}"
+
+    async def led(server: ApiServer) -> tuple[list[str], list[str]]:
+        name = server.settings.dialect("{long}")
+        try:
+            found = await server.client.get(endpoints, "default", name)
+            piece = await server.client.get(slices, "default", name)
+        except ApiError:
+            return [], []
+        addresses = [address["ip"] for subset in found["subsets"] for address in subset["addresses"]]
+        return addresses, [address for each in piece["endpoints"] for address in each["addresses"]]
+
+    async def leads_to(server: ApiServer, *ips: str) -> None:
+        for _ in range(200):
+            if await led(server) == (list(ips), list(ips)):
+                return
+            await deferLater(reactor, 0.05)
+        raise AssertionError(await led(server))
+
+    async with serving(tmp_path / "one", *flags, *at(1)) as one:
+        await leads_to(one, "192.0.2.1")
+        async with serving(tmp_path / "two", *flags, *at(2)) as two:
+            await leads_to(one, "192.0.2.1", "192.0.2.2")
+            # As if it had been killed: no more signs of life, and no word.
+            two.presence._loop.stop()
+            await leads_to(one, "192.0.2.1")
+        # What remains of one that stops.
+        async with serving(tmp_path / "three", *flags, *at(3)):
+            await leads_to(one, "192.0.2.1", "192.0.2.3")
+        assert await led(one) == (["192.0.2.1"], ["192.0.2.1"])
+    async with serving(tmp_path / "four", *flags) as four:
+        # It listens on loopback alone, and does not say otherwise.
+        assert await led(four) == (["192.0.2.1"], ["192.0.2.1"])
