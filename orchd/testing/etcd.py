@@ -25,18 +25,12 @@ from orchd.store.interfaces import (
     RevisionConflictError,
     StoreError,
 )
+from orchd.testing.process import free_port
 
 
 def find_etcd() -> str | None:
     """The program: the one that $ORCHD_ETCD names, or the one on the path (Debian: etcd-server) if it is there."""
     return shutil.which(os.environ.get("ORCHD_ETCD", "etcd"))
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Etcd:
@@ -46,11 +40,11 @@ class Etcd:
     """
 
     def __init__(self, program: str, directory: Path, *, tls: Sequence[str] = ()) -> None:
-        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{_free_port()}"
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{free_port()}"
         self._program = program
         self._directory = directory
         self._tls = tuple(tls)
-        self._peer = f"http://127.0.0.1:{_free_port()}"
+        self._peer = f"http://127.0.0.1:{free_port()}"
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:

@@ -12,6 +12,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -49,7 +50,8 @@ class Trio:
             first.start()
             for server in others:
                 self._share(first, server)
-                server.start()
+            with ThreadPoolExecutor() as pool:
+                list(pool.map(DaemonProcess.start, others))
         except BaseException:
             self.stop()
             raise

@@ -17,6 +17,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import ensureDeferred
 from twisted.internet.task import deferLater
 
+from orchd.store import schema
 from orchd.store.backup import restore
 from orchd.store.interfaces import CompactedError, StoreError, UnavailableError
 from orchd.store.refusals import (
@@ -151,6 +152,42 @@ async def test_refuses_a_newer_schema(tmp_path: Path) -> None:
         await in_writer(store, "PRAGMA user_version = 99")
     error = await raises(NewerSchemaError, SqliteStore(reactor, tmp_path / "s", dialect_name="one").start())
     assert "schema version 99" in str(error)
+
+
+def version_of(path: Path) -> int:
+    connection = sqlite3.connect(path)
+    try:
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    finally:
+        connection.close()
+
+
+@pytest_twisted.ensureDeferred
+async def test_migrations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store of an older release is brought up to date once, step by step; a step that fails leaves all as it was."""
+    path = tmp_path / "s"
+    async with opened(path) as store:
+        made = await store.create("/a", b"1")
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", 3)
+    broken = {1: "CREATE TABLE one (x)", 2: "CREATE TABLE two (x); INSERT INTO two VALUES (1); DROP TABLE nothing"}
+    monkeypatch.setattr(schema, "MIGRATIONS", broken)
+    with pytest.raises(StoreError):
+        async with opened(path):
+            pass
+    assert version_of(path) == 2
+    monkeypatch.setattr(schema, "MIGRATIONS", {2: "CREATE TABLE two (x); INSERT INTO two VALUES (1)"})
+    for _ in range(2):
+        async with opened(path) as store:
+            found = await store.get("/a")
+            assert found is not None and (found.revision, found.value) == (made, b"1")
+    assert version_of(path) == 3
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT count(*) FROM two").fetchone() == (1,)
+    connection.close()
+    # What this release makes is of the newest version at once.
+    async with opened(tmp_path / "new"):
+        pass
+    assert version_of(tmp_path / "new") == 3
 
 
 @pytest_twisted.ensureDeferred
