@@ -28,6 +28,9 @@ SCALARS: Final = frozenset(
 )
 OPAQUE: Final = frozenset(("any", "raw", "fieldsv1"))
 
+#: In `Type.memo` of a custom kind's list or map: the default of its elements.
+ELEMENT_DEFAULT: Final = "element default"
+
 #: One line of a table: JSON name, protobuf number (0: none), type, flags.
 Line = tuple[str, int, str, str]
 

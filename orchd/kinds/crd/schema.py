@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from orchd.dialect import Dialect
-from orchd.kinds.ir import Field, Type
+from orchd.kinds.ir import ELEMENT_DEFAULT, Field, Type
 
 Schema = Mapping[str, Any]
 
@@ -67,6 +67,7 @@ class SchemaReader:
         """The type of any node below the root."""
         kind = self._kind_of(schema)
         more: dict[str, Any] = {}
+        inner: Any = None
         if kind == "struct":
             more["resolve"] = lambda: self._members(schema)
         elif kind in ("list", "map"):
@@ -79,7 +80,7 @@ class SchemaReader:
                 more["element"] = Type("any", constraints={}, preserve_unknown=keep)
         if schema.get("enum"):
             more["enum"] = tuple(schema["enum"])
-        return Type(
+        made = Type(
             kind,
             list_type=schema.get(self._list_type) or "",
             list_keys=tuple(schema.get(self._list_keys) or ()),
@@ -90,6 +91,11 @@ class SchemaReader:
             embedded_resource=bool(schema.get(self._embedded)),
             **more,
         )
+        default = inner.get("default") if isinstance(inner, dict) else None
+        if default is not None:
+            # Members of structs have theirs in their field; this is what a null among the items becomes.
+            made.memo[ELEMENT_DEFAULT] = default
+        return made
 
     def _kind_of(self, schema: Schema) -> str:
         if schema.get(self._int_or_string):

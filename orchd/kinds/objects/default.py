@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from orchd.kinds.catalog import Resource
-from orchd.kinds.ir import Type
+from orchd.kinds.ir import ELEMENT_DEFAULT, Type
 from orchd.kinds.objects.defaults import core, policies, workloads
 from orchd.kinds.objects.defaults.rules import Object, Rule
 from orchd.kinds.objects.settings import ObjectSettings
@@ -52,7 +52,7 @@ def _compile(type: Type) -> Fill | None:
             return _named_struct(type)
         return _custom_struct(type)
     if type.kind == "list":
-        return _list(_filler(type.element))
+        return _list(_filler(type.element)) if type.constraints is None else _custom_list(type)
     if type.kind == "map":
         if type.element.kind == "quantity":
             return core.resource_list
@@ -170,15 +170,36 @@ def _custom_struct(type: Type) -> Fill:
     return struct
 
 
+def _custom_list(type: Type) -> Fill | None:
+    element = type.element
+    inner = _filler(element)
+    guarded = None if inner is None else _guarded(element.kind, inner)
+    default = None if element.nullable else type.memo.get(ELEMENT_DEFAULT)
+    if guarded is None and default is None:
+        return None
+
+    def items(value: Any, settings: ObjectSettings) -> Any:
+        out = [default if item is None else item if guarded is None else guarded(item, settings) for item in value]
+        return out if any(old is not new for old, new in zip(value, out, strict=True)) else value
+
+    return items
+
+
 def _map(type: Type) -> Fill | None:
     inner = _filler(type.element)
     guarded = None if inner is None else _guarded(type.element.kind, inner)
-    keep_null = type.element.nullable
+    # Of elements without a schema of their own nothing is known, nor that they may not be null.
+    keep_null = type.element.nullable or (type.element.kind == "any" and not type.element.preserve_unknown)
+    default = None if type.element.nullable else type.memo.get(ELEMENT_DEFAULT)
 
     def entries(value: Any, settings: ObjectSettings) -> Any:
         out = {}
         same = True
         for key, item in value.items():
+            if item is None and default is not None:
+                same = False
+                out[key] = default
+                continue
             if item is None and not keep_null:
                 same = False
                 continue

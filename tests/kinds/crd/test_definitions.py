@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.crd.conditions import condition, with_condition
@@ -148,6 +150,32 @@ def test_defaults_fill_what_is_missing() -> None:
     )
     assert settle(kind, {"spec": {"n": None, "s": None, "d": None}}) == {"spec": {"n": 3, "s": None, "o": {"p": "q"}}}
     assert settle(kind, {}) == {}
+
+
+NULLS: list[tuple[dict[str, Any], Any, Any]] = [
+    ({"type": "array", "items": {"type": "string", "default": "A"}}, [None, "b"], ["A", "b"]),
+    ({"type": "array", "items": {"type": "string", "default": "A", "nullable": True}}, [None], [None]),
+    ({"type": "array", "items": {"type": "string"}}, [None], [None]),
+    ({"type": "object", "additionalProperties": {"type": "string", "default": "A"}}, {"a": None}, {"a": "A"}),
+    ({"type": "object", "additionalProperties": {"type": "string"}}, {"a": None}, {}),
+    ({"type": "object", "additionalProperties": {"type": "string", "nullable": True}}, {"a": None}, {"a": None}),
+    ({"type": "object", "additionalProperties": True}, {"a": None, "b": {"c": 1}}, {"a": None, "b": {}}),
+    (
+        {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string", "default": "A"}}}},
+        ["x", {}, 1], ["x", {"a": "A"}, 1],
+    ),
+    (
+        {"type": "array", "x-orch-preserve-unknown-fields": True, "items": {"type": "object", "properties": {"a": {"type": "object"}}}},
+        [{"a": {"b": 1}, "c": {"d": 1}}], [{"a": {}, "c": {"d": 1}}],
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "value", "expected"), NULLS)
+def test_elements(schema: dict[str, Any], value: Any, expected: Any) -> None:
+    """A null that may not be becomes the default of its place, or goes where that is a name; items of another type than the
+    schema's are left for validation; what a list preserves it preserves in its items."""
+    assert settle(made(obj({"v": schema})), {"v": value}) == {"v": expected}
 
 
 def test_deprecated_versions_warn() -> None:
