@@ -104,9 +104,9 @@ class CachedInformer:
     async def indexed(self, index: str) -> None:
         await self.wait_synced()
         made = self._indexes[index]
+        if not made.wanted:
+            self._spawn(self._fill(made), f"index of {self.ref.plural}")
         if not made.complete:
-            if not made.wanted:
-                self._spawn(self._fill(made), f"index of {self.ref.plural}")
             waiting: Deferred[None] = Deferred()
             made.waiting.append(waiting)
             await waiting
@@ -120,13 +120,14 @@ class CachedInformer:
 
     async def _fill(self, made: ObjectIndex) -> None:
         """Make an index in pieces."""
-        entries = self._begin_index(made)
         try:
+            entries = self._begin_index(made)
             while not made.complete and self._put_some(made, islice(entries, _PIECE)):
                 await deferLater(self._clock, 0)
             made.complete = True
         finally:
             # Whatever happened: who goes on has what is missing made at once.
+            made.wanted = made.complete
             waiting, made.waiting = made.waiting, []
             for each in waiting:
                 if not each.called:

@@ -220,6 +220,16 @@ def test_an_index_is_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     run(bench.informer.indexed("color"))
 
 
+def test_an_index_of_nothing() -> None:
+    """Is complete at once, and so nobody waits for it."""
+    bench = Bench()
+    bench.informer.add_index("color", color)
+    bench.start()
+    run(bench.informer.indexed("color"))
+    bench.put("n/a", "red")
+    assert bench.find("red") == ["n/a"]
+
+
 def test_who_does_not_wait_has_the_index_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also while others wait for it, who go on then."""
     monkeypatch.setattr(module, "_PIECE", 2)
@@ -426,6 +436,7 @@ class Follows(RuleBasedStateMachine):
         self.bench.pump()
         wanted = {path: str(revision) for path, revision in self.bench.revisions.items()}
         assert all(listener.state == wanted for listener in self.listeners)
+        assert all(waiting.called for waiting in self.waiting)
         for each in ("red", "blue"):
             assert self.bench.find(each) == sorted(p for p, c in self.colors_now.items() if c == each)
 
