@@ -84,6 +84,7 @@ def authentication(
     client: IClient,
     outside: Outside,
     observe: Callable[[str, str, float], None],
+    observe_certificate: Callable[[float], None],
 ) -> Authentication:
     """All methods that the settings ask for, in the reference's order. Raises ValueError, OSError for bad files."""
     chosen = settings.authentication
@@ -101,7 +102,9 @@ def authentication(
     )
     # The bundle has the server's own authority too: that the file has one must be seen by itself.
     _verifier("client-ca-file", files.client_authorities_given)
-    certificates = ClientCertificates(_verifier("client-ca-file", files.client_authorities), clock=clock)
+    certificates = ClientCertificates(
+        _verifier("client-ca-file", files.client_authorities), clock=clock, observe=observe_certificate
+    )
     front_proxy = _front_proxy(settings, files, clock)
     websockets = WebSocketTokens(settings.dialect, bearer, audiences=audiences)
     methods: list[IAuthenticator] = [certificates, bearer, websockets]

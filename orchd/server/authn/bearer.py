@@ -56,4 +56,5 @@ class Bearer:
                 continue
             if found is not None:
                 return found
-        raise AuthenticationError(INVALID if len(problems) == 1 else f"[{', '.join(problems)}]")
+        told = list(dict.fromkeys(problems))
+        raise AuthenticationError(INVALID if len(told) == 1 else f"[{', '.join(told)}]")

@@ -14,22 +14,37 @@ from orchd.server.authn.interfaces import Authenticated, Credentials, IAuthentic
 
 @implementer(IAuthenticator)
 class ClientCertificates:
-    """`clock` gives seconds since the epoch; at most `capacity` verified chains are kept."""
+    """`clock` gives seconds since the epoch; at most `capacity` verified chains are kept. `observe` is told with every
+    request for how many seconds its certificate is still good."""
 
     name = "x509"
 
-    def __init__(self, verifier: ClientVerifier, *, clock: Callable[[], float], capacity: int = 4096) -> None:
+    def __init__(
+        self,
+        verifier: ClientVerifier,
+        *,
+        clock: Callable[[], float],
+        capacity: int = 4096,
+        observe: Callable[[float], None] = lambda seconds: None,
+    ) -> None:
         self._chains = KnownChains(verifier, _holder, clock=clock, capacity=capacity)
+        self._clock = clock
+        self._observe = observe
 
     def replace_authorities(self, verifier: ClientVerifier) -> None:
         """Trust another bundle from now on: the authorities' file has changed."""
         self._chains.replace_authorities(verifier)
 
     async def authenticate(self, credentials: Credentials) -> Authenticated | None:
-        chain = credentials.certificates
-        return self._chains.of(chain) if chain else None
+        if not credentials.certificates:
+            return None
+        found, expires = self._chains.of(credentials.certificates)
+        self._observe(expires - self._clock())
+        return found
 
 
-def _holder(verified: Verified) -> Authenticated | None:
+def _holder(verified: Verified) -> tuple[Authenticated | None, float]:
+    """The user of a certificate, None for one without a name, and when it expires in seconds since the epoch."""
     identity = verified.identity
-    return Authenticated(user=User(name=identity.name, groups=identity.groups)) if identity.name else None
+    found = Authenticated(user=User(name=identity.name, groups=identity.groups)) if identity.name else None
+    return found, verified.certificate.not_valid_after_utc.timestamp()

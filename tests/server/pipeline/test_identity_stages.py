@@ -103,12 +103,14 @@ def test_names_are_not_told() -> None:
         numbers.observe("success", user, 0.01)
     numbers.observe("failure", "", 0.01)
     numbers.observe("unknown", "", 0.01)
+    numbers.certificate(4000.0)
     assert samples(numbers) == {
         "authentication_attempts['success']": 4, "authentication_attempts['error']": 1, "authentication_attempts['failure']": 1,
         "authenticated_user_requests['admin']": 1, "authenticated_user_requests['email_id']": 1,
         "authenticated_user_requests['other']": 2,
         "authentication_duration_seconds_count['success']": 4, "authentication_duration_seconds_count['error']": 1,
         "authentication_duration_seconds_count['failure']": 1,
+        "apiserver_client_certificate_expiration_seconds_count[]": 1,
     }  # fmt: skip
 
 

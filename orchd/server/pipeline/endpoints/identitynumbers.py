@@ -10,11 +10,15 @@ from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints.metrics import cumulative
 from orchd.txkit.histogram import Histogram
 
-#: Upper bounds in seconds: of authenticating, of a look-up in the cache, of a review by a service outside.
+#: Upper bounds in seconds: of authenticating, of a look-up in the cache, of the life left to a certificate, of a review by
+#: a service outside.
 _AUTHENTICATION = tuple(0.001 * 2**i for i in range(15))
 _CACHE = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_EXPIRY = tuple(
+    float(hours * 3600) for hours in (0, 0.5, 1, 2, 6, 12, 24, 48, 96, 168, 30 * 24, 3 * 30 * 24, 6 * 30 * 24, 12 * 30 * 24)
+)
 _REVIEW = (0.25, 0.5, 0.7, 1.0, 1.5, 3.0, 5.0, 10.0)
-_RESULTS = {"success": "success", "failure": "error"}
+_RESULTS = {"success": "success", "failure": "error", "unknown": "failure"}
 
 
 class AuthenticationNumbers:
@@ -23,36 +27,41 @@ class AuthenticationNumbers:
     def __init__(self, dialect: Dialect) -> None:
         account = f"system:serviceaccount:{dialect.system_namespace}:default"
         self._known = frozenset(("admin", "client", dialect("{short}_proxy"), dialect("{short}let"), account))
-        self._attempts: dict[str, int] = {}
-        self._durations: dict[str, Histogram] = {}
-        self._users: dict[str, int] = {}
+        self._durations = {result: Histogram(_AUTHENTICATION) for result in ("success", "error", "failure")}
+        self._users = dict.fromkeys((*self._known, "email_id", "other"), 0)
+        self._certificates = Histogram(_EXPIRY)
+
+    def certificate(self, seconds: float) -> None:
+        """A request came with a client certificate that is good for so long."""
+        self._certificates.observe(_EXPIRY, seconds)
 
     def observe(self, outcome: str, user: str, seconds: float) -> None:
         """`outcome` is "success", "failure" for a wrong credential, or "unknown"; `user` is a name, "" without one."""
-        result = _RESULTS.get(outcome, "failure")
-        self._attempts[result] = self._attempts.get(result, 0) + 1
-        histogram = self._durations.get(result)
-        if histogram is None:
-            histogram = self._durations[result] = Histogram(_AUTHENTICATION)
-        histogram.observe(_AUTHENTICATION, seconds)
+        self._durations[_RESULTS[outcome]].observe(_AUTHENTICATION, seconds)
         if outcome == "success":
             # Names are many, and nobody's business here: only those of the system's own are told apart.
-            label = user if user in self._known else "email_id" if "@" in user else "other"
-            self._users[label] = self._users.get(label, 0) + 1
+            self._users[user if user in self._known else "email_id" if "@" in user else "other"] += 1
 
     def families(self) -> Iterator[Metric]:
         # The reference's names have no _total; a gauge is the only family that leaves a name as it is.
         attempts = GaugeMetricFamily("authentication_attempts", "Attempts to authenticate, by result.", labels=("result",))
-        for result, count in self._attempts.items():
-            attempts.add_metric([result], float(count))
+        known = {result: histogram for result, histogram in self._durations.items() if any(histogram.counts)}
+        for result, histogram in known.items():
+            attempts.add_metric([result], float(sum(histogram.counts)))
         yield attempts
         users = GaugeMetricFamily("authenticated_user_requests", "Known senders, by sort of name.", labels=("username",))
         for name, count in self._users.items():
-            users.add_metric([name], float(count))
+            if count:
+                users.add_metric([name], float(count))
         yield users
         yield _histograms(
-            "authentication_duration_seconds", "Time spent on knowing senders.", "result", self._durations, _AUTHENTICATION
+            "authentication_duration_seconds", "Time spent on knowing senders.", "result", known, _AUTHENTICATION
         )
+        certificates = HistogramMetricFamily(
+            "apiserver_client_certificate_expiration_seconds", "Life left to the client certificates of requests."
+        )
+        certificates.add_metric([], cumulative(self._certificates, _EXPIRY), self._certificates.sum)
+        yield certificates
 
 
 class TokenCacheNumbers:
