@@ -35,6 +35,7 @@ class CustomKinds:
         self.dropped: Callable[[str], object] = lambda key: None
         self.changed: Callable[[str], object] = lambda name: None
         self._clock = clock
+        self._taken = frozenset(resource.key for resource in base.resources if resource.key)
         self._catalog: Catalog | None = base
         self._subscription: ISubscription | None = None
         self._retry: IDelayedCall | None = None
@@ -55,6 +56,10 @@ class CustomKinds:
                     resources.extend(r for r in known.kind.resources if self._free(r))
             self._catalog = self.base.adding(resources) if resources else self.base
         return self._catalog
+
+    def overlaps(self, known: Known) -> bool:
+        """Would the objects of a definition stand where those of a built-in kind do? They are left alone then."""
+        return known.key in self._taken
 
     def _free(self, resource: Resource) -> bool:
         """A built-in resource keeps its place."""
@@ -126,7 +131,8 @@ class CustomKinds:
             served_anew = bool(before)
         if key and key != known.key:
             self.by_key.pop(key, None)
-        self.by_key[known.key] = known
+        if not self.overlaps(known):
+            self.by_key[known.key] = known
         if served_anew:
             self._served_anew(before)
         self.changed(known.name)
@@ -135,7 +141,8 @@ class CustomKinds:
         known = self.known.pop(name)
         self.by_key.pop(known.key, None)
         self._served_anew(() if known.kind is None else known.kind.resources)
-        self.dropped(known.key)
+        if not self.overlaps(known):
+            self.dropped(known.key)
         for other in self.known.values():
             if other.group == known.group:
                 # The names that it had may be what another one waits for.

@@ -27,6 +27,9 @@ from orchd.txkit.background import Background
 
 #: Seconds before something that failed is tried again.
 _PAUSE = 1.0
+#: Seconds after which a definition says that its instances are still there.
+_LONG = 60.0
+_UNCONFIRMED = "could not confirm zero CustomResources remaining: timed out waiting for the condition"
 
 
 class Upkeep:
@@ -142,14 +145,21 @@ class Upkeep:
     async def _attempt(self, known: Known) -> None:
         definition = known.load()
         kind = known.kind
-        if kind is None:
+        if self._kinds.overlaps(known):
+            reason, text = "OverlappingBuiltInResource", "instances overlap with built-in resources in storage"
+        elif kind is None:
             reason, text = "NeverEstablished", "resource was never established"
         else:
             text = "CustomResource deletion is in progress"
             status = self._terminating(definition, "True", "InstanceDeletionInProgress", text)
             if status != definition["status"]:
                 definition = await self._write(definition, status)
+            said = self._clock.seconds()
             while await self._instances.delete(kind):
+                if self._clock.seconds() - said >= _LONG:
+                    said = self._clock.seconds()
+                    status = self._terminating(known.load(), "True", "InstanceDeletionCheck", _UNCONFIRMED)
+                    await self._write(known.load(), status)
                 await deferLater(self._clock, _PAUSE)
             definition = known.load()
             reason, text = "InstanceDeletionCompleted", "removed all instances"

@@ -275,3 +275,34 @@ def test_webhooks_are_never_left_out(server: InProcessServer, monkeypatch: pytes
     with pytest.raises(ApiError, match="conversion webhook for") as caught:
         run(stream.next())
     assert caught.value.code == 500
+
+
+def test_definitions_of_what_is_built_in(server: InProcessServer) -> None:
+    """A definition whose objects would stand where built-in ones do serves nothing, and takes nothing along when it goes."""
+    admin = server.client()
+    run(admin.create(DEFINITIONS, "", definition()))
+    whole = definition(name="customresourcedefinitions", kind="Other")
+    whole["metadata"] = {
+        "name": f"customresourcedefinitions.{DEFINITIONS.group}",
+        "annotations": {ORCH("api-approved.{long}.io"): "unapproved"},
+    }
+    whole["spec"]["group"] = DEFINITIONS.group
+    run(admin.create(DEFINITIONS, "", whole))
+    assert len(run(admin.list(DEFINITIONS))["items"]) == 2
+    run(admin.delete(DEFINITIONS, "", whole["metadata"]["name"]))
+    assert [item["metadata"]["name"] for item in run(admin.list(DEFINITIONS))["items"]] == ["things.example.com"]
+    assert run(admin.create(THINGS, "default", thing()))["kind"] == "Thing"
+
+
+def test_instances_that_stay(server: InProcessServer) -> None:
+    """After a minute a definition that is being deleted says that its objects are still there."""
+    admin = server.client()
+    run(admin.create(DEFINITIONS, "", definition()))
+    held = thing("held")
+    held["metadata"]["finalizers"] = ["example.com/hold"]
+    run(admin.create(THINGS, "default", held))
+    run(admin.delete(DEFINITIONS, "", "things.example.com"))
+    for _ in range(62):
+        server.clock.advance(1)
+    current = run(admin.get(DEFINITIONS, "", "things.example.com"))
+    assert conditions(current)["Terminating"] == ("True", "InstanceDeletionCheck")
