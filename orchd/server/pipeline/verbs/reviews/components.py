@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from orchd.kinds.objects.listing import selection, validate_options
 from orchd.kinds.objects.tabulate import table
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.present import View
 from orchd.server.pipeline.verbs.dispatch import Verb
+from orchd.server.pipeline.verbs.options import list_options
 from orchd.server.pipeline.verbs.subresources.foreign import bare_error
 from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Object
 
 #: What is wrong with a component, "" when nothing is.
 Probe = Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Component:
+    """What a selector looks at."""
+
+    labels: Mapping[str, str]
+    fields: Mapping[str, str]
 
 
 class Components:
@@ -50,9 +61,12 @@ class Components:
         return tools.present.response(view, tools.present.other(view, status))
 
     async def list_(self, tools: Tools, request: Request, target: Target) -> Response:
-        """All components."""
+        """All components that the selectors mean."""
         view = tools.present.view(request, target.resource)
-        found = [self._status(name) for name in self._probes]
+        options = list_options(request)
+        validate_options(tools.dialect, options)
+        chosen = selection(target.resource, options.label_selector, options.field_selector)
+        found = [self._status(name) for name in self._probes if chosen.accepts(_Component({}, {"metadata.name": name}))]
         if view.chosen.as_ == "Table":
             return tools.present.response(view, self._table(tools, view, found))
         items = [{k: v for k, v in status.items() if k not in ("kind", "apiVersion")} for status in found]
@@ -60,9 +74,9 @@ class Components:
         return tools.present.response(view, tools.present.other(view, listed))
 
     def _table(self, tools: Tools, view: View, found: list[Object]) -> bytes:
+        tools.present.check_table(view)
         now = datetime.fromtimestamp(tools.now(), UTC)
         include = view.include_object or table.METADATA
         shown = table.table(found, view.resource, {}, now, tools.dialect, include_object=include)
-        if view.chosen.version != "v1":
-            shown["apiVersion"] = view.chosen.api_version
+        shown["apiVersion"] = view.chosen.api_version
         return tools.present.encoded(view, shown)

@@ -1,0 +1,38 @@
+"""ComponentStatus: made when somebody looks, selected and shown like objects that are kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.dialect import KUBERNETES, ORCH
+
+URL = "/api/v1/componentstatuses"
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("", 3),
+        ("?labelSelector=!a", 3),
+        ("?labelSelector=a", 0),
+        ("?fieldSelector=metadata.name%3Dscheduler", 1),
+        ("?fieldSelector=metadata.name!%3Dscheduler", 2),
+    ],
+)
+def test_selected(call: Any, query: str, names: int) -> None:
+    """Components have names and no labels."""
+    assert len(call("GET", URL + query).json["items"]) == names
+    assert call("GET", f"{URL}?fieldSelector=x%3Dy").code == 400
+
+
+def test_tables(call: Any) -> None:
+    """A table carries the name under which it was asked for, also that of stock clients."""
+    for group in (f"{ORCH.meta_group}/v1", f"{KUBERNETES.meta_group}/v1", f"{ORCH.meta_group}/v1beta1"):
+        name, version = group.split("/")
+        accept = {"accept": f"application/json;as=Table;g={name};v={version}"}
+        table = call("GET", URL, headers=accept).json
+        assert (table["kind"], table["apiVersion"], len(table["rows"])) == ("Table", group, 3)
+        assert call("GET", f"{URL}/etcd-0", headers=accept).json["rows"][0]["cells"][0] == "etcd-0"
+    assert call("GET", f"{URL}?includeObject=x", headers=accept).code == 400
