@@ -19,4 +19,4 @@ def template_hash(template: Any, collisions: int | None = None) -> str:
     text = json.dumps(template, sort_keys=True, separators=(",", ":"))
     for byte in f"{text}{'' if collisions is None else collisions}".encode():
         value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
-    return "".join(_LETTERS[int(digit) % len(_LETTERS)] for digit in str(value))
+    return "".join(_LETTERS[ord(digit) % len(_LETTERS)] for digit in str(value))
