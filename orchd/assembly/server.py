@@ -15,7 +15,6 @@ from twisted.python.failure import Failure
 
 from orchd import errors
 from orchd.assembly import stages
-from orchd.assembly.aggregation import Aggregation
 from orchd.assembly.audit import make_trail
 from orchd.assembly.checks import Progress, checks
 from orchd.assembly.controllers import controller_group
@@ -36,6 +35,7 @@ from orchd.config.settings import Settings, object_settings
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.identity import MASTERS_GROUP, User
 from orchd.kinds.objects.scalars import timestamp
+from orchd.server.aggregation.availability import Availability
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.loopback import LOOPBACK_USER
 from orchd.server.authz import bootstrap as roles
@@ -230,8 +230,8 @@ class ApiServer:
             conversion=Conversion(self.webhooks, settings.dialect, Naming(self.random).uid),
         )
         self.informers = own_informers(access, self.client, clock=reactor, random=self.random)
-        self.aggregation = Aggregation(
-            settings, self.client, self.informers, reactor=reactor, wall=self.wall, random=self.random
+        self.availability = Availability(
+            settings.dialect, self.client, self.informers, clock=reactor, wall=self.wall
         )
         self._compose_gates()
         self.admission_numbers = AdmissionNumbers()
@@ -386,11 +386,7 @@ class ApiServer:
         )
         address = f"{advertised_address(settings)}:{settings.serving.port}"
         self.documents = Documents(
-            lambda: self.catalog,
-            self.present,
-            server_address=address,
-            in_thread=self._in_thread,
-            elsewhere=self.aggregation.groups,
+            lambda: self.catalog, self.present, server_address=address, in_thread=self._in_thread
         )
         return Routes(
             dispatch,
@@ -404,7 +400,7 @@ class ApiServer:
                 **issuer_endpoints(settings, self.files, address),
                 **(profiling_endpoints(self._in_thread) if settings.serving.profiling else {}),
             },
-            elsewhere=self.aggregation.elsewhere,
+            elsewhere=self.availability.elsewhere,
             schemas=(
                 Schemas(lambda: self.catalog, in_thread=self._in_thread) if self.objects.feature("OpenAPIV3", False) else None
             ),
@@ -463,7 +459,7 @@ class ApiServer:
     # -- life
 
     def _members(self) -> list[Member]:
-        flow_control, availability = self.flow_control, self.aggregation.availability
+        flow_control = self.flow_control
         return [
             as_member("store", lambda: start_store(self.settings, self.store), self.store.stop),
             as_member("caches", self.caches.start, self.caches.stop),
@@ -474,7 +470,7 @@ class ApiServer:
             as_member("authorities", self.trust.start, self.trust.stop),
             *([] if flow_control is None else [as_member("flow control", flow_control.start, flow_control.stop)]),
             as_member("upkeep of custom kinds", self.upkeep.start, self.upkeep.stop),
-            as_member("availability of API services", availability.start, availability.stop),
+            as_member("availability of API services", self.availability.start, self.availability.stop),
             self.listener,
             as_member("open", self._open, self._close),
             *([] if self.store.exclusive else [as_member("presence", self.presence.start, self.presence.stop)]),
