@@ -15,6 +15,7 @@ from twisted.python.failure import Failure
 
 from orchd import errors
 from orchd.assembly import stages
+from orchd.assembly.aggregation import Aggregation
 from orchd.assembly.audit import make_trail
 from orchd.assembly.checks import Progress, checks
 from orchd.assembly.controllers import controller_group
@@ -32,10 +33,9 @@ from orchd.assembly.trust import Trust
 from orchd.assembly.verbs import Parts, subresource_verbs, virtual_verbs
 from orchd.cache.caches import Caches
 from orchd.config.settings import Settings, object_settings
-from orchd.kinds.catalog import Catalog, builtin_catalog
+from orchd.kinds.catalog import Catalog, Resource, builtin_catalog
 from orchd.kinds.identity import MASTERS_GROUP, User
 from orchd.kinds.objects.scalars import timestamp
-from orchd.server.aggregation.availability import Availability
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.loopback import LOOPBACK_USER
 from orchd.server.authz import bootstrap as roles
@@ -218,6 +218,11 @@ class ApiServer:
         """What is served now, custom kinds included."""
         return self.custom.catalog
 
+    def _version_gone(self, resource: Resource) -> None:
+        """A custom kind's version is served in another form, or not at all."""
+        self._strategies.forget(resource)
+        self.watching.gone(resource, lambda: self.catalog)
+
     # -- wiring
 
     def _compose(self) -> None:
@@ -230,8 +235,8 @@ class ApiServer:
             conversion=Conversion(self.webhooks, settings.dialect, Naming(self.random).uid),
         )
         self.informers = own_informers(access, self.client, clock=reactor, random=self.random)
-        self.availability = Availability(
-            settings.dialect, self.client, self.informers, clock=reactor, wall=self.wall
+        self.aggregation = Aggregation(
+            settings, self.client, self.informers, reactor=reactor, wall=self.wall, random=self.random
         )
         self._compose_gates()
         self.admission_numbers = AdmissionNumbers()
@@ -255,7 +260,8 @@ class ApiServer:
         escalation = None if rbac is None else EscalationCheck(settings.dialect, rbac, union.authorize)
         group = settings.dialect(roles.RBAC_GROUP)
         strategies = Strategies(access, random=self.random, event_ttl=int(settings.storage.event_ttl))
-        self.custom.gone, self.custom.dropped = strategies.forget, access.forget
+        self.custom.gone, self.custom.dropped = self._version_gone, access.forget
+        self._strategies = strategies
         naming = Naming(self.random)
         self.silent_registry = Registry(access, strategies, naming, mutate=unasked, validate=unasked)
         self.registry = Registry(
@@ -386,7 +392,11 @@ class ApiServer:
         )
         address = f"{advertised_address(settings)}:{settings.serving.port}"
         self.documents = Documents(
-            lambda: self.catalog, self.present, server_address=address, in_thread=self._in_thread
+            lambda: self.catalog,
+            self.present,
+            server_address=address,
+            in_thread=self._in_thread,
+            elsewhere=self.aggregation.groups,
         )
         return Routes(
             dispatch,
@@ -400,7 +410,7 @@ class ApiServer:
                 **issuer_endpoints(settings, self.files, address),
                 **(profiling_endpoints(self._in_thread) if settings.serving.profiling else {}),
             },
-            elsewhere=self.availability.elsewhere,
+            elsewhere=self.aggregation.elsewhere,
             schemas=(
                 Schemas(lambda: self.catalog, in_thread=self._in_thread) if self.objects.feature("OpenAPIV3", False) else None
             ),
@@ -459,7 +469,7 @@ class ApiServer:
     # -- life
 
     def _members(self) -> list[Member]:
-        flow_control = self.flow_control
+        flow_control, availability = self.flow_control, self.aggregation.availability
         return [
             as_member("store", lambda: start_store(self.settings, self.store), self.store.stop),
             as_member("caches", self.caches.start, self.caches.stop),
@@ -470,7 +480,7 @@ class ApiServer:
             as_member("authorities", self.trust.start, self.trust.stop),
             *([] if flow_control is None else [as_member("flow control", flow_control.start, flow_control.stop)]),
             as_member("upkeep of custom kinds", self.upkeep.start, self.upkeep.stop),
-            as_member("availability of API services", self.availability.start, self.availability.stop),
+            as_member("availability of API services", availability.start, availability.stop),
             self.listener,
             as_member("open", self._open, self._close),
             *([] if self.store.exclusive else [as_member("presence", self.presence.start, self.presence.stop)]),

@@ -306,3 +306,25 @@ def test_instances_that_stay(server: InProcessServer) -> None:
         server.clock.advance(1)
     current = run(admin.get(DEFINITIONS, "", "things.example.com"))
     assert conditions(current)["Terminating"] == ("True", "InstanceDeletionCheck")
+
+
+def test_watches_of_versions(server: InProcessServer) -> None:
+    """When a version is not served any more its watches end in good order, and those of other versions go on, under
+    whatever schema is in force."""
+    admin = server.client()
+    whole = definition()
+    (version,) = whole["spec"]["versions"]
+    whole["spec"]["versions"].append({**version, "name": "v2", "storage": False})
+    run(admin.create(DEFINITIONS, "", whole))
+    first = run(admin.watch(THINGS, "default", resource_version="0"))
+    second = run(admin.watch(ResourceRef("example.com", "v2", "things"), "default", resource_version="0"))
+    current = run(admin.get(DEFINITIONS, "", "things.example.com"))
+    current["spec"]["versions"][1]["served"] = False
+    properties = current["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    properties["b"] = {"type": "string", "default": "y"}
+    run(admin.update(DEFINITIONS, "", "things.example.com", current))
+    assert run(second.next()) is None
+    run(admin.create(THINGS, "default", thing(spec={"a": "x"})))
+    event = run(first.next())
+    assert event is not None and event.object["spec"] == {"a": "x", "b": "y"}
+    first.close()

@@ -15,6 +15,7 @@ from zope.interface import implementer
 from orchd import errors
 from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ISubscription, under
 from orchd.errors import ApiError
+from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.objects.listing import Selection, cached, parse_version, selection, validate_options
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
 from orchd.server.pipeline.present import NO_STORE, View
@@ -54,6 +55,14 @@ class Watching:
             key = (stream.resource.group, stream.resource.version, stream.resource.kind)
             counts[key] = counts.get(key, 0) + 1
         return counts
+
+    def gone(self, resource: Resource, catalog: Callable[[], Catalog]) -> None:
+        """End the watches of a custom kind's version that its definition does not serve any more."""
+        named = (resource.group, resource.version, resource.plural)
+        ours = [s for s in self.running if (s.resource.group, s.resource.version, s.resource.plural) == named]
+        if ours and catalog().resource(*named) is None:
+            for stream in ours:
+                stream.finish()
 
     def end(self) -> None:
         """End every running watch in good order: the server stops, clients go elsewhere."""
