@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
@@ -106,6 +108,27 @@ def test_what_is_asked(version: str) -> None:
         "status": {"user": {}},
     }
     assert reviews.asked[1]["spec"] == {"token": "t"}
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+_USERS = st.dictionaries(st.sampled_from(["username", "uid", "groups", "extra"]), _VALUES)
+_STATUSES = st.fixed_dictionaries({}, optional={"authenticated": st.just(True) | _VALUES, "user": _USERS | _VALUES, "audiences": _VALUES})
+
+
+@given(_STATUSES | _VALUES)
+def test_any_answer_is_a_user_or_none(status: Any) -> None:
+    """Whatever a service says is a user, nobody, or an error; only a true authenticated makes a user."""
+    try:
+        found = ask(status)
+    except AuthenticationError:
+        return
+    if found is not None:
+        assert status["authenticated"] is True
+        assert all(isinstance(group, str) for group in found.user.groups)
 
 
 # -- the memory

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from orchd.dialect import ORCH
 from orchd.kinds.identity import User
@@ -135,3 +137,24 @@ def test_files(tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
     file.write_bytes(b'{"user": "a"}\r\n# x\r\n{"user": "b"}\n')
     assert [p.user for p in AttributeBasedAuthorizer.read(ORCH, str(file)).policies] == ["a", "b"]
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.lists(st.binary(max_size=40) | st.text(max_size=40).map(str.encode)), st.dictionaries(
+    st.sampled_from(["apiVersion", "kind", "user", "group", "readonly", "resource", "namespace", "spec"]), _VALUES))  # fmt: skip
+def test_any_file_is_policies_or_an_error(lines: list[bytes], policy: dict[str, Any]) -> None:
+    """Whatever a file holds is a list of policies, or an error that names the file."""
+    for text in (b"\n".join(lines), json.dumps(policy).encode(), line(**{k: v for k, v in policy.items() if k != "kind"}).encode()):
+        try:
+            found = parse_policies(ORCH, "p.jsonl", text)
+        except PolicyFileError as error:
+            assert str(error).startswith("error reading policy file p.jsonl")
+        else:
+            for each in found:
+                each.allows(pods())

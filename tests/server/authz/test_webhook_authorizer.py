@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.internet.task import Clock
 
 from orchd.dialect import ORCH
@@ -118,3 +120,19 @@ def test_rules_are_not_known() -> None:
     """A service cannot list what it would allow."""
     rules = made()[0].rules(ALICE, "n")
     assert rules.incomplete and rules.error == "webhook authorizer does not support user rule resolution"
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+_STATUSES = st.dictionaries(st.sampled_from(["allowed", "denied", "reason", "evaluationError"]), _VALUES)
+
+
+@given(_STATUSES | _VALUES)
+def test_any_answer_is_a_verdict(status: Any) -> None:
+    """Whatever a service says is a decision, or none with an error; only a true allowed allows."""
+    verdict = result_of(made(status)[0].authorize(GET))
+    assert (verdict.decision is Decision.ALLOW) <= (isinstance(status, dict) and status.get("allowed") is True)
+    assert isinstance(verdict.reason, str) and isinstance(verdict.error, str)
