@@ -62,7 +62,7 @@ LAYERS = {
     # same turn in which its definition is; objects of an older schema are settled in their stored form.
     "server.customkinds": "client kinds txkit server.webhookclient server.registry.interfaces cache.interfaces cache.stored",
     # API groups that other servers answer.
-    "server.aggregation": "client.interfaces kinds txkit",
+    "server.aggregation": "client.interfaces kinds txkit server.pipeline",
     # A server's own gates and controllers read what its caches have; kinds that come and go are read as any client would.
     "server.informing": "client.interfaces client.informers cache.interfaces kinds txkit",
     "server.local": "server.pipeline client kinds server.authn.interfaces",

@@ -126,6 +126,16 @@ class ControllerSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AggregationSettings:
+    """Servers behind APIServices: the client certificate that they are shown ("" for none), and whether they are reached
+    at their endpoints instead of their service's address."""
+
+    cert_file: str
+    key_file: str
+    by_endpoints: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything. `warnings` are for the log at start."""
 
@@ -138,6 +148,7 @@ class Settings:
     api: ApiSettings
     controllers: ControllerSettings
     audit: AuditSettings
+    aggregation: AggregationSettings
     verbosity: int
     #: Every flag's value by its name in the tables, for drop-ins that have flags of their own to read.
     flags: Mapping[str, Any] = field(default_factory=dict)
@@ -194,6 +205,7 @@ class _Builder:
             api=self._api(),
             controllers=self._controllers(),
             audit=audit.audit(self._values, self._error),
+            aggregation=self._aggregation(),
             verbosity=self._at_least("v", 0),
             flags=dict(self._values),
             warnings=tuple(self._warnings),
@@ -343,6 +355,15 @@ class _Builder:
             encryption_file=v["encryption-provider-config"],
             etcd=self._etcd(),
         )
+
+    def _aggregation(self) -> AggregationSettings:
+        v = self._values
+        cert, key = v["proxy-client-cert-file"], v["proxy-client-key-file"]
+        if bool(cert) != bool(key):
+            names = ("proxy-client-key-file", "proxy-client-cert-file")
+            one, other = names if cert else names[::-1]
+            raise self._error(one, f"is needed together with --{other}")
+        return AggregationSettings(cert_file=cert, key_file=key, by_endpoints=v["enable-aggregator-routing"])
 
     def _check_watch_cache(self) -> None:
         """Sizes other than 0 all mean that there is a cache (the reference's help says so), and there always is one."""

@@ -27,19 +27,33 @@ def api_versions(catalog: Catalog, server_address: str) -> Json:
     }
 
 
-def api_group_list(catalog: Catalog) -> Json:
-    """``/apis``: every named group in priority order."""
+def api_group_list(catalog: Catalog, elsewhere: Sequence[Json] = ()) -> Json:
+    """``/apis``: every named group in priority order, then those of `elsewhere`: groups with versions that other servers
+    answer, in the form of the list's items."""
+    local = [_group(group) for group in catalog.groups if group.name]
+    names = {group["name"] for group in local}
+    others = [group for group in elsewhere if group["name"] not in names]
     return {
         "kind": "APIGroupList",
         "apiVersion": "v1",
-        "groups": [_group(group) for group in catalog.groups if group.name],
+        "groups": [*(_with_others(group, elsewhere) for group in local), *others],
     }
 
 
-def api_group(catalog: Catalog, name: str) -> Json | None:
-    """``/apis/NAME``, None when the group is not served."""
+def api_group(catalog: Catalog, name: str, elsewhere: Sequence[Json] = ()) -> Json | None:
+    """``/apis/NAME``, None when the group is not served; `elsewhere` as for the list."""
     group = catalog.group(name) if name else None
-    return None if group is None else {"kind": "APIGroup", "apiVersion": "v1", **_group(group)}
+    if group is not None:
+        return {"kind": "APIGroup", "apiVersion": "v1", **_with_others(_group(group), elsewhere)}
+    other = next((each for each in elsewhere if each["name"] == name), None)
+    return None if other is None else {"kind": "APIGroup", "apiVersion": "v1", **other}
+
+
+def _with_others(group: Json, elsewhere: Sequence[Json]) -> Json:
+    """A group of ours, with the versions of it that other servers answer."""
+    more = [v for other in elsewhere if other["name"] == group["name"] for v in other["versions"]]
+    more = [version for version in more if version not in group["versions"]]
+    return {**group, "versions": [*group["versions"], *more]} if more else group
 
 
 def _group(group: Group) -> Json:

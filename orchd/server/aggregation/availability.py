@@ -2,50 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
-from twisted.internet.task import deferLater
+from twisted.internet.task import LoopingCall, deferLater
 from twisted.logger import Logger
 
 from orchd.client.interfaces import IClient, IInformers, Object, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
+from orchd.server.aggregation.registered import Registered, Registry, registered_of
 from orchd.txkit.background import Background
 
-#: Seconds before something that failed is tried again.
-_PAUSE: Final = 1.0
+#: Seconds before something that failed is tried again, and between looks at servers that should answer.
+_PAUSE, _EVERY = 1.0, 30.0
 _AVAILABLE: Final = "Available"
 #: (status, reason, message)
 Finding = tuple[str, str, str]
+#: Asks a server whether it answers: what is wrong, "" when nothing is.
+Probe = Callable[[Registered], Awaitable[str]]
+_PASSED: Final = ("True", "Passed", "all checks passed")
 
 
-def finding(spec: Object, service: Object | None, endpoints: Object | None) -> Finding:
-    """What can be said of an APIService with this spec. `service` is the one it names, `endpoints` that one's."""
-    named = spec.get("service")
-    if named is None:
+def finding(server: Registered | None, service: Object | None, endpoints: Object | None) -> Finding | None:
+    """What can be said of an APIService without asking its `server` (None: it is this one); None when it has to be asked.
+    `service` is the one it names, `endpoints` that one's."""
+    if server is None:
         return "True", "Local", "Local APIServices are always available"
-    name, namespace, port = named["name"], named["namespace"], named.get("port", 443)
-    quoted = f'service/{name} in "{namespace}"'
+    quoted = f'service/{server.service} in "{server.namespace}"'
     if service is None:
         return "False", "ServiceNotFound", f"{quoted} is not present"
     described = service.get("spec") or {}
     if described.get("type") == "ClusterIP":
-        listening = next((p for p in described.get("ports") or () if p.get("port") == port), None)
+        listening = next((p for p in described.get("ports") or () if p.get("port") == server.port), None)
         if listening is None:
-            return "False", "ServicePortError", f"{quoted} is not listening on port {port}"
+            return "False", "ServicePortError", f"{quoted} is not listening on port {server.port}"
         if endpoints is None:
             return "False", "EndpointsNotFound", f"cannot find endpoints for {quoted}"
         port_name = listening.get("name") or ""
         if not _ready(endpoints, port_name):
             why = f'endpoints for {quoted} have no addresses with port name "{port_name}"'
             return "False", "MissingEndpoints", why
-    where = f"https://{name}.{namespace}.svc:{port}/apis/{spec.get('group') or ''}/{spec.get('version') or ''}"
-    why = f"failing or missing response from {where}: this server forwards no requests"
-    return "False", "FailedDiscoveryCheck", why
+    return None
 
 
 def _ready(endpoints: Object, port_name: str) -> bool:
@@ -69,8 +70,8 @@ def concluded(status: Object, found: Finding, *, now: str) -> Object:
 
 
 class Availability:
-    """Looks at APIServices as they, their services and those services' endpoints change, one at a time. `wall` gives
-    seconds since the epoch."""
+    """Looks at APIServices as they, their services and those services' endpoints change, one at a time, and now and then
+    at those whose servers have to be asked (`probe`). `wall` gives seconds since the epoch."""
 
     _log = Logger()
 
@@ -79,69 +80,65 @@ class Availability:
         dialect: Dialect,
         client: IClient,
         informers: IInformers,
+        probe: Probe,
         *,
         clock: IReactorTime,
         wall: Callable[[], float],
     ) -> None:
         self._ref = ResourceRef(dialect("apiregistration.{abbr}.io"), "v1", "apiservices")
         self._client = client
+        self._probe = probe
         self._clock = clock
         self._wall = wall
-        self._registered = informers.informer(self._ref)
+        self._objects = informers.informer(self._ref)
         self._services = informers.informer(ResourceRef("", "v1", "services"))
         self._endpoints = informers.informer(ResourceRef("", "v1", "endpoints"))
-        #: (group, version) that other servers should answer -> name of the APIService that says so.
-        self._elsewhere: dict[tuple[str, str], str] = {}
         #: (namespace, name) of a service -> names of the APIServices behind which it is.
         self._behind: dict[tuple[str, str], set[str]] = {}
         self._queue: dict[str, None] = {}
         self._waiting: Deferred[None] | None = None
         self._background = Background()
-        self._registered.add_listener(self._registered_changed)
+        self._looking = LoopingCall(self._look_at_all)
+        self._looking.clock = clock
+        #: Those that other servers answer.
+        self.registry = Registry(self._objects, self._changed)
         for informer in (self._services, self._endpoints):
             informer.add_listener(self._behind_changed)
-
-    def elsewhere(self, group: str, version: str) -> bool:
-        """Should another server answer for this group and version?"""
-        return (group, version) in self._elsewhere
 
     async def start(self) -> None:
         self._background = Background()
         self._background.add(self._work(), "conditions of API services")
+        self._looking.start(_EVERY, now=False)
 
     async def stop(self) -> None:
+        if self._looking.running:
+            self._looking.stop()
         await self._background.stop()
 
     # -- news
 
-    def _registered_changed(self, kind: str, old: Object | None, new: Object | None) -> None:
-        if old is not None:
-            self._forget(old)
-        if new is None:
-            return
-        name, spec = new["metadata"]["name"], new.get("spec") or {}
-        service = spec.get("service")
-        if service is not None:
-            self._elsewhere[spec.get("group") or "", spec.get("version") or ""] = name
-            self._behind.setdefault((service["namespace"], service["name"]), set()).add(name)
-        self._look_soon(name)
-
-    def _forget(self, old: Object) -> None:
-        name, spec = old["metadata"]["name"], old.get("spec") or {}
-        service = spec.get("service")
-        if service is None:
-            return
-        self._elsewhere.pop((spec.get("group") or "", spec.get("version") or ""), None)
-        key = service["namespace"], service["name"]
-        names = self._behind.get(key, set())
-        names.discard(name)
-        if not names:
-            self._behind.pop(key, None)
+    def _changed(self, old: Object | None, new: Object | None) -> None:
+        for obj, keep in ((old, False), (new, True)):
+            server = None if obj is None else registered_of(obj)
+            if server is None:
+                continue
+            names = self._behind.setdefault((server.namespace, server.service), set())
+            names.discard(server.name)
+            if keep:
+                names.add(server.name)
+            if not names:
+                del self._behind[server.namespace, server.service]
+        if new is not None:
+            self._look_soon(new["metadata"]["name"])
 
     def _behind_changed(self, kind: str, old: Object | None, new: Object | None) -> None:
         metadata = (new or old or {})["metadata"]
         for name in self._behind.get((metadata.get("namespace", ""), metadata["name"]), ()):
             self._look_soon(name)
+
+    def _look_at_all(self) -> None:
+        for server in self.registry:
+            self._look_soon(server.name)
 
     def _look_soon(self, name: str) -> None:
         self._queue[name] = None
@@ -174,18 +171,23 @@ class Availability:
         self._look_soon(name)
 
     async def _look_at(self, name: str) -> None:
-        registered = self._registered.get("", name)
-        if registered is None:
+        obj = self._objects.get("", name)
+        if obj is None:
             return
-        spec, status = registered.get("spec") or {}, registered.get("status") or {}
-        found = finding(spec, *self._of(spec.get("service")))
+        server = registered_of(obj)
+        found = finding(server, *self._of(server))
+        if found is None:
+            assert server is not None
+            why = await self._probe(server)
+            found = ("False", "FailedDiscoveryCheck", why) if why else _PASSED
+        status = obj.get("status") or {}
         wanted = concluded(status, found, now=timestamp(self._wall()))
         if wanted != status:
-            changed: dict[str, Any] = {**registered, "status": wanted}
+            changed: dict[str, Any] = {**obj, "status": wanted}
             await self._client.update(self._ref, "", name, changed, subresource="status")
 
-    def _of(self, service: Object | None) -> tuple[Object | None, Object | None]:
-        if service is None:
+    def _of(self, server: Registered | None) -> tuple[Object | None, Object | None]:
+        if server is None:
             return None, None
-        key = service["namespace"], service["name"]
+        key = server.namespace, server.service
         return self._services.get(*key), self._endpoints.get(*key)

@@ -8,9 +8,11 @@ import pytest
 
 from orchd.dialect import ORCH
 from orchd.server.aggregation.availability import concluded, finding
+from orchd.server.aggregation.registered import registered_of
 from orchd.testing.server import run
 
 SPEC: dict[str, Any] = {"group": "g.example.com", "version": "v1", "service": {"namespace": "n", "name": "s", "port": 443}}
+SERVER = registered_of({"metadata": {"name": "v1.g.example.com"}, "spec": SPEC})
 SERVICE: dict[str, Any] = {"spec": {"type": "ClusterIP", "ports": [{"name": "a", "port": 443}]}}
 HERE = 'service/s in "n"'
 
@@ -27,14 +29,20 @@ HERE = 'service/s in "n"'
 ])
 def test_what_is_missing(service: Any, endpoints: Any, reason: str, message: str) -> None:
     """In the order of the reference: the service, its port, its endpoints."""
-    assert finding(SPEC, service, endpoints) == ("False", reason, message)
+    assert finding(SERVER, service, endpoints) == ("False", reason, message)
+
+
+def test_what_this_server_answers() -> None:
+    """It is always there."""
+    local = registered_of({"metadata": {"name": "v1."}, "spec": {"version": "v1"}})
+    assert local is None and finding(local, None, None) == ("True", "Local", "Local APIServices are always available")
 
 
 @pytest.mark.parametrize("service", [SERVICE, {"spec": {"type": "ExternalName"}}])
-def test_nothing_is_forwarded_yet(service: Any) -> None:
-    """With all in place the condition still says what a client would see."""
+def test_with_all_in_place_the_server_is_asked(service: Any) -> None:
+    """Only it can say whether it answers."""
     endpoints = {"subsets": [{"addresses": [{"ip": "1.1.1.1"}], "ports": [{"name": "a"}]}]}
-    assert finding(SPEC, service, endpoints)[:2] == ("False", "FailedDiscoveryCheck")
+    assert finding(SERVER, service, endpoints) is None
 
 
 def test_the_time_is_that_of_the_transition() -> None:

@@ -47,12 +47,15 @@ class Documents:
         *,
         server_address: str,
         in_thread: Callable[..., Awaitable[Any]],
+        elsewhere: Callable[[], tuple[dict[str, Any], ...]] = lambda: (),
     ) -> None:
+        """`elsewhere` gives the groups with versions that other servers answer, as the same value until it changes."""
         self._catalog = catalog
+        self._elsewhere = elsewhere
         self._present = present
         self._address = server_address
         self._in_thread = in_thread
-        self._made_for: Catalog | None = None
+        self._made_for: tuple[Catalog | None, tuple[dict[str, Any], ...]] = (None, ())
         self._discovery: dict[tuple[str, Form, bool], bytes] = {}
         self._spec: dict[str, tuple[bytes, str]] | None = None
         self._spec_for: Catalog | None = None
@@ -89,16 +92,16 @@ class Documents:
                 return discovery.api_versions(catalog, self._address)
             return discovery.api_resource_list(catalog, "", parts[1]) if len(parts) == 2 else None
         if len(parts) == 1:
-            return discovery.api_group_list(catalog)
+            return discovery.api_group_list(catalog, self._elsewhere())
         if len(parts) == 2:
-            return discovery.api_group(catalog, parts[1])
+            return discovery.api_group(catalog, parts[1], self._elsewhere())
         return discovery.api_resource_list(catalog, parts[1], parts[2])
 
     def _cached(self, path: str, data: dict[str, Any], form: Form, pretty: bool) -> bytes:
-        catalog = self._catalog()
-        if self._made_for is not catalog:
+        made_for = self._catalog(), self._elsewhere()
+        if self._made_for[0] is not made_for[0] or self._made_for[1] is not made_for[1]:
             self._discovery.clear()
-            self._made_for = catalog
+            self._made_for = made_for
         key = (path, form, pretty)
         body = self._discovery.get(key)
         if body is None:

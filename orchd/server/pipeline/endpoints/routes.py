@@ -28,16 +28,6 @@ def _group_version(path: str) -> tuple[str, str]:
     return group, version
 
 
-def _unavailable() -> Response:
-    """What is answered for a server that cannot be reached."""
-    return Response(
-        code=503,
-        content_type="text/plain; charset=utf-8",
-        headers=[NO_STORE, ("X-Content-Type-Options", "nosniff")],
-        body=b"service unavailable\n",
-    )
-
-
 class Routes:
     """Resource requests go on to `resources`, everything else is looked up here. `exact` maps paths to endpoints."""
 
@@ -48,10 +38,11 @@ class Routes:
         health: Health,
         documents: Documents,
         exact: Mapping[str, Endpoint],
-        elsewhere: Callable[[str, str], bool] = lambda group, version: False,
+        elsewhere: Callable[[str, str], Endpoint | None] = lambda group, version: None,
         schemas: Schemas | None = None,
     ) -> None:
-        """`elsewhere(group, version)`: should another server answer for these? `schemas` where OpenAPI v3 is served."""
+        """`elsewhere(group, version)` has what another server answers, None for what this one does. `schemas` where
+        OpenAPI v3 is served."""
         self._resources = resources
         self._health = health
         self._documents = documents
@@ -61,8 +52,10 @@ class Routes:
 
     async def __call__(self, request: Request) -> Response:
         assert request.info is not None
-        if request.path.startswith("/apis/") and self._elsewhere(*_group_version(request.path)):
-            return _unavailable()
+        if request.path.startswith("/apis/"):
+            forward = self._elsewhere(*_group_version(request.path))
+            if forward is not None:
+                return await forward(request)
         if request.info.is_resource:
             return await self._resources(request)
         endpoint = self._exact.get(request.path) or self._exact.get(request.path.removesuffix("/"))

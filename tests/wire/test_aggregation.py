@@ -1,0 +1,213 @@
+"""Requests for groups of other servers, forwarded over real TLS connections on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+import pytest_twisted
+from twisted.internet import reactor, ssl
+from twisted.internet.defer import Deferred
+from twisted.web.resource import Resource
+from twisted.web.server import NOT_DONE_YET, Site
+
+from orchd.kinds.identity import User
+from orchd.pki.certificates import chain_pem, self_signed
+from orchd.pki.keys import private_pem
+from orchd.server.aggregation.forwarding import Forwarding
+from orchd.server.aggregation.registered import Registered
+from orchd.server.authn.interfaces import Credentials
+from orchd.server.pipeline import requestinfo
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.testing.server import BytesBody
+
+CLOCK: Any = reactor
+ALICE = User(name="alice", groups=("people", "others"), extra={"scopes": ("a", "b"), "Odd key/": ("c",)})
+
+
+class Behind(Resource):
+    """Says what it was sent."""
+
+    isLeaf = True
+
+    def render(self, request: Any) -> Any:
+        path = request.path.decode()
+        if path.endswith("/slow"):
+            return NOT_DONE_YET
+        if path.endswith("/teapot"):
+            request.setResponseCode(418)
+            request.setHeader("Content-Type", "text/plain")
+            request.setHeader("Cache-Control", "private")
+            return b"short and stout"
+        peer = request.transport.getPeerCertificate()
+        headers = {
+            name.decode().lower(): [value.decode() for value in values]
+            for name, values in request.requestHeaders.getAllRawHeaders()
+        }
+        request.setHeader("Content-Type", "application/json")
+        return orjson.dumps({
+            "method": request.method.decode(), "uri": request.uri.decode(), "headers": headers,
+            "body": request.content.read().decode(),
+            "certificate": "" if peer is None else peer.get_subject().CN,
+        })  # fmt: skip
+
+
+class Known:
+    """An informer that knows one object."""
+
+    def __init__(self, obj: Any) -> None:
+        self.obj = obj
+
+    def get(self, namespace: str, name: str) -> Any:
+        return self.obj
+
+
+class Collected:
+    buffered = 0
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.ended: Deferred[bytes] = Deferred()
+
+    def write(self, data: bytes) -> None:
+        self.data += data
+
+    async def writable(self) -> None:
+        """Always."""
+
+    def finish(self) -> None:
+        self.ended.callback(self.data)
+
+    abort = finish
+
+
+class Place:
+    """A server behind a service, and the way there."""
+
+    def __init__(self) -> None:
+        now = datetime.now(UTC)
+        signed = self_signed("behind", names=["behind.ns.svc"], now=now)
+        self.pem = chain_pem(signed.certificate)
+        client = self_signed("front-proxy-client", names=[], now=now)
+        self.own = chain_pem(client.certificate), private_pem(client.key)
+        certificate = ssl.PrivateCertificate.loadPEM(self.pem + b"\n" + private_pem(signed.key))
+        # Whose certificate it is, is for the one behind to judge; this one asks for it and takes any.
+        context = certificate.options().getContext()
+        context.set_verify(ssl.SSL.VERIFY_PEER, lambda *_: True)
+        options = certificate.options()
+        options._context = context
+        self.listening = CLOCK.listenSSL(0, Site(Behind()), options, interface="127.0.0.1")
+        self.port = self.listening.getHost().port
+        self.service = Known({"spec": {"clusterIP": "127.0.0.1", "ports": [{"name": "a", "port": self.port}]}})
+        subset = {"addresses": [{"ip": "127.0.0.1"}], "ports": [{"name": "a", "port": self.port}]}
+        self.endpoints = Known({"subsets": [subset]})
+
+    def forwarding(self, *, by_endpoints: bool = False) -> Forwarding:
+        return Forwarding(
+            CLOCK, self.service, self.endpoints,  # type: ignore[arg-type]  # informers for one object
+            own=lambda: self.own, by_endpoints=by_endpoints, random=Random(1),
+        )  # fmt: skip
+
+    def server(self, **more: Any) -> Registered:
+        given: dict[str, Any] = {
+            "name": "v1.g", "group": "g", "version": "v1", "namespace": "ns", "service": "behind", "port": self.port,
+            "authority": self.pem, "unchecked": False, "group_priority": 1, "version_priority": 1, "available": True,
+        }  # fmt: skip
+        return Registered(**{**given, **more})
+
+    async def ask(self, method: str = "GET", path: str = "/apis/g/v1/things", body: bytes = b"", **more: Any) -> tuple[Response, bytes]:
+        headers = more.pop("headers", {})
+        by_endpoints = more.pop("by_endpoints", False)
+        named = {name.lower(): (value,) for name, value in headers.items()}
+        request = Request(
+            method=method, path=path, raw_path=path, query={"a": ["b", "d e"]}, headers=named, body=BytesBody(body),
+            credentials=Credentials(headers=named, remote="10.1.2.3"), received=0.0, user=ALICE,
+            info=requestinfo.parse(method, path, {}),
+        )  # fmt: skip
+        response = await self.forwarding(by_endpoints=by_endpoints).forward(self.server(**more), request)
+        if response.stream is None:
+            assert isinstance(response.body, bytes)
+            return response, response.body
+        sink = Collected()
+        response.stream.start(sink)
+        return response, await sink.ended
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    made = Place()
+    yield made
+    stopped = made.listening.stopListening()
+    if stopped is not None:
+        pytest_twisted.blockon(stopped)
+
+
+@pytest_twisted.ensureDeferred
+async def test_who_asks_is_in_headers(place: Place) -> None:
+    """Name, groups and extra attributes, under this server's certificate; what the client said of itself is left out."""
+    response, data = await place.ask(
+        "POST", body=b'{"a":1}',
+        headers={
+            "Content-Type": "application/json", "Authorization": "Bearer secret", "X-Remote-User": "evil",
+            "X-Remote-Extra-Foo": "bar", "Impersonate-User": "bob", "X-Other": "kept",
+        },
+    )  # fmt: skip
+    seen = orjson.loads(data)
+    assert response.code == 200 and ("Cache-Control", "no-cache, private") in response.headers
+    assert (seen["method"], seen["uri"], seen["body"]) == ("POST", "/apis/g/v1/things?a=b&a=d+e", '{"a":1}')
+    headers = {name: values for name, values in seen["headers"].items() if name.startswith("x-")}
+    assert headers == {
+        "x-remote-user": ["alice"], "x-remote-group": ["people", "others"], "x-remote-extra-scopes": ["a", "b"],
+        "x-remote-extra-odd%20key%2f": ["c"], "x-forwarded-for": ["10.1.2.3"], "x-other": ["kept"],
+    }  # fmt: skip
+    assert "authorization" not in seen["headers"] and seen["certificate"] == "front-proxy-client"
+
+
+@pytest.mark.parametrize("by_endpoints", [False, True])
+@pytest_twisted.ensureDeferred
+async def test_answers_come_back_as_they_are(place: Place, by_endpoints: bool) -> None:
+    """Status, headers and body; by the service's address or by one of its endpoints."""
+    response, data = await place.ask(path="/apis/g/v1/teapot", by_endpoints=by_endpoints)
+    assert (response.code, response.content_type, data) == (418, "text/plain", b"short and stout")
+    assert [value for name, value in response.headers if name.lower() == "cache-control"] == ["private"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_server_that_is_not_there(place: Place) -> None:
+    """503: by its condition, by its certificate, by its address, and by nobody listening."""
+    other = chain_pem(self_signed("other", names=["behind.ns.svc"], now=datetime.now(UTC)).certificate)
+    for more, said in (
+        ({"available": False}, b"service unavailable\n"),
+        ({"authority": other}, b"error trying to reach service: certificate verify failed\n"),
+        ({"service": "elsewhere"}, b"error trying to reach service: "),
+        ({"port": 1}, b'error trying to reach service: no service port 1 found for service "behind"\n'),
+    ):
+        response, data = await place.ask(**more)
+        assert response.code == 503 and data.startswith(said)
+    place.service.obj = {"spec": {"clusterIP": "None", "ports": [{"port": place.port}]}}
+    assert (await place.ask())[1] == b'error trying to reach service: cannot route to service with ClusterIP "None"\n'
+    place.service.obj = None
+    assert (await place.ask())[1] == b'error trying to reach service: service "behind" not found\n'
+
+
+@pytest_twisted.ensureDeferred
+async def test_unchecked_servers(place: Place) -> None:
+    """Any certificate will do for those whose registration says so."""
+    response, _ = await place.ask(authority=b"", unchecked=True)
+    assert response.code == 200
+
+
+@pytest_twisted.ensureDeferred
+async def test_probes(place: Place) -> None:
+    """A server is there when it answers discovery of its group and version."""
+    forwarding = place.forwarding()
+    assert await forwarding.probe(place.server()) == ""
+    where = f"https://behind.ns.svc:{place.port}/apis/g/teapot"
+    assert await forwarding.probe(place.server(version="teapot")) == f"bad status from {where}: 418"
+    place.endpoints.obj = None
+    missing = place.forwarding(by_endpoints=True)
+    assert (await missing.probe(place.server())).startswith("failing or missing response from https://behind.ns.svc:")
