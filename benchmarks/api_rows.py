@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 #: Namespaces are per run: figures must not depend on what an earlier run left.
 _RUN = f"bench-{os.getpid()}"
 _LISTED, _WRITTEN = f"{_RUN}-list", f"{_RUN}-write"
+_DROPPED = "apiserver_terminated_watchers_total"
 _TABLE = "Accept: application/json;as=Table;v=v1;g={group},application/json"
 
 
@@ -199,7 +200,8 @@ def watch_fan_out(bench: Bench) -> tuple[float, str]:
 
 
 def many_watchers(bench: Bench) -> tuple[float, str]:
-    """Memory with 5,000 watches of one resource, while a writer offers 100 changes a second for some seconds."""
+    """Memory with 5,000 watches of one resource, while a writer offers 100 changes a second for some seconds, and how many
+    of the watches were dropped as too slow."""
     target, watches = _target(bench), max(8, int(5000 * min(1.0, bench.scale)))
     namespace, offered = f"{_RUN}-many", bench.times(1000)
     _namespace(bench, namespace)
@@ -208,7 +210,12 @@ def many_watchers(bench: Bench) -> tuple[float, str]:
     def memory() -> float:
         return sum(map(resident, bench.pids))
 
-    empty = memory()
+    def dropped() -> int:
+        _, text = Connection(target).ask(target.request("GET", "/metrics", b"", "Accept: text/plain"))
+        shown = [line for line in text.decode().splitlines() if line.startswith(_DROPPED)]
+        return int(sum(float(line.rpartition(" ")[2]) for line in shown))
+
+    empty, dropped_before = memory(), dropped()
     watchers = Watchers(target, f"{path}?watch=1", watches)
     try:
         idle = most = memory()
@@ -225,10 +232,11 @@ def many_watchers(bench: Bench) -> tuple[float, str]:
             most = max(most, memory())
         took = time.monotonic() - began
         spent = (sum(map(cpu, bench.pids)) - before) / written / watches
+        lost = dropped() - dropped_before
     finally:
         watchers.stop()
     note = f"{written / took:.0f} changes/s of 100 offered, {written * watches / took:.0f} events/s"
-    return spent, f"{note}; {empty:.0f} MB before, {idle:.0f} MB watched, at most {most:.0f} MB"
+    return spent, f"{note}; {empty:.0f} MB before, {idle:.0f} MB watched, at most {most:.0f} MB; {lost} dropped"
 
 
 def memory_full(bench: Bench) -> tuple[None, str]:
