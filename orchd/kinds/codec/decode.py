@@ -71,6 +71,11 @@ def parse(data: bytes, form: Form) -> dict[str, Any]:
         return {}
     if not isinstance(value, dict):
         raise BodyError(_unmarshal(f"{json_kind(value)} into Go value of type {_KIND_STRUCT}"))
+    return _named(value)
+
+
+def _named(value: dict[str, Any]) -> dict[str, Any]:
+    """An object whose apiVersion and kind are text, or left out. Raises BodyError."""
     for name in value:
         if name in ("apiVersion", "kind") and not isinstance(value[name], str):
             if value[name] is not None:
@@ -170,22 +175,67 @@ def _check_type(
     api_version, kind = actual
     if any_version and kind == expected[1]:
         return
+    why = _foreign(catalog, actual, expected, type_, scheme)
+    if why:
+        raise cannot_be_handled(kind, api_version, expected[1], why)
+    raise _wrong_version(api_version, expected[0])
+
+
+def _foreign(
+    catalog: Catalog, actual: tuple[str, str], expected: tuple[str, str], type_: Type, scheme: str = BODIES
+) -> str:
+    """Why an object of the `actual` apiVersion and kind is none of the `expected` kind, "" when it is one in another
+    version."""
+    api_version, kind = actual
     if scheme == OPTIONS or not _registered(catalog, api_version, kind):
-        where = catalog.dialect(scheme)
-        raise cannot_be_handled(
-            kind, api_version, expected[1], f'no kind "{kind}" is registered for version "{api_version}" in scheme "{where}"'
-        )
+        return f'no kind "{kind}" is registered for version "{api_version}" in scheme "{catalog.dialect(scheme)}"'
     found, wanted = catalog.kind(api_version, kind), catalog.kind(*expected)
     same = kind == expected[1] and (
-        (found is not None and wanted is not None and found.key == wanted.key) or split_group_version(api_version)[0] == split_group_version(expected[0])[0]
+        (found is not None and wanted is not None and found.key == wanted.key)
+        or split_group_version(api_version)[0] == split_group_version(expected[0])[0]
     )
     if same:
-        raise _wrong_version(api_version, expected[0])
+        return ""
     version = split_group_version(api_version)[1]
-    raise cannot_be_handled(
-        kind, api_version, expected[1],
-        f"converting ({version}.{kind}) to ({internal_package(type_)}.{expected[1]}): unknown conversion",
-    )
+    return f"converting ({version}.{kind}) to ({internal_package(type_)}.{expected[1]}): unknown conversion"
+
+
+def patched_object(
+    obj: dict[str, Any], *, catalog: Catalog, api_version: str, kind: str, type_: Type, custom: bool
+) -> dict[str, Any]:
+    """A patched object with the apiVersion and kind of its endpoint. Raises BodyError when the patch made it one of
+    another kind.
+
+    A built-in object that lost its apiVersion is read as one of the form that is never written, where nothing has the
+    names of fields: it is empty then, and has no name. Of custom objects it is validation that says so (ApiError 422)."""
+    if obj.get("apiVersion") == api_version and obj.get("kind") == kind:
+        return obj
+    obj = _named(obj)
+    if custom:
+        if not obj.get("kind"):
+            raise BodyError(f"Object 'Kind' is missing in '{json_.encode(obj).decode()}'")
+        _check_names(obj, api_version, kind)
+    actual = obj.get("apiVersion") or "", obj.get("kind") or kind
+    if not actual[0]:
+        return {"kind": kind, "apiVersion": api_version}
+    why = "" if actual == (api_version, kind) else _foreign(catalog, actual, (api_version, kind), type_)
+    if why:
+        raise BodyError(why)
+    return {**obj, "kind": kind, "apiVersion": api_version}
+
+
+def _check_names(obj: Mapping[str, Any], api_version: str, kind: str) -> None:
+    """Raises ApiError 422 where a custom object has not the apiVersion and kind of its definition."""
+    causes = []
+    for name, expected in (("kind", kind), ("apiVersion", api_version)):
+        given = obj.get(name) or ""
+        if given != expected:
+            message = f"Invalid value: {errors.quoted(given)}: must be {expected}"
+            causes.append(errors.Cause("FieldValueInvalid", message, name))
+    group = split_group_version(obj.get("apiVersion") or "")[0]
+    metadata = obj.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else ""
+    raise errors.invalid(group, obj["kind"], name if isinstance(name, str) else "", causes)
 
 
 def internal_package(type_: Type) -> str:

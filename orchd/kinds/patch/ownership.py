@@ -70,7 +70,7 @@ class Target:
 
     `reset` holds the fields that this endpoint takes back to their stored value (status on the main one): they are
     neither owned nor compared. `convert` gives an object in another apiVersion, None when that is not served any more;
-    `types` the type of the kind in an apiVersion. Objects handed in are in `api_version`.
+    `types` the type of the kind in an apiVersion, `kinds` that of another kind in this one. Objects handed in are in `api_version`.
     """
 
     dialect: Dialect
@@ -81,6 +81,7 @@ class Target:
     reset: FieldSet = field(default_factory=dict)
     convert: Callable[[Object, str], Object | None] = lambda obj, version: None
     types: Callable[[str], Type | None] = lambda version: None
+    kinds: Callable[[str], Type | None] = lambda kind: None
 
     def type_in(self, version: str) -> Type | None:
         return self.type if version == self.api_version else self.types(version)
@@ -311,25 +312,37 @@ def _explained(target: Target, obj: Object, error: TypedError) -> str:
 
 
 def _check_config(target: Target, config: Object) -> None:
-    version = config.get("apiVersion") or ""
+    version = config.get("apiVersion")
+    if not isinstance(version, str) or version.count("/") > 1:
+        version = ""
     if version != target.api_version:
         raise bad_request(
             f"Incorrect version specified in apply patch. Specified patch version: {version}, expected: {target.api_version}"
         )
-    if _entries(config) is not None:
+    metadata = config.get("metadata")
+    entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
+    if isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries):
         raise bad_request("metadata.managedFields must be nil")
     kind = config.get("kind")
-    if kind != target.kind:
+    if kind == target.kind:
+        return
+    if not isinstance(kind, str) or target.kinds(kind) is None:
+        group, name = split_group_version(target.api_version)[0], kind if isinstance(kind, str) else ""
+        sort = f"{group}/{split_group_version(target.api_version)[1]}, Kind={name}"
         raise server_error(
-            f"failed to merge config: expected objects of the same type, but got {{{target.kind}}} and {{{kind or ''}}}"
+            f"failed to create typed patch object ({_named(target, config)}): no corresponding type for {sort}"
         )
+    raise server_error(f"failed to merge config: expected objects of the same type, but got {{{target.kind}}} and {{{kind}}}")
 
 
 def _named(target: Target, obj: Object) -> str:
     """An object as errors of apply name it: ``namespace/name; group/version, Kind=Kind``."""
-    metadata = obj.get("metadata") or {}
+    metadata = obj.get("metadata")
+    texts = (metadata.get(name) if isinstance(metadata, dict) else None for name in ("namespace", "name"))
+    namespace, name = (text if isinstance(text, str) else "" for text in texts)
     group, version = split_group_version(target.api_version)
-    return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {group}/{version}, Kind={target.kind}"
+    kind = obj.get("kind")
+    return f"{namespace}/{name}; {group}/{version}, Kind={kind if isinstance(kind, str) else ''}"
 
 
 def _stored_strictly(live: Object | None) -> Owners:

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from orchd.dialect import KUBERNETES
@@ -396,7 +396,6 @@ _SPECS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 
 @given(_SPECS, _SPECS, _SPECS)
-@settings(max_examples=150)
 def test_apply_is_idempotent(before: Any, first: Any, second: Any) -> None:
     """Applying the same twice is applying it once, whatever was there."""
     live = _apply(_write(None, _thing(before), "creator"), first, "m1", force=True)
@@ -414,7 +413,6 @@ def _by_name(obj: Any) -> Any:
 
 
 @given(_SPECS, _SPECS, _SPECS)
-@settings(max_examples=150)
 def test_disjoint_appliers_commute(first: Any, second: Any, third: Any) -> None:
     """Two appliers of different fields come to the same object and owners in either order, and so do their changes."""
     # Nothing is nothing: an empty spec would be a field of both.
@@ -431,7 +429,6 @@ def test_disjoint_appliers_commute(first: Any, second: Any, third: Any) -> None:
 
 
 @given(_SPECS, _SPECS)
-@settings(max_examples=150)
 def test_every_field_of_an_update_has_one_owner(first: Any, second: Any) -> None:
     """After an update no field is owned that is gone, and what changed belongs to the updater."""
     one = _write(None, _thing(first), "m1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from orchd.kinds.ir import Type
@@ -202,7 +202,6 @@ _VALUES: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 
 @given(_VALUES, _VALUES)
-@settings(max_examples=150)
 def test_merging_twice_is_merging_once(left: Any, right: Any) -> None:
     """A merge has nothing to do on its own result, which is then given back as it is."""
     once = typed.merge(left, right, KIND)
@@ -211,7 +210,6 @@ def test_merging_twice_is_merging_once(left: Any, right: Any) -> None:
 
 
 @given(_VALUES, _VALUES)
-@settings(max_examples=150)
 def test_comparison_mirrors(left: Any, right: Any) -> None:
     """What one way is added is the other way removed; modifications are the same."""
     added, modified, removed = typed.compare(left, right, KIND)
@@ -219,7 +217,6 @@ def test_comparison_mirrors(left: Any, right: Any) -> None:
 
 
 @given(_VALUES)
-@settings(max_examples=150)
 def test_all_fields_of_a_value(value: Any) -> None:
     """Extracting all fields of a value gives the value; removing them leaves no leaf behind."""
     fields = typed.of_value(value, KIND)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from orchd.kinds.catalog import Resource
-from orchd.kinds.codec import json_
+from orchd.kinds.codec import decode, json_
 from orchd.kinds.codec.mediatype import MERGE_PATCH, STRATEGIC_PATCH
 from orchd.kinds.objects import shape, strict
 from orchd.kinds.patch import gotext, json_patch, merge_patch, refusals, restore, strategic
@@ -26,6 +26,8 @@ class Change:
 
     resource: Resource
     strictness: Strictness
+    #: Is it a strategic merge patch?
+    typed: bool
     make: Callable[[Object], Object]
     shown: Callable[[Object], str]
     repeated: Callable[[], list[str]]
@@ -47,6 +49,7 @@ class Change:
         return cls(
             resource=resource,
             strictness=strictness,
+            typed=sent == STRATEGIC_PATCH,
             make=make,
             shown=partial(_plain, data) if sent == STRATEGIC_PATCH else _as_json,
             repeated=repeated,
@@ -58,12 +61,31 @@ class Change:
         raw = self.make(live)
         if raw is not live and json_.too_deep(raw):
             raise refusals.rejected()
-        changed = tools.settled(raw, self.resource, patched=lambda: self.shown(raw))
+        changed = tools.settled(self._recognized(tools, raw), self.resource, patched=lambda: self.shown(raw))
         if self.strictness.looks:
             why = self.strictness.refusal([*self.repeated(), *self.unknown(raw)])
             if why:
                 raise refusals.unusable_result(self.shown(raw), why)
         return changed
+
+    def _recognized(self, tools: Tools, raw: Object) -> Object:
+        """The result as an object of its endpoint's kind. Raises ApiError 422 when it is one of another."""
+        resource = self.resource
+        if self.typed:
+            # This patch was applied to the fields of a type; the names of that are not among them.
+            return {**raw, "apiVersion": resource.api_version, "kind": resource.kind}
+        try:
+            found: Object = decode.patched_object(
+                raw,
+                catalog=tools.catalog(),
+                api_version=resource.api_version,
+                kind=resource.kind,
+                type_=resource.type,
+                custom=resource.custom,
+            )
+            return found
+        except decode.BodyError as error:
+            raise refusals.unusable_result(self.shown(raw), str(error)) from None
 
 
 def _plain(data: bytes, result: Object) -> str:

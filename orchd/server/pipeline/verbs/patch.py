@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final
 
 from orchd import errors
+from orchd.kinds.catalog import Resource
 from orchd.kinds.codec import decode, json_, yaml_
 from orchd.kinds.codec.mediatype import APPLY_PATCH, patch_type
 from orchd.kinds.patch import ownership
@@ -56,8 +57,13 @@ def _config(data: bytes) -> Object:
         raise errors.bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
     if json_.too_deep(config):
         raise errors.bad_request(f"error decoding YAML: error converting YAML to JSON: {_TOO_DEEP}")
+    if config is None:
+        return {}
     if not isinstance(config, dict):
-        raise errors.bad_request(f"error decoding YAML: json: cannot unmarshal {decode.json_kind(config)} into an object")
+        raise errors.bad_request(
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
+            f"{decode.json_kind(config)} into Go value of type map[string]interface {{}}"
+        )
     return config
 
 
@@ -70,6 +76,14 @@ def _check_repeated(data: bytes, strictness: Strictness) -> None:
     if strictness.mode == "Strict":
         raise errors.bad_request(f"error strict decoding YAML: {problem}")
     strictness.warned([problem])
+
+
+def _check_new(resource: Resource, target: Target, obj: Object) -> None:
+    """An object that apply makes cannot be one that is known already. Raises ApiError 409."""
+    uid = (obj.get("metadata") or {}).get("uid")
+    if uid:
+        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise errors.conflict(resource.group, resource.plural, target.name, why)
 
 
 def applying(
@@ -95,6 +109,8 @@ def applying(
             _check_repeated(data, strictness)
         if merged is live:
             return merged
+        if live is None:
+            _check_new(resource, target, merged)
         check_name(target, merged)
         return tools.settled(merged, resource)
 

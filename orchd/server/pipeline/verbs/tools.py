@@ -17,7 +17,7 @@ from orchd.kinds.objects.owners import single_owners
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import managers, ownership, refusals
 from orchd.server.pipeline.interfaces import Request
-from orchd.server.pipeline.present import Presenter
+from orchd.server.pipeline.present import Presenter, type_of
 from orchd.server.pipeline.verbs.options import WriteOptions, write_options
 from orchd.server.pipeline.verbs.strictness import Strictness, of_body, strictness
 from orchd.server.pipeline.verbs.translations import Translations, WantedError, type_of_version, version_of
@@ -210,6 +210,7 @@ class Tools:
             reset=self.registry.strategy(resource).reset_fields(context.subresource),
             convert=converted,
             types=types,
+            kinds=lambda kind: type_of(catalog, resource.api_version, kind),
         )
 
 

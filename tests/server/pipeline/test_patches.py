@@ -1,0 +1,188 @@
+"""PATCH through the whole server: what the patch formats share around the merging itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+
+from orchd.client.interfaces import ResourceRef
+from orchd.dialect import ORCH
+from orchd.testing.server import Answer, InProcessServer, make_server, run
+
+MERGE = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+EDIT = "application/json-patch+json"
+APPLY = "application/apply-patch+yaml"
+MAPS = "/api/v1/namespaces/a/configmaps"
+WIDGETS = "/apis/example.com/v1/namespaces/a/widgets"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/a/deployments"
+SCHEME = ORCH("{abbr}.io/{long}/pkg/api/legacyscheme/scheme.go:30")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
+    made = make_server(tmp_path_factory.mktemp("server"))
+    admin = made.client()
+    run(admin.create(ResourceRef("", "v1", "namespaces"), "", {"metadata": {"name": "a"}}))
+    free = {"type": "object", f"x-{ORCH('{long}')}-preserve-unknown-fields": True}
+    spec = {"type": "object", "properties": {"free": free, "text": {"type": "string"}}}
+    version = {
+        "name": "v1", "served": True, "storage": True, "subresources": {"status": {}},
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec, "status": free}}},
+    }  # fmt: skip
+    definition = {
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"}, "versions": [version],
+        },
+    }  # fmt: skip
+    run(admin.create(ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions"), "", definition))
+    for _ in range(20):
+        made.clock.advance(1)
+    send(made, "POST", MAPS, {"metadata": {"name": "c"}, "data": {"a": "1"}}, "application/json")
+    send(made, "POST", WIDGETS, widget(), "application/json")
+    yield made
+    made.stop()
+
+
+def send(server: InProcessServer, method: str, path: str, body: Any, form: str) -> Answer:
+    data = body.encode() if isinstance(body, str) else orjson.dumps(body)
+    return run(server.request(method, path, body=data, headers={"Content-Type": form}))
+
+
+def message(answer: Answer, code: int) -> str:
+    assert answer.code == code, answer.body
+    text: str = answer.json["message"]
+    return text
+
+
+def widget(name: str = "w", **more: Any) -> dict[str, Any]:
+    return {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}, "spec": {"text": "x"}, **more}
+
+
+@pytest.mark.parametrize("form", [MERGE, STRATEGIC, EDIT])
+@pytest.mark.parametrize("patch", ["{}", "{", "[5]"])
+def test_missing_objects(server: InProcessServer, form: str, patch: str) -> None:
+    """That there is no object comes before what is wrong with the patch."""
+    assert message(send(server, "PATCH", f"{MAPS}/none", patch, form), 404) == 'configmaps "none" not found'
+
+
+@pytest.mark.parametrize("subresource", ["status", "scale"])
+def test_apply_to_missing_objects(server: InProcessServer, subresource: str) -> None:
+    """Apply makes objects, but not through a subresource."""
+    answer = send(server, "PATCH", f"{DEPLOYMENTS}/none/{subresource}?fieldManager=m", "{", APPLY)
+    assert message(answer, 404) == 'deployments.apps "none" not found'
+
+
+CHANGED_KINDS = [
+    ({"kind": "Secret"}, "converting (v1.Secret) to (core.ConfigMap): unknown conversion"),
+    ({"kind": "Nope"}, f'no kind "Nope" is registered for version "v1" in scheme "{SCHEME}"'),
+    ({"apiVersion": "v2"}, f'no kind "ConfigMap" is registered for version "v2" in scheme "{SCHEME}"'),
+    ({"apiVersion": "apps/v1"}, f'no kind "ConfigMap" is registered for version "apps/v1" in scheme "{SCHEME}"'),
+    ({"apiVersion": "a/b/c"}, "unexpected GroupVersion string: a/b/c"),
+    (
+        {"kind": 5},
+        "couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string",
+    ),
+]
+
+
+@pytest.mark.parametrize(("patch", "why"), CHANGED_KINDS)
+def test_another_kind(server: InProcessServer, patch: dict[str, Any], why: str) -> None:
+    """A patch cannot make an object one of another kind."""
+    text = message(send(server, "PATCH", f"{MAPS}/c", patch, MERGE), 422)
+    assert text.startswith(' "" is invalid: patch: Invalid value: "{') and text.endswith(f'}}": {why}')
+    operations = [{"op": "replace", "path": f"/{name}", "value": value} for name, value in patch.items()]
+    assert message(send(server, "PATCH", f"{MAPS}/c", operations, EDIT), 422).endswith(f'}}": {why}')
+
+
+def test_names_of_kinds(server: InProcessServer) -> None:
+    """Without its kind an object is read as what the endpoint takes; without its apiVersion nothing of it is known; a
+    strategic merge patch knows neither."""
+    answer = send(server, "PATCH", f"{MAPS}/c", {"kind": None}, MERGE)
+    assert (answer.code, answer.json["kind"], answer.json["data"]) == (200, "ConfigMap", {"a": "1"})
+    answer = send(server, "PATCH", f"{MAPS}/c", {"apiVersion": None}, MERGE)
+    assert message(answer, 400).endswith("was undeterminable: name must be provided")
+    answer = send(server, "PATCH", f"{MAPS}/c", {"kind": "Secret", "apiVersion": "v2"}, STRATEGIC)
+    assert (answer.code, answer.json["kind"], answer.json["apiVersion"]) == (200, "ConfigMap", "v1")
+
+
+def test_another_custom_kind(server: InProcessServer) -> None:
+    """Of a custom object validation says that it is another."""
+    answer = send(server, "PATCH", f"{WIDGETS}/w", {"kind": None}, MERGE)
+    assert "Object 'Kind' is missing in '{" in message(answer, 422)
+    answer = send(server, "PATCH", f"{WIDGETS}/w", {"kind": "Gadget"}, MERGE)
+    assert message(answer, 422) == 'Gadget.example.com "w" is invalid: kind: Invalid value: "Gadget": must be Widget'
+    answer = send(server, "PATCH", f"{WIDGETS}/w", {"apiVersion": "example.com/v2"}, MERGE)
+    assert message(answer, 422).endswith('apiVersion: Invalid value: "example.com/v2": must be example.com/v1')
+    answer = send(server, "PATCH", f"{WIDGETS}/w", {"apiVersion": None, "kind": "Gadget"}, MERGE)
+    assert message(answer, 422) == (
+        'Gadget "w" is invalid: [kind: Invalid value: "Gadget": must be Widget, apiVersion: Invalid value: "": must be '
+        "example.com/v1]"
+    )
+
+
+CONFIGURATIONS = [
+    ("[]", "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}"),
+    ("null", "Incorrect version specified in apply patch. Specified patch version: , expected: v1"),
+    ("{apiVersion: 1, kind: ConfigMap}", "Incorrect version specified in apply patch. Specified patch version: , expected: v1"),
+    ("{apiVersion: a/b/c, kind: ConfigMap}", "Incorrect version specified in apply patch. Specified patch version: , expected: v1"),
+    ("{apiVersion: v1, kind: ConfigMap, metadata: {name: x, managedFields: []}}", "metadata.managedFields must be nil"),
+    ("{apiVersion: v1, metadata: {name: x}}", "failed to create typed patch object (/x; /v1, Kind=): no corresponding type for /v1, Kind="),
+    ("{apiVersion: v1, kind: X, metadata: {name: x}}", "failed to create typed patch object (/x; /v1, Kind=X): no corresponding type for /v1, Kind=X"),
+    ("{apiVersion: v1, kind: Secret}", "failed to merge config: expected objects of the same type, but got {ConfigMap} and {Secret}"),
+    ("{apiVersion: v1, kind: ConfigMap, metadata: x}", "failed to create typed patch object (/; /v1, Kind=ConfigMap): .metadata: expected map, got &{x}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("config", "why"), CONFIGURATIONS)
+@pytest.mark.parametrize("name", ["c", "none"])
+def test_odd_configurations(server: InProcessServer, name: str, config: str, why: str) -> None:
+    """What cannot be applied, to an object that is there and to one that is not."""
+    answer = send(server, "PATCH", f"{MAPS}/{name}?fieldManager=m", config, APPLY)
+    assert answer.code in (400, 500) and answer.json["message"] == why
+
+
+def test_uid_of_a_new_object(server: InProcessServer) -> None:
+    """Who applies a uid means an object that exists."""
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "none", "uid": "u"}}
+    assert message(send(server, "PATCH", f"{MAPS}/none?fieldManager=m", config, APPLY), 409) == (
+        'Operation cannot be fulfilled on configmaps "none": uid mismatch: the provided object specified uid u, and no '
+        "existing object was found"
+    )
+
+
+def nested(depth: int) -> str:
+    return '{"a":' * depth + "1" + "}" * depth
+
+
+@pytest.mark.parametrize("depth", [260, 900, 2_000, 9_000, 20_000])
+def test_nesting(server: InProcessServer, depth: int) -> None:
+    """However deeply a body is nested, the answer is one: what is unknown is dropped at any depth that JSON may have,
+    what would be kept is refused from a depth on."""
+    body = f'{{"metadata":{{"name":"deep{depth}"}},"unknown":{nested(depth)}}}'
+    assert send(server, "POST", MAPS, body, "application/json").code == (201 if depth < 10_000 else 400)
+    body = f'{{"metadata":{{"name":"yaml{depth}"}},"unknown":{nested(depth)}}}'
+    assert send(server, "POST", MAPS, body, "application/yaml").code == (201 if depth < 10_000 else 400)
+    head = '{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"free":'
+    for method, path, form in (
+        ("POST", WIDGETS, "application/json"), ("PUT", f"{WIDGETS}/w", "application/json"), ("POST", WIDGETS, "application/yaml"),
+        ("PATCH", f"{WIDGETS}/w", MERGE), ("PATCH", f"{WIDGETS}/w?fieldManager=m", APPLY),
+    ):  # fmt: skip
+        answer = send(server, method, path, head + nested(depth) + "}}", form)
+        assert answer.code == 400, (method, form, answer.body)
+    operation = f'[{{"op":"add","path":"/spec/free","value":{nested(depth)}}}]'
+    assert send(server, "PATCH", f"{WIDGETS}/w", operation, EDIT).code == 400
+    assert send(server, "PATCH", f"{MAPS}/c", f'{{"data":{nested(depth)}}}', STRATEGIC).code == 400
+
+
+def test_nesting_by_patches(server: InProcessServer) -> None:
+    """A patch cannot nest step by step what could not be sent."""
+    step = {"op": "add", "path": "/spec/free", "value": orjson.loads(nested(200))}
+    deeper = {"op": "copy", "from": "/spec/free", "path": "/spec/free" + "/a" * 150}
+    answer = send(server, "PATCH", f"{WIDGETS}/w", [step, deeper], EDIT)
+    assert answer.code == 422
+    assert send(server, "PATCH", f"{WIDGETS}/w", [step], EDIT).code == 200
