@@ -136,11 +136,11 @@ def negotiate(
     """The form for an Accept header ("" without one). Raises ApiError 406 naming what would be accepted.
 
     `table` and `partial` say whether the endpoint offers those representations, `watch` whether it streams events,
-    `protobuf` whether its objects have that form at all.
+    `protobuf` whether its objects have that form themselves; their metadata always has.
     """
     check_route(accept, media_types(dialect))
-    forms = [pair for pair in _forms(dialect) if protobuf or pair[1] is not Form.PROTOBUF]
-    found = _best(accept, forms, dialect, table=table, partial=partial)
+    forms = _forms(dialect)
+    found = _best(accept, forms, dialect, table=table, partial=partial, whole=protobuf)
     if watch:
         streaming = tuple(name for name, form in forms if form is not Form.YAML)
         if found is None or found.form is Form.YAML:
@@ -168,8 +168,9 @@ def negotiate_error(accept: str, *, dialect: Dialect) -> Negotiated:
 
 
 def _best(
-    accept: str, forms: list[tuple[str, Form]] | tuple[tuple[str, Form], ...], dialect: Dialect, *, table: bool, partial: bool
+    accept: str, forms: tuple[tuple[str, Form], ...], dialect: Dialect, *, table: bool, partial: bool, whole: bool = True
 ) -> Negotiated | None:
+    """The best that the clauses leave; `whole` says whether objects themselves have a protobuf form."""
     if not accept:
         return Negotiated(form=forms[0][1], content_type=forms[0][0])
     for clause in parse_accept(accept):
@@ -178,7 +179,7 @@ def _best(
             if (clause.type, clause.subtype) not in ((kind, subtype), (kind, "*"), ("*", "*")):
                 continue
             offered = _offered(clause, name, form, dialect, table=table, partial=partial)
-            if offered is not None:
+            if offered is not None and (whole or offered.as_ or form is not Form.PROTOBUF):
                 return offered
     return None
 

@@ -71,18 +71,31 @@ def encode(obj: Mapping[str, Any], type_: Type, *, api_version: str = "", kind: 
     return envelope(api_version or obj.get("apiVersion", ""), kind or obj.get("kind", ""), encode_message(obj, type_))
 
 
-def list_message(metadata: Mapping[str, Any], items: Iterable[bytes], list_meta: Type) -> bytes:
-    """A list from its items' messages. `list_meta` is the type ``meta/v1.ListMeta``."""
+def list_message(
+    metadata: Mapping[str, Any], items: Iterable[bytes], list_meta: Type, *, items_first: bool = False
+) -> bytes:
+    """A list from its items' messages. `list_meta` is the type ``meta/v1.ListMeta``. One list has its members the other
+    way round: PartialObjectMetadataList of meta/v1beta1 (`items_first`)."""
+    if items_first:
+        return b"".join(delimited(b"\x0a", item) for item in items) + delimited(
+            b"\x12", encode_message(metadata, list_meta)
+        )
     parts = [delimited(b"\x0a", encode_message(metadata, list_meta))]
     parts.extend(delimited(b"\x12", item) for item in items)
     return b"".join(parts)
 
 
 def encode_list(
-    api_version: str, kind: str, metadata: Mapping[str, Any], items: Iterable[bytes], list_meta: Type
+    api_version: str,
+    kind: str,
+    metadata: Mapping[str, Any],
+    items: Iterable[bytes],
+    list_meta: Type,
+    *,
+    items_first: bool = False,
 ) -> bytes:
     """A list as a complete body; `kind` is the list's (PodList)."""
-    return envelope(api_version, kind, list_message(metadata, items, list_meta))
+    return envelope(api_version, kind, list_message(metadata, items, list_meta, items_first=items_first))
 
 
 def watch_frame(type_: str, body: bytes) -> bytes:

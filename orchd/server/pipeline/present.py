@@ -15,6 +15,7 @@ import orjson
 
 from orchd import errors
 from orchd.cache.interfaces import Entry
+from orchd.dialect import STOCK_META_GROUP
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource, split_group_version
 from orchd.kinds.codec import decode, frames, json_, mediatype, partial, protobuf, tables, yaml_
@@ -57,8 +58,9 @@ def type_of(catalog: Catalog, api_version: str, kind: str) -> Type | None:
     if served is not None:
         return None if served.custom else served.type
     group, version = split_group_version(api_version)
-    if group == catalog.dialect.meta_group:
-        return catalog.type(f"meta/{version}.{kind}")
+    if group in (catalog.dialect.meta_group, STOCK_META_GROUP):
+        # The metadata of one object is the same in both versions, that of a list is not.
+        return catalog.type(f"meta/{version if kind == partial.LIST_KIND else 'v1'}.{kind}")
     for resource in catalog.in_version(group, version):
         if not resource.custom:
             try:
@@ -286,7 +288,10 @@ class Presenter:
         if view.chosen.form is Form.PROTOBUF:
             type_ = self._catalog().type("meta/v1.PartialObjectMetadata")
             items = [partial.partial_message(e.json, type_) for e in entries]
-            return protobuf.encode_list(api_version, partial.LIST_KIND, meta, items, self._list_meta)
+            old = view.chosen.version == "v1beta1"
+            return protobuf.encode_list(
+                api_version, partial.LIST_KIND, meta, items, self._list_meta, items_first=old
+            )
         if view.chosen.form is Form.JSON and not view.pretty:
             return partial.partial_list(api_version, meta, [partial.partial_json(e.json, api_version) for e in entries])
         shown = [partial.partial(orjson.loads(e.json), api_version) for e in entries]

@@ -72,8 +72,10 @@ def test_representations(dialect: object) -> None:
     assert negotiate(table + ",application/json", dialect=d, table=False).as_ == ""
     partial = f"{d.protobuf};as=PartialObjectMetadata;v=v1beta1;g={d.meta_group}"
     assert negotiate(partial, dialect=d).version == "v1beta1"
-    with pytest.raises(ApiError):
-        negotiate(partial, dialect=d, protobuf=False)
+    assert negotiate(partial, dialect=d, protobuf=False).as_ == "PartialObjectMetadata"
+    with pytest.raises(ApiError) as refused:
+        negotiate(d.protobuf, dialect=d, protobuf=False)
+    assert refused.value.message.endswith(f"application/json, application/yaml, {d.protobuf}")
 
 
 def test_watch() -> None:

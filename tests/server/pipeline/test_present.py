@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from orchd.kinds.codec import protobuf
 from orchd.testing.server import run
 
 PROTOBUF = "application/vnd.orch.protobuf"
@@ -132,3 +133,27 @@ def test_openapi_documents(server: Any) -> None:
     packed = run(server.request("GET", "/openapi/v2", headers={"Accept-Encoding": "gzip"}))
     assert packed.headers["Content-Encoding"] == "gzip" and len(packed.body) < len(first.body) / 4
     assert run(server.request("GET", "/openapi/v2", headers={"Accept": "text/html"})).code == 406
+
+
+def test_metadata_in_protobuf(space: Any) -> None:
+    """The metadata of any object has a protobuf form, that of custom objects too, which have none themselves."""
+    meta = space.server.dialect.meta_group
+    run(space.server.request("POST", f"/apis/apiextensions.{space.server.dialect('{abbr}.io')}/v1/customresourcedefinitions", body={
+        "metadata": {"name": "ants.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "ants", "kind": "Ant"}, "versions": [
+            {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}]},
+    }))  # fmt: skip
+    space.server.clock.pump([1] * 3)
+    space.make("ants", {"apiVersion": "example.com/v1", "kind": "Ant", "metadata": {"name": "a"}}, group="example.com/v1")
+    refused = space("GET", "ants/a", group="example.com/v1", accept=PROTOBUF)
+    assert refused.code == 406 and PROTOBUF.encode() in refused.body
+    types = space.server.server.catalog.types
+    for version in ("v1", "v1beta1"):
+        one = space("GET", "ants/a", group="example.com/v1", accept=f"{PROTOBUF};as=PartialObjectMetadata;g={meta};v={version}")
+        found = protobuf.open_envelope(one.body)
+        assert (found.api_version, found.kind) == (f"{meta}/{version}", "PartialObjectMetadata")
+        assert protobuf.decode_message(found.raw, types.get("meta/v1.PartialObjectMetadata"))["metadata"]["name"] == "a"
+        many = space("GET", "ants", group="example.com/v1", accept=f"{PROTOBUF};as=PartialObjectMetadataList;g={meta};v={version}")
+        found = protobuf.open_envelope(many.body)
+        listed = protobuf.decode_message(found.raw, types.get(f"meta/{version}.PartialObjectMetadataList"))
+        assert [item["metadata"]["name"] for item in listed["items"]] == ["a"] and listed["metadata"]["resourceVersion"]
