@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, Final
 
 from orchd.kinds.objects.validate import differences, meta, workloads
 from orchd.kinds.objects.validate.core import podannotations, pods
-from orchd.kinds.objects.validate.gosyntax import Go, dump, interface
+from orchd.kinds.objects.validate.gosyntax import Go, dump
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import is_empty, label_selector, labels, usable
@@ -318,4 +319,16 @@ def update_controller_revision(value: Object, old: Object, report: Report) -> No
     _meta_update(value, old, report)
     create_controller_revision(value, report)
     if value.get("data") != old.get("data"):
-        report.invalid(root("data"), Go(f"runtime.Unknown{{{interface(value.get('data'))}}}"), "field is immutable")
+        report.invalid(root("data"), _unknown(value.get("data")), "field is immutable")
+
+
+def _unknown(data: Any) -> Go:
+    """Data of any kind as it prints: the bytes of its shortest JSON."""
+    if data is None:
+        return Go('"null"')
+    raw = json.dumps(data, separators=(",", ":"), sort_keys=True, ensure_ascii=False).encode()
+    shown = ", ".join(f"{byte:#x}" for byte in raw)
+    return Go(
+        f'runtime.Unknown{{TypeMeta:runtime.TypeMeta{{APIVersion:"", Kind:""}}, Raw:[]uint8{{{shown}}}, ContentEncoding:"", '
+        'ContentType:"application/json"}'
+    )

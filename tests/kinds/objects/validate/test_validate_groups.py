@@ -401,3 +401,13 @@ def test_rollbacks_of_deployments() -> None:
     assert found("apps/v1/deployments", {"metadata": metadata, "spec": spec}) == [
         "spec.rollback.version: Invalid value: -2: must be greater than or equal to 0"
     ]
+
+
+def test_data_of_revisions_is_shown_as_bytes() -> None:
+    """It may be anything, so that nothing else can be said of it."""
+    causes = found("apps/v1/controllerrevisions", {"data": {"a": 2}}, {"data": {"a": 1}})
+    shown = "0x7b, 0x22, 0x61, 0x22, 0x3a, 0x32, 0x7d"
+    assert causes == [
+        f'data: Invalid value: runtime.Unknown{{TypeMeta:runtime.TypeMeta{{APIVersion:"", Kind:""}}, Raw:[]uint8{{{shown}}}, '
+        'ContentEncoding:"", ContentType:"application/json"}: field is immutable'
+    ]
