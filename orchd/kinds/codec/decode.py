@@ -234,8 +234,8 @@ def _check_names(obj: Mapping[str, Any], api_version: str, kind: str) -> None:
             causes.append(errors.Cause("FieldValueInvalid", message, name))
     group = split_group_version(obj.get("apiVersion") or "")[0]
     metadata = obj.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else ""
-    raise errors.invalid(group, obj["kind"], name if isinstance(name, str) else "", causes)
+    called = metadata.get("name") if isinstance(metadata, dict) else ""
+    raise errors.invalid(group, obj["kind"], called if isinstance(called, str) else "", causes)
 
 
 def internal_package(type_: Type) -> str:
