@@ -21,6 +21,7 @@ from orchd.server.authn.bearer import Bearer
 from orchd.server.authn.bootstraptoken import BootstrapTokens
 from orchd.server.authn.cached import CachedTokens, Numbers
 from orchd.server.authn.chain import Chain
+from orchd.server.authn.dropins import drop_ins
 from orchd.server.authn.frontproxy import FrontProxy, ProxyHeaders
 from orchd.server.authn.interfaces import IAuthenticator, ITokenAuthenticator
 from orchd.server.authn.loopback import Loopback
@@ -107,7 +108,7 @@ def authentication(
     )
     front_proxy = _front_proxy(settings, files, clock)
     websockets = WebSocketTokens(settings.dialect, bearer, audiences=audiences)
-    methods: list[IAuthenticator] = [certificates, bearer, websockets]
+    methods: list[IAuthenticator] = [certificates, bearer, websockets, *drop_ins(settings.flags)]
     if front_proxy is not None:
         methods.insert(0, front_proxy)
 

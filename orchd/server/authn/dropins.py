@@ -1,0 +1,31 @@
+"""Methods of authentication that operators drop in, asked after the built-in ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from twisted.plugin import getPlugins
+from zope.interface.verify import verifyObject
+
+import orchd.plugins
+from orchd.server.authn.interfaces import IAuthenticator, IAuthenticatorFactory
+
+
+def drop_ins(flags: Mapping[str, Any]) -> list[IAuthenticator]:
+    """The methods that factories in `orchd.plugins` make of the effective flags, by the factories' names.
+
+    Raises ValueError naming a factory that is not what it should be, or makes what is no method."""
+    made = []
+    for factory in sorted(getPlugins(IAuthenticatorFactory, orchd.plugins), key=lambda f: str(getattr(f, "name", ""))):
+        try:
+            verifyObject(IAuthenticatorFactory, factory)
+            method = factory.make(flags)
+            if method is not None:
+                verifyObject(IAuthenticator, method)
+        except Exception as error:
+            # Any failure of a foreign object must name its culprit.
+            raise ValueError(f"authenticator {factory!r} cannot be used: {error}") from error
+        if method is not None:
+            made.append(method)
+    return made

@@ -1,0 +1,78 @@
+"""Methods of authentication from modules beside the product."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import orchd.plugins
+from orchd.errors import ApiError
+from orchd.server.authn.interfaces import Credentials
+from orchd.testing.server import make_server, run
+
+MODULE = '''
+from twisted.plugin import IPlugin
+from zope.interface import implementer
+
+from orchd.kinds.identity import User
+from orchd.server.authn.interfaces import Authenticated, IAuthenticator, IAuthenticatorFactory
+
+
+@implementer(IAuthenticator)
+class Badge:
+    name = "badge"
+
+    def __init__(self, port):
+        self.port = port
+
+    async def authenticate(self, credentials):
+        shown = credentials.headers.get("x-badge")
+        return Authenticated(user=User(name=f"{{shown[0]}}-{{self.port}}")) if shown else None
+
+
+@implementer(IPlugin, IAuthenticatorFactory)
+class Factory:
+    name = "badge"
+    help = "Believes badges."
+
+    def make(self, configuration):
+        return {made}
+
+
+factory = Factory()
+'''
+
+
+@pytest.fixture
+def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    monkeypatch.setattr(orchd.plugins, "__path__", [*orchd.plugins.__path__, str(folder)])
+    yield folder
+
+
+def test_a_method_of_ones_own(plugins: Path, tmp_path: Path) -> None:
+    """A drop-in is asked after the built-in methods and before anonymous, and reads the flags."""
+    (plugins / "drop_in_badge.py").write_text(
+        MODULE.format(made='Badge(configuration["secure-port"])')
+    )
+    server = make_server(tmp_path / "server", "--secure-port=7443")
+    chain = server.server.authentication.chain
+    assert run(chain.authenticate(Credentials(headers={"x-badge": ("ann",)}))).user.name == "ann-7443"
+    assert run(chain.authenticate(Credentials(headers={}))).user.name == "system:anonymous"
+    with pytest.raises(ApiError):
+        run(chain.authenticate(Credentials(headers={"authorization": ("Bearer x",)})))
+    server.stop()
+
+
+@pytest.mark.parametrize(("name", "made"), [("drop_in_none", "None"), ("drop_in_wrong", "object()"), ("drop_in_raising", "1 / 0")])
+def test_what_is_no_method(plugins: Path, tmp_path: Path, name: str, made: str) -> None:
+    """A factory may make nothing; one that makes something else, or fails, is named at the start."""
+    (plugins / f"{name}.py").write_text(MODULE.format(made=made))
+    if made == "None":
+        make_server(tmp_path / "server").stop()
+    else:
+        with pytest.raises(ValueError, match=f"authenticator <{'.'.join(['orchd.plugins', name])}.Factory .*cannot be used"):
+            make_server(tmp_path / "server")
