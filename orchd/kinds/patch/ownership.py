@@ -533,5 +533,6 @@ def after_admission(obj: Object, before: Object) -> Object:
 
 def _timeless(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     out = [{k: v for k, v in entry.items() if k != "time"} for entry in entries]
-    out.sort(key=lambda e: (e.get("operation"), e.get("manager"), e.get("apiVersion"), e.get("subresource", "")))
+    # Clients write entries too, and need not say who the manager is.
+    out.sort(key=lambda e: tuple(e.get(name) or "" for name in ("operation", "manager", "apiVersion", "subresource")))
     return out

@@ -199,6 +199,10 @@ def test_keep_times() -> None:
     assert keep_times(later, one) is one
     changed = {**later, "spec": {"a": "2"}}
     assert keep_times(changed, one) is changed
+    nobody = {**one, "metadata": {**one["metadata"], "managedFields": [
+        {"operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", **manager} for manager in ({}, {"manager": "m"})
+    ]}}  # fmt: skip
+    assert keep_times({**nobody, "spec": {"a": "3"}}, copy.deepcopy(nobody)) != nobody
 
 
 def test_after_admission() -> None:
