@@ -16,9 +16,11 @@ from orchd import errors
 from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ISubscription, under
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.objects.listing import Selection, cached, parse_version, selection, validate_options
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
 from orchd.server.pipeline.present import NO_STORE, View
+from orchd.server.pipeline.verbs import watchsocket
 from orchd.server.pipeline.verbs.converting import BATCH, ConvertedFeed, SharedConversions
 from orchd.server.pipeline.verbs.options import boolean, list_options
 from orchd.server.pipeline.verbs.tools import Target, Tools
@@ -108,6 +110,8 @@ class Watching:
             seconds=float(max(seconds, 0)),
             bookmarks=bool(boolean(request, "allowWatchBookmarks")),
         )
+        if watchsocket.wanted(request):
+            return watchsocket.answer(request, stream, text=view.chosen.form is Form.JSON)
         return Response(code=200, content_type=view.chosen.content_type, headers=[NO_STORE], stream=stream)
 
 

@@ -1,0 +1,198 @@
+"""Watches over WebSockets (RFC 6455): every event is one message, of text where the event is JSON.
+
+For clients that cannot read an answer while it goes on, browsers above all. What they send is read and left.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from collections.abc import Awaitable
+from typing import Any
+
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.interfaces import IPushProducer
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
+
+_MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+_TEXT, _BINARY, _CLOSE, _PING, _PONG = 0x1, 0x2, 0x8, 0x9, 0xA
+_NORMAL = (1000).to_bytes(2, "big")
+#: Bytes before a protobuf event that say how long it is; a message says that itself.
+_LENGTH = 4
+
+
+def wanted(request: Request) -> bool:
+    """Does the client ask for a WebSocket, on a connection that can become one?"""
+    return (
+        request.hijack is not None
+        and request.header("upgrade").lower() == "websocket"
+        and any("upgrade" in value.lower() for value in request.headers.get("connection", ()))
+    )
+
+
+def answer(request: Request, stream: IStream, *, text: bool) -> Response:
+    """Shake hands and start `stream` on the connection; 400 for a handshake that is none."""
+    key = request.header("sec-websocket-key").strip()
+    if request.header("sec-websocket-version").strip() != "13":
+        return _refused("missing or bad WebSocket Version", ("Sec-WebSocket-Version", "13"))
+    if not key:
+        return _refused("mismatch challenge/response")
+    accept = b64encode(hashlib.sha1(key.encode("latin-1") + _MAGIC, usedforsecurity=False).digest()).decode()
+    lines = [
+        "HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade", f"Sec-WebSocket-Accept: {accept}",
+    ]
+    offered = request.header("sec-websocket-protocol").partition(",")[0].strip()
+    if offered:
+        lines.append(f"Sec-WebSocket-Protocol: {offered}")
+    assert request.hijack is not None
+    taken = request.hijack()
+    taken.transport.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
+    socket = WatchSocket(stream, text=text)
+    taken.to(socket)
+    socket.begin()
+    # The connection is not ours any longer: whatever we return is not sent.
+    return Response(code=101)
+
+
+def _refused(why: str, *headers: tuple[str, str]) -> Response:
+    return Response(code=400, content_type="text/plain; charset=utf-8", headers=list(headers), body=why.encode())
+
+
+@implementer(ISink, IPushProducer)
+class WatchSocket(Protocol):
+    """The server's end. States: open, closed (nothing more is sent)."""
+
+    transport: Any
+
+    def __init__(self, stream: IStream, *, text: bool) -> None:
+        self._stream = stream
+        self._text = text
+        self._closed = False
+        self._paused = False
+        self._received = b""
+        #: Bytes of the client's current frame that are still to come and to be left.
+        self._left = 0
+        self._drained: list[Deferred[None]] = []
+        #: Bytes written since the transport said that its buffer is full.
+        self.buffered = 0
+
+    def begin(self) -> None:
+        """Let the stream write, from now on."""
+        self.transport.registerProducer(self, True)
+        self._stream.start(self)
+
+    # ISink
+
+    def write(self, data: bytes) -> None:
+        if not self._closed:
+            self._send(_TEXT, data) if self._text else self._send(_BINARY, data[_LENGTH:])
+
+    def writable(self) -> Awaitable[None]:
+        if self._closed:
+            return fail(StreamEnded())
+        if not self._paused:
+            return succeed(None)
+        waiting: Deferred[None] = Deferred(self._drained.remove)
+        self._drained.append(waiting)
+        return waiting
+
+    def finish(self) -> None:
+        if not self._closed:
+            self._send(_CLOSE, _NORMAL)
+            self._close()
+            self.transport.loseConnection()
+
+    def abort(self) -> None:
+        if not self._closed:
+            self._close()
+            self.transport.abortConnection()
+
+    # IPushProducer
+
+    def pauseProducing(self) -> None:
+        self._paused = True
+
+    def resumeProducing(self) -> None:
+        self._paused = False
+        self.buffered = 0
+        waiting, self._drained = self._drained, []
+        for one in waiting:
+            one.callback(None)
+
+    def stopProducing(self) -> None:
+        self._gone()
+
+    # Protocol
+
+    def dataReceived(self, data: bytes) -> None:
+        self._received += data
+        while not self._closed and self._frame():
+            pass
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self._gone()
+
+    def _frame(self) -> bool:
+        """Take one frame of the client's, or what there is of one; False when more has to come first."""
+        if self._left:
+            taken = min(self._left, len(self._received))
+            self._received, self._left = self._received[taken:], self._left - taken
+            return self._left == 0
+        data = self._received
+        if len(data) < 2:
+            return False
+        opcode, length, at = data[0] & 0x0F, data[1] & 0x7F, 2
+        if length >= 126:
+            size = 2 if length == 126 else 8
+            if len(data) < at + size:
+                return False
+            length, at = int.from_bytes(data[at : at + size], "big"), at + size
+        masked = 4 if data[1] & 0x80 else 0
+        if opcode < _CLOSE:
+            self._received, self._left = data[at:], masked + length
+            return True
+        if length > 125:
+            # RFC 6455, 5.5: no control frame is that long.
+            self.finish()
+            self._stream.stop()
+            return False
+        if len(data) < at + masked + length:
+            return False
+        mask, payload = data[at : at + masked], data[at + masked : at + masked + length]
+        self._received = data[at + masked + length :]
+        if masked:
+            payload = bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload))
+        if opcode == _CLOSE:
+            self.finish()
+            self._stream.stop()
+        elif opcode == _PING:
+            self._send(_PONG, payload)
+        return True
+
+    def _send(self, opcode: int, payload: bytes) -> None:
+        size = len(payload)
+        if size < 126:
+            head = bytes((0x80 | opcode, size))
+        elif size < 1 << 16:
+            head = bytes((0x80 | opcode, 126)) + size.to_bytes(2, "big")
+        else:
+            head = bytes((0x80 | opcode, 127)) + size.to_bytes(8, "big")
+        self.transport.write(head + payload)
+        if self._paused:
+            self.buffered += len(head) + size
+
+    def _gone(self) -> None:
+        if not self._closed:
+            self._close()
+            self._stream.stop()
+
+    def _close(self) -> None:
+        self._closed = True
+        self.transport.unregisterProducer()
+        waiting, self._drained = self._drained, []
+        for one in waiting:
+            one.errback(StreamEnded())

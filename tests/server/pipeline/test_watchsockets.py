@@ -1,0 +1,188 @@
+"""Watches over WebSockets: the handshake, events as messages, and ends from either side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.internet.testing import StringTransport
+
+from orchd.dialect import PROTOBUF_MAGIC
+from orchd.server.pipeline.verbs.watchsocket import WatchSocket
+from orchd.testing.server import run
+
+HANDSHAKE = {
+    "connection": "keep-alive, Upgrade",
+    "upgrade": "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+}
+MASK = b"\1\2\3\4"
+
+
+class Taken:
+    """A connection in memory."""
+
+    def __init__(self) -> None:
+        self.transport = StringTransport()
+        self.protocol: Any = None
+
+    def to(self, protocol: Any) -> None:
+        self.protocol = protocol
+        protocol.makeConnection(self.transport)
+
+    def read(self) -> bytes:
+        data = self.transport.value()
+        self.transport.clear()
+        return data
+
+    def messages(self) -> list[tuple[int, bytes]]:
+        return list(messages(self.read()))
+
+
+def messages(data: bytes) -> Any:
+    while data:
+        opcode, size, at = data[0] & 15, data[1], 2
+        assert data[0] & 0x80
+        if size >= 126:
+            more = 2 if size == 126 else 8
+            size, at = int.from_bytes(data[2 : 2 + more], "big"), 2 + more
+        yield opcode, data[at : at + size]
+        data = data[at + size :]
+
+
+def sent(opcode: int, payload: bytes = b"") -> bytes:
+    """A frame as clients send it."""
+    masked = bytes(byte ^ MASK[i % 4] for i, byte in enumerate(payload))
+    size = bytes((0x80 | len(payload),)) if len(payload) < 126 else b"\xfe" + len(payload).to_bytes(2, "big")
+    return bytes((0x80 | opcode,)) + size + MASK + masked
+
+
+def opened(space: Any, query: str = "", **headers: str) -> Taken:
+    taken = Taken()
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    url = space.url(f"configmaps?watch=1{query}")
+    answer = run(space.server.request("GET", url, headers={**HANDSHAKE, **named}, hijack=lambda: taken))
+    assert answer.code == 101
+    head, _, rest = taken.transport.value().partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 101 ") and b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" in head
+    taken.head = head  # type: ignore[attr-defined]  # for tests of the head
+    taken.transport.clear()
+    taken.transport.write(rest)
+    return taken
+
+
+def test_events_are_messages(space: Any) -> None:
+    """What there is, then each change, one text message each; the end of the watch closes the socket."""
+    space.config("a")
+    taken = opened(space, "&timeoutSeconds=5")
+    space.config("b")
+    found = [(opcode, orjson.loads(data)) for opcode, data in taken.messages()]
+    assert [(o, e["type"], e["object"]["metadata"]["name"]) for o, e in found if e["object"]["metadata"]["name"] in "ab"] == [
+        (1, "ADDED", "a"), (1, "ADDED", "b"),
+    ]  # fmt: skip
+    space.server.clock.advance(5)
+    assert taken.messages() == [(8, (1000).to_bytes(2, "big"))] and taken.transport.disconnecting
+
+
+def test_protobuf_is_binary(space: Any) -> None:
+    """A protobuf event is a binary message without the length that streams put before it."""
+    space.config("a")
+    taken = opened(space, accept=space.server.dialect.protobuf)
+    opcode, data = taken.messages()[0]
+    assert opcode == 2 and data.startswith(b"\x0a\x05ADDED\x12") and PROTOBUF_MAGIC in data
+    taken.protocol.connectionLost()
+
+
+def test_subprotocols(space: Any) -> None:
+    """Of the subprotocols that are offered the first is taken."""
+    taken = opened(space, sec_websocket_protocol="a.example, b.example")
+    assert b"Sec-WebSocket-Protocol: a.example" in taken.head  # type: ignore[attr-defined]  # see `opened`
+    taken.protocol.connectionLost()
+
+
+@pytest.mark.parametrize(
+    ("header", "value", "why"),
+    [("sec-websocket-version", "8", b"missing or bad WebSocket Version"), ("sec-websocket-key", "", b"mismatch challenge/response")],
+)
+def test_bad_handshakes(space: Any, header: str, value: str, why: bytes) -> None:
+    """A handshake of another version, or without a key, is none."""
+    headers = {**HANDSHAKE, header: value}
+    answer = run(space.server.request("GET", space.url("configmaps?watch=1"), headers=headers, hijack=Taken))
+    assert (answer.code, answer.body) == (400, why)
+
+
+def test_refusals_come_before(space: Any) -> None:
+    """What is refused is refused over HTTP; without a connection to take over, the answer is a stream."""
+    url = space.url("configmaps?watch=1&labelSelector=((")
+    assert run(space.server.request("GET", url, headers=HANDSHAKE, hijack=Taken)).code == 400
+    answer = run(space.server.request("GET", space.url("configmaps?watch=1"), headers=HANDSHAKE))
+    assert answer.code == 200
+    answer.response.stream.stop()
+
+
+class TestClients:
+    def test_may_close(self, space: Any) -> None:
+        """A close is answered by one, and nothing is left behind."""
+        server = space.server.server
+        running = len(server.watching.running)
+        taken = opened(space)
+        assert len(server.watching.running) == running + 1
+        taken.read()
+        taken.protocol.dataReceived(sent(8, b"\x03\xe8"))
+        assert taken.messages() == [(8, b"\x03\xe8")] and taken.transport.disconnecting
+        assert len(server.watching.running) == running
+        taken.protocol.connectionLost()
+
+    def test_may_go(self, space: Any) -> None:
+        """So does a connection that is lost."""
+        server = space.server.server
+        running = len(server.watching.running)
+        opened(space).protocol.connectionLost()
+        assert len(server.watching.running) == running
+
+    def test_may_talk(self, space: Any) -> None:
+        """Pings are answered, messages are left, however they arrive; a long control frame is the end."""
+        taken = opened(space)
+        taken.read()
+        for byte in sent(1, b"x" * 300) + sent(9, b"hello") + sent(2, b"y"):
+            taken.protocol.dataReceived(bytes((byte,)))
+        assert taken.messages() == [(10, b"hello")]
+        taken.protocol.dataReceived(b"\x89\xfe\x01\x00")
+        assert [opcode for opcode, _ in taken.messages()] == [8] and taken.transport.disconnecting
+
+    def test_may_be_slow(self, space: Any) -> None:
+        """What waits is counted while the transport is full."""
+        taken = opened(space)
+        taken.protocol.pauseProducing()
+        space.config("a")
+        assert taken.protocol.buffered > 100
+        taken.protocol.resumeProducing()
+        assert taken.protocol.buffered == 0
+        taken.protocol.stopProducing()
+        assert not taken.protocol.buffered
+
+
+class _Still:
+    """A stream that says nothing."""
+
+    def start(self, sink: Any) -> None:
+        """Nothing."""
+
+    def stop(self) -> None:
+        """Nothing."""
+
+
+@given(st.lists(st.binary(max_size=20), max_size=10))
+def test_any_bytes(pieces: list[bytes]) -> None:
+    """Whatever clients send, nothing breaks."""
+    taken = Taken()
+    socket = WatchSocket(_Still(), text=True)  # type: ignore[arg-type]  # enough of a stream
+    taken.to(socket)
+    socket.begin()
+    for piece in pieces:
+        socket.dataReceived(piece)
+    assert all(opcode in (8, 10) for opcode, _ in taken.messages())
