@@ -1,4 +1,4 @@
-"""API groups that other servers answer: whether they could. Forwarding requests to them is not built yet.
+"""API groups that other servers answer: whether they could, and forwarding requests to them.
 
-May import client.interfaces, kinds and txkit.
+Owns what is registered elsewhere and the condition of each APIService. Must not decide who may ask: that is done before.
 """
