@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,9 +15,11 @@ from orchd.controllers.table import CONTROLLERS
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.server.admission import builtin
 from orchd.server.admission.chain import AdmissionChain, Observe
-from orchd.server.admission.interfaces import IWebhooks, PluginContext
+from orchd.server.admission.interfaces import PluginContext
 from orchd.server.authz import modes
 from orchd.server.registry.objectmeta import ALPHABET, Naming
+from orchd.server.remotereview import ConfigurationFile, RemoteReviews
+from orchd.server.webhookclient import WebhookClient
 
 
 def admission_chain(
@@ -31,12 +33,18 @@ def admission_chain(
     catalog: Callable[[], Catalog],
     random: Random,
     observe: Observe,
-    webhooks: IWebhooks,
+    webhooks: WebhookClient,
     observe_webhook: Callable[[str, str, str, float, bool, str, int], None],
     settle: Callable[[Resource, dict[str, Any]], dict[str, Any]],
     serving: Callable[[], bool],
 ) -> AdmissionChain:
     """The plugins that are on, in order. Raises ValueError naming the flag, file or plugin that is wrong."""
+
+    def reviewer(path: str, pause: float) -> Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]:
+        return RemoteReviews(
+            webhooks, ConfigurationFile(path, reactor.seconds), reactor, random=random, pause=pause
+        ).ask
+
     chosen = settings.admission
     wanted = set(chosen.plugins)
     context = PluginContext(
@@ -54,6 +62,7 @@ def admission_chain(
         random_suffix=lambda length: "".join(random.choice(ALPHABET) for _ in range(length)),
         uid=Naming(random).uid,
         webhooks=webhooks,
+        reviewer=reviewer,
         observe_webhook=observe_webhook,
         settle=settle,
         serving=serving,

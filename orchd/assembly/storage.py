@@ -14,7 +14,7 @@ from orchd.kinds.catalog import builtin_catalog
 from orchd.server.pipeline.endpoints import metrics
 from orchd.store.encryption_config import mark_of, parse_encryption
 from orchd.store.interfaces import IStore, StoreError
-from orchd.store.sealed import SealedStore, SharedSealedStore, refuse_sealed
+from orchd.store.sealed import SealedStore, SharedSealedStore, is_object, refuse_sealed
 from orchd.store.sqlite import BATCH_BUCKETS, COMMIT_BUCKETS, SqliteStore
 
 if TYPE_CHECKING:
@@ -52,9 +52,8 @@ def sealed(settings: Settings, store: IStore, name: str) -> SealedStore:
         rules = parse_encryption(Path(name).read_text(), settings.dialect, key_of)
     except (OSError, ValueError) as error:
         raise ValueError(f"--encryption-provider-config: {name}: {error}") from error
-    # Objects are kept as JSON, which no wrong key makes.
     cls = SealedStore if store.exclusive else SharedSealedStore
-    return cls(store, rules, mark=mark_of(settings.dialect), plausible=lambda value: value[:1] == b"{")
+    return cls(store, rules, mark=mark_of(settings.dialect), plausible=is_object)
 
 
 def store_file(settings: Settings) -> str:

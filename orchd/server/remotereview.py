@@ -93,13 +93,16 @@ class RemoteReviews:
         random: Random,
         observe: Observe = lambda code, seconds: None,
         limits: Limits = Limits(),
+        pause: float = _PAUSE,
     ) -> None:
+        """`pause` is how many seconds pass before the second attempt."""
         self._calls = calls
         self._configuration = configuration
         self._reactor = reactor
         self._random = random
         self._observe = observe
         self._limits = limits
+        self._pause = pause
         self._turns = DeferredSemaphore(limits.at_once)
 
     async def ask(self, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,7 +110,7 @@ class RemoteReviews:
 
         Cancelling it ends the call that is under way."""
         body = orjson.dumps(document)
-        pause = _PAUSE
+        pause = self._pause
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 answer = await self._once(body)

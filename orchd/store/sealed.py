@@ -75,6 +75,17 @@ async def _each(store: IStore, prefix: str) -> AsyncIterator[KeyValue]:
         at, begin = found.revision, found.items[-1].key + "\0"
 
 
+def is_object(value: bytes) -> bool:
+    """Is this an object in JSON? What another key makes of a sealed one never is."""
+    if value[:1] != b"{":
+        return False
+    try:
+        orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
 @implementer(IStore)
 class SealedStore:
     """`rules` by key prefix (``/secrets/``). `plausible` says whether an opened value can be one: it finds out a wrong

@@ -23,7 +23,7 @@ from orchd.store.encryption import AesCbc, AesGcm, Identity, Rule, SecretBox, Un
 from orchd.store.encryption_config import mark_of, parse_encryption
 from orchd.store.interfaces import IStore, RevisionConflictError, UnavailableError
 from orchd.store.memory import MemoryStore
-from orchd.store.sealed import SealedError, SealedStore, refuse_sealed
+from orchd.store.sealed import SealedError, SealedStore, is_object, refuse_sealed
 from orchd.store.sqlite import SqliteStore
 from orchd.testing.server import run
 from orchd.testing.store_contract import CHECKS, Seen, Subject, present, raises
@@ -53,7 +53,7 @@ def key_of(resource: str) -> str:
 
 def sealed(inner: Any, *providers: str, resources: str = "secrets") -> SealedStore:
     rules = parse_encryption(config(*providers, resources=resources), ORCH, key_of)
-    return SealedStore(inner, rules, mark=MARK, plausible=lambda value: value[:1] == b"{")
+    return SealedStore(inner, rules, mark=MARK, plausible=is_object)
 
 
 def sealers() -> dict[str, Callable[[bytes], Any]]:

@@ -28,6 +28,7 @@ from orchd.server.admission.plugins.defaultclasses import DefaultIngressClass, D
 from orchd.server.admission.plugins.defaulttolerationseconds import DefaultTolerationSeconds
 from orchd.server.admission.plugins.eventratelimit import EventRateLimit
 from orchd.server.admission.plugins.externalips import DenyServiceExternalIPs
+from orchd.server.admission.plugins.imagepolicy import ImagePolicyWebhook
 from orchd.server.admission.plugins.limitranger import LimitRanger
 from orchd.server.admission.plugins.namespaceexists import NamespaceAutoProvision, NamespaceExists
 from orchd.server.admission.plugins.namespacelifecycle import NamespaceLifecycle
@@ -76,7 +77,7 @@ _DEFAULT = frozenset(
 _CLASSES: tuple[type[Plugin], ...] = (
     AlwaysAdmit, NamespaceAutoProvision, NamespaceLifecycle, NamespaceExists, SecurityContextDeny,
     LimitPodHardAntiAffinityTopology, LimitRanger, ServiceAccount, NodeRestriction, TaintNodesByCondition,
-    AlwaysPullImages, PodSecurity, PodNodeSelector, Priority, DefaultTolerationSeconds, PodTolerationRestriction,
+    AlwaysPullImages, ImagePolicyWebhook, PodSecurity, PodNodeSelector, Priority, DefaultTolerationSeconds, PodTolerationRestriction,
     EventRateLimit, ExtendedResourceToleration, DefaultStorageClass, StorageObjectInUseProtection,
     OwnerReferencesPermissionEnforcement, PersistentVolumeClaimResize, RuntimeClass, CertificateApproval,
     CertificateSigning, CertificateSubjectRestriction, DefaultIngressClass, DenyServiceExternalIPs,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -80,6 +80,10 @@ class IValidatingPlugin(IAdmissionPlugin):
         """Sees the final object; must not change it."""
 
 
+def _no_reviewer(path: str, pause: float) -> Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]:
+    raise ValueError("there is no way to services outside")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginContext:
     """What a plugin may lean on: handed to its factory once."""
@@ -104,6 +108,9 @@ class PluginContext:
     uid: Callable[[], str] = field(default=lambda: "00000000-0000-4000-8000-000000000000")
     #: How webhooks are called; without it they are not.
     webhooks: IWebhooks | None = None
+    #: `reviewer(file, pause)` makes the way to the service of a client configuration file: it posts a review and gives back
+    #: the answer, trying again after `pause` seconds. Raises ValueError naming the file; the way raises WebhookError.
+    reviewer: Callable[[str, float], Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]] = field(default=_no_reviewer)
     #: An object of a resource, in the storage version, with canonical shape and defaults.
     settle: Callable[[Resource, dict[str, Any]], dict[str, Any]] = field(default=lambda resource, obj: obj)
     #: Is the server open? Before that its own writes are not shown to webhooks.

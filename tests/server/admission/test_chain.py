@@ -108,7 +108,7 @@ def test_flags_choose():
     [
         (["NamespaceLifecycl"], [], "the nearest is 'NamespaceLifecycle'"),
         ([], ["priority"], "the nearest is 'Priority'"),
-        (["ImagePolicyWebhook"], [], "not built yet"),
+        (["PodSecurityPolicy"], [], "not built yet"),
         (["Priority"], ["Priority"], "both enabled and disabled"),
     ],
 )

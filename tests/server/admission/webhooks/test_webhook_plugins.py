@@ -153,7 +153,7 @@ def test_failure_policy(play):
         ("mutating", {"allowed": "true"}, "json: cannot unmarshal string into Go struct field"),
         ("mutating", patch({"op": "test", "path": "/metadata/name", "value": "z"}), "testing value /metadata/name failed: test failed"),
         ("mutating", patch({"op": "replace", "path": "/metadata", "value": "z"}), "Internal error occurred: "),
-        ("mutating", patch({"op": "replace", "path": "", "value": 7}), "Internal error occurred: "),
+        ("mutating", patch({"op": "replace", "path": "", "value": []}), "Internal error occurred: "),
         ("mutating", {**patch({"op": "remove", "path": "/metadata/name"}), "patchType": "X"}, 'unsupported patch type "X"'),
     ],
 )

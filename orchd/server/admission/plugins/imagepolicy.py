@@ -1,0 +1,123 @@
+"""ImagePolicyWebhook: a service outside says whether the images of a pod may be run."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import orjson
+from zope.interface import implementer
+
+from orchd.server.admission.interfaces import IValidatingPlugin, Review
+from orchd.server.admission.plugin import Plugin, metadata, refuse, spec
+from orchd.server.webhookclient import WebhookError
+
+#: Verdicts that are remembered.
+_REMEMBERED = 1024
+#: name -> (what one unit of it is in seconds, least, most and usual value in seconds)
+_DURATIONS = {
+    "allowTTL": (1.0, 1.0, 1800.0, 300.0),
+    "denyTTL": (1.0, 1.0, 1800.0, 30.0),
+    "retryBackoff": (0.001, 0.001, 300.0, 0.5),
+}
+
+
+@implementer(IValidatingPlugin)
+class ImagePolicyWebhook(Plugin):
+    """Configured by the member ``imagePolicy`` of its section of --admission-control-config-file."""
+
+    name = "ImagePolicyWebhook"
+    help = "Asks a webhook whether the images of a pod may be run."
+    resources = ("pods",)
+
+    def setup(self) -> None:
+        chosen = (self.context.configuration or {}).get("imagePolicy")
+        if not isinstance(chosen, dict):
+            raise ValueError("ImagePolicyWebhook: imagePolicy: needed in --admission-control-config-file")
+        path = chosen.get(self.dialect("{short}ConfigFile"))
+        if not path:
+            raise ValueError(self.dialect("ImagePolicyWebhook: imagePolicy.{short}ConfigFile: needs a file"))
+        times = {name: _seconds(name, chosen.get(name, 0)) for name in _DURATIONS}
+        self._kept_for = {True: times["allowTTL"], False: times["denyTTL"]}
+        self._open = bool(chosen.get("defaultAllow"))
+        self._marker = self.dialect(".image-policy.{abbr}.io/")
+        self._prefix = self.dialect("imagepolicywebhook.image-policy.{abbr}.io/")
+        self._ask = self.context.reviewer(path, times["retryBackoff"])
+        self._known: OrderedDict[bytes, tuple[float, dict[str, Any]]] = OrderedDict()
+
+    async def validate(self, review: Review) -> None:
+        pod = review.object
+        if pod is None:
+            return
+        asked = self._question(review, pod)
+        status = self._remembered(asked)
+        if status is None:
+            try:
+                status = await self._answer(asked)
+            except WebhookError as error:
+                if not self._open:
+                    raise refuse(review, str(error)) from error
+                review.annotate(self._prefix + "failed-open", "true")
+                return
+        for key, value in (status.get("auditAnnotations") or {}).items():
+            review.annotate(self._prefix + key, str(value))
+        if not status.get("allowed"):
+            why = status.get("reason")
+            raise refuse(
+                review,
+                f"image policy webhook backend denied one or more images: {why}"
+                if why
+                else "one or more images rejected by webhook backend",
+            )
+
+    def _question(self, review: Review, pod: dict[str, Any]) -> dict[str, Any]:
+        """The spec of an ImageReview: images, and the annotations that are meant for the service."""
+        body = spec(pod)
+        containers = [*(body.get("containers") or ()), *(body.get("initContainers") or ())]
+        asked: dict[str, Any] = {"containers": [{"image": c["image"]} if c.get("image") else {} for c in containers]}
+        notes = metadata(pod).get("annotations") or {}
+        chosen = {key: value for key, value in notes.items() if self._marker in key}
+        if chosen:
+            asked["annotations"] = chosen
+        asked["namespace"] = review.namespace
+        return asked
+
+    def _remembered(self, asked: dict[str, Any]) -> dict[str, Any] | None:
+        key = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)
+        found = self._known.get(key)
+        if found is None:
+            return None
+        if found[0] < self.context.clock():
+            del self._known[key]
+            return None
+        return found[1]
+
+    async def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """The status of the service's review. Raises WebhookError."""
+        answer = await self._ask({
+            "kind": "ImageReview",
+            "apiVersion": self.dialect("imagepolicy.{abbr}.io/v1alpha1"),
+            "metadata": {"creationTimestamp": None},
+            "spec": asked,
+            "status": {"allowed": False},
+        })
+        status = answer.get("status")
+        if not isinstance(status, dict):
+            status = {}
+        until = self.context.clock() + self._kept_for[bool(status.get("allowed"))]
+        self._known[orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)] = until, status
+        if len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+        return status
+
+
+def _seconds(name: str, value: Any) -> float:
+    unit, least, most, usual = _DURATIONS[name]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"ImagePolicyWebhook: imagePolicy.{name}: {value!r} is no number")
+    if not value:
+        return usual
+    seconds = value * unit
+    if not least <= seconds <= most:
+        raise ValueError(f"ImagePolicyWebhook: imagePolicy.{name}: valid value is between {least:g}s and {most:g}s, got {seconds:g}s")
+    return float(seconds)

@@ -1,0 +1,132 @@
+"""ImagePolicyWebhook, around a service that the test plays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from orchd.errors import ApiError
+from orchd.server.admission.plugins.imagepolicy import ImagePolicyWebhook
+from orchd.server.webhookclient import WebhookError
+from orchd.testing.results import result_of
+
+POD = {
+    "metadata": {"name": "p", "annotations": {"x.image-policy.orch.io/ticket": "1", "other": "2"}},
+    "spec": {"containers": [{"image": "a"}, {"image": "b"}], "initContainers": [{"image": "c"}]},
+}
+
+
+class Service:
+    """Answers as it is told, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.answer: Any = {"status": {"allowed": True}}
+        self.asked: list[Any] = []
+        self.made: list[tuple[str, float]] = []
+
+    def reviewer(self, path: str, pause: float) -> Any:
+        self.made.append((path, pause))
+
+        async def ask(document: Any) -> Any:
+            self.asked.append(document)
+            if isinstance(self.answer, Exception):
+                raise self.answer
+            return self.answer
+
+        return ask
+
+
+def plugin(service: Service, world: Any, **chosen: Any) -> ImagePolicyWebhook:
+    section = {"imagePolicy": {"orchConfigFile": "/etc/service.conf", **chosen}}
+    return ImagePolicyWebhook(replace(world.context, configuration=section, reviewer=service.reviewer))
+
+
+def judge(made: ImagePolicyWebhook, world: Any, pod: Any = POD) -> None:
+    result_of(made.validate(world.review("pods", pod)))
+
+
+def test_what_is_asked(world: Any) -> None:
+    """All images in order, and the annotations that are meant for the service."""
+    service, place = Service(), world()
+    judge(plugin(service, place), place)
+    assert service.asked == [{
+        "kind": "ImageReview", "apiVersion": "imagepolicy.orch.io/v1alpha1", "metadata": {"creationTimestamp": None},
+        "spec": {
+            "containers": [{"image": "a"}, {"image": "b"}, {"image": "c"}],
+            "annotations": {"x.image-policy.orch.io/ticket": "1"}, "namespace": "ns",
+        },
+        "status": {"allowed": False},
+    }]  # fmt: skip
+    assert service.made == [("/etc/service.conf", 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        ({"allowed": False, "reason": "not trusted"}, "image policy webhook backend denied one or more images: not trusted"),
+        ({"allowed": False}, "one or more images rejected by webhook backend"),
+        (None, "one or more images rejected by webhook backend"),
+    ],
+)
+def test_refusals(world: Any, status: Any, why: str) -> None:
+    """With the service's reason, if it gives one; what it does not say is no."""
+    service, place = Service(), world()
+    service.answer = {"status": status}
+    with pytest.raises(ApiError) as refused:
+        judge(plugin(service, place), place)
+    assert refused.value.message == f'pods "p" is forbidden: {why}'
+
+
+def test_a_service_that_does_not_answer(world: Any) -> None:
+    """Its silence is a refusal, or, where that was chosen, a note."""
+    service, place = Service(), world()
+    service.answer = WebhookError("nobody there")
+    with pytest.raises(ApiError, match="nobody there"):
+        judge(plugin(service, place), place)
+    judge(plugin(service, place, defaultAllow=True), place)
+    assert place.notes == {"imagepolicywebhook.image-policy.orch.io/failed-open": "true"}
+
+
+def test_verdicts_are_remembered(world: Any) -> None:
+    """For as long as is said, and each for what was asked; silence is not a verdict. Annotations come with every use."""
+    service, place = Service(), world()
+    service.answer = {"status": {"allowed": True, "auditAnnotations": {"seen": "a"}}}
+    made = plugin(service, place, allowTTL=50, denyTTL=10)
+    judge(made, place)
+    place.notes.clear()
+    judge(made, place)
+    assert len(service.asked) == 1 and place.notes == {"imagepolicywebhook.image-policy.orch.io/seen": "a"}
+    judge(made, place, {**POD, "metadata": {"name": "q"}})
+    assert len(service.asked) == 2
+    place.now += 51
+    service.answer = {"status": {"allowed": False}}
+    for now, asked in ((0, 3), (9, 3), (2, 4)):
+        place.now += now
+        with pytest.raises(ApiError):
+            judge(made, place)
+        assert len(service.asked) == asked
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        (None, "ImagePolicyWebhook: imagePolicy: needed in --admission-control-config-file"),
+        ({"imagePolicy": {}}, "ImagePolicyWebhook: imagePolicy.orchConfigFile: needs a file"),
+        (
+            {"imagePolicy": {"orchConfigFile": "f", "allowTTL": 3600}},
+            "ImagePolicyWebhook: imagePolicy.allowTTL: valid value is between 1s and 1800s, got 3600s",
+        ),
+        (
+            {"imagePolicy": {"orchConfigFile": "f", "retryBackoff": "soon"}},
+            "ImagePolicyWebhook: imagePolicy.retryBackoff: 'soon' is no number",
+        ),
+    ],
+)
+def test_configurations_that_cannot_be(world: Any, section: Any, message: str) -> None:
+    """The start ends with the member that is wrong."""
+    service, place = Service(), world()
+    with pytest.raises(ValueError, match="ImagePolicyWebhook") as refused:
+        ImagePolicyWebhook(replace(place.context, configuration=section, reviewer=service.reviewer))
+    assert str(refused.value) == message
