@@ -42,6 +42,8 @@ class TestPlain:
         assert space("DELETE", "configmaps/a?uid=other").code == 409
         assert space("DELETE", "configmaps/a?propagationPolicy=Never").code == 422
         assert space("DELETE", "configmaps/a?propagationPolicy=Orphan&orphanDependents=true").code == 422
+        both = space("DELETE", "configmaps/a?propagationPolicy=Never&orphanDependents=true").json
+        assert [cause["reason"] for cause in both["details"]["causes"]] == ["FieldValueInvalid", "FieldValueNotSupported"]
         assert space("DELETE", f"configmaps/a?uid={uid}").code == 200
 
     def test_a_lost_race(self, space: Any) -> None:

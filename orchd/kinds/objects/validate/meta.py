@@ -50,7 +50,7 @@ def create(
     managers = meta.get("managedFields")
     if managers:
         for entry in managers:
-            field_manager(entry.get("manager", ""), at / "fieldManager", report)
+            field_manager(entry.get("manager") or "", at / "fieldManager", report)
     if (meta.get("generation") or 0) < 0:
         report.nonnegative(at / "generation", meta["generation"])
     _common(meta, at, report)
@@ -88,7 +88,7 @@ def update(meta: Object, old: Object, report: Report, *, at: Path = METADATA, co
     managers = meta.get("managedFields")
     if managers:
         for entry in managers:
-            field_manager(entry.get("manager", ""), at / "fieldManager", report)
+            field_manager(entry.get("manager") or "", at / "fieldManager", report)
     for name in ("name", "namespace"):
         report.immutable(at / name, meta.get(name) or "", old.get(name) or "")
     if meta.get("uid"):
@@ -184,5 +184,6 @@ def managed_fields(entries: list[Object], at: Path, report: Report) -> None:
             report.invalid(at[i] / "operation", entry.get("operation") or "", 'must be `Apply` or `Update`')
         if entry.get("fieldsType") not in (None, "", "FieldsV1"):
             report.invalid(at[i] / "fieldsType", entry["fieldsType"], "must be `FieldsV1`")
+        field_manager(entry.get("manager") or "", at[i] / "manager", report)
         if len(entry.get("subresource") or "") > 256:
             report.too_long(at[i] / "subresource", 256)

@@ -33,18 +33,22 @@ def is_integer(text: Any) -> bool:
     return amount(text).denominator == 1
 
 
-def go_quantity(text: str) -> str:
-    """A quantity as Go prints its struct."""
+def go_quantity(text: str, *, short: bool = False) -> str:
+    """A quantity as Go prints its struct, which shows how it was written: what canonical text does not say is guessed.
+
+    A canonical ``500m`` was that or, where shares are usual (`short`), ``0.5``; ``1k`` was 1000.
+    """
     value, scale = amount(text), 0
     while value.denominator != 1 and scale > -9:
         value, scale = value * 10, scale - 1
     match = _QUANTITY.match(text)
     suffix = "" if match is None else match.group(5) or ""
     exponent = "" if match is None else match.group(4) or ""
-    if suffix in ("n", "u", "m"):
-        wanted = _DECIMAL[suffix]
-        while scale > wanted:
-            value, scale = value * 10, scale - 1
+    wanted = int(exponent[1:]) if exponent else 0 if suffix in _BINARY or suffix == "k" else _DECIMAL[suffix]
+    while scale > wanted and not short:
+        value, scale = value * 10, scale - 1
+    if wanted > scale == 0:
+        value, scale = value / 10**wanted, wanted
     style = "BinarySI" if suffix in _BINARY else "DecimalExponent" if exponent else "DecimalSI"
     return (
         f"resource.Quantity{{i:resource.int64Amount{{value:{value.numerator}, scale:{scale}}}, "

@@ -137,7 +137,7 @@ def delete_options(dialect: Dialect, request: Request, body: Mapping[str, Any] |
     if policy is not None and orphan is not None:
         message = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be both set'
         causes.append(Cause("FieldValueInvalid", message, "propagationPolicy"))
-    elif policy is not None and policy not in _POLICIES:
+    if policy is not None and policy not in _POLICIES:
         listed = ", ".join(f'"{p}"' for p in (*_POLICIES, "nil"))
         message = f'Unsupported value: "{policy}": supported values: {listed}'
         causes.append(Cause("FieldValueNotSupported", message, "propagationPolicy"))

@@ -12,6 +12,7 @@ from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.objects import default, shape
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch
+from orchd.kinds.objects.validate.numbers import go_quantity
 
 SETTINGS = ObjectSettings(dialect=ORCH, allow_privileged=True)
 CATALOG = builtin_catalog(ORCH)
@@ -367,3 +368,12 @@ def test_quota_selectors_are_shown_as_structs() -> None:
         "unsupported scope applied to resource",
         f"{at}: Invalid | Invalid value: []core.ResourceQuotaScope(nil): conflicting scopes",
     ]
+
+
+@pytest.mark.parametrize(("text", "short", "shown"), [
+    ("500m", False, "500, scale:-3"), ("500m", True, "5, scale:-1"), ("2", True, "2, scale:0"), ("1k", False, "1000, scale:0"),
+    ("2M", False, "2, scale:6"), ("1e3", False, "1, scale:3"), ("2Gi", False, "2147483648, scale:0"), ("-1", False, "-1, scale:0"),
+])  # fmt: skip
+def test_quantities_as_go_structs(text: str, short: bool, shown: str) -> None:
+    """Canonical text does not say how a quantity was written; the likelier way is shown."""
+    assert f"int64Amount{{value:{shown}}}" in go_quantity(text, short=short)

@@ -27,7 +27,7 @@ from orchd.kinds.objects.validate import dispatch
 SETTINGS = ObjectSettings(dialect=ORCH, allow_privileged=True)
 #: How many cases must agree in code and causes, and how many of those in the message too. They only rise.
 FLOOR_CAUSES = 993
-FLOOR_MESSAGES = 992
+FLOOR_MESSAGES = 993
 
 _PATH = re.compile(r"/(?:api/(?P<v>[^/]+)|apis/(?P<g>[^/]+)/(?P<gv>[^/]+))/(?:namespaces/(?P<ns>[^/]+)/)?(?P<rest>[^?]+)")
 #: Answers of other parts of the server, by what the message says.

@@ -52,6 +52,11 @@ def test_dry_run_binds_nothing(call: Any) -> None:
     assert "nodeName" not in call("GET", f"{PODS}/p").json["spec"]
 
 
+def test_a_binding_names_a_pod(call: Any) -> None:
+    answer = call("POST", "/api/v1/namespaces/a/bindings", binding(""))
+    assert (answer.code, answer.json["message"]) == (400, "Name parameter required.")
+
+
 def test_bindings_are_guarded_by_version(call: Any) -> None:
     """A resourceVersion in the Binding must be that of the pod."""
     call("POST", PODS, pod("p"))

@@ -12,8 +12,8 @@ from orchd.kinds.objects.validate.core.resources import (
     quantity_value,
     resource_name,
 )
-from orchd.kinds.objects.validate.gosyntax import dump, quantity
-from orchd.kinds.objects.validate.numbers import amount
+from orchd.kinds.objects.validate.gosyntax import Go, dump, quantity
+from orchd.kinds.objects.validate.numbers import amount, go_quantity
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.words import qualified_name, subdomain_name
@@ -94,12 +94,12 @@ def _order(limit: Object, key: str, kind: str, at: Path, report: Report) -> None
         if less is not None and more is not None and amount(more) > amount(less):
             report.invalid((at / member)[key], quantity(str(shown)), why.format(more, less))
     if ratio is not None:
-        where = (at / "maxLimitRequestRatio")[key]
+        where, shown_ratio = (at / "maxLimitRequestRatio")[key], Go(go_quantity(str(ratio), short=True))
         if amount(ratio) < 1:
-            report.invalid(where, quantity(str(ratio)), f"ratio {ratio} is less than 1")
+            report.invalid(where, shown_ratio, f"ratio {ratio} is less than 1")
         if low is not None and high is not None and amount(low) and amount(ratio) > amount(high) / amount(low):
             greatest = float(amount(high) / amount(low))
-            report.invalid(where, quantity(str(ratio)), f"ratio {ratio} is greater than max/min = {greatest:f}")
+            report.invalid(where, shown_ratio, f"ratio {ratio} is greater than max/min = {greatest:f}")
     if default is None or request is None or overcommit_allowed(key, report):
         return
     if amount(default) != amount(request):

@@ -45,6 +45,8 @@ class Bindings:
             texts = [f"{cause.field}: {cause.message}" for cause in causes]
             raise bare_error(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
         await self._foreign.validate(context, "CREATE", binding, None, name=name)
+        if not name:
+            raise errors.bad_request("Name parameter required.")
         pods = tools.catalog().resource("", "v1", "pods")
         assert pods is not None
         inner = replace(context, resource=pods, subresource="binding")
