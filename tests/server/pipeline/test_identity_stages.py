@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -77,6 +78,21 @@ def test_what_goes_wrong_is_500(decision: Decision) -> None:
     assert ("X-Content-Type-Options", "nosniff") in answer.headers
     expected = b'Internal Server Error: "/api/v1/p%6Fds?a=1&amp;a=%26": no &lt;"answer"&gt;\n'
     assert answer.body == expected
+
+
+@pytest.mark.parametrize(("verdict", "said"), [
+    (Verdict(Decision.ALLOW, "r", "ignored"), {"decision": "allow", "reason": "r"}),
+    (Verdict(Decision.DENY), {"decision": "forbid", "reason": ""}),
+    (Verdict(Decision.NO_OPINION, "r", "broken"), {"reason": "internal error"}),
+])  # fmt: skip
+def test_what_the_audit_log_is_told(verdict: Verdict, said: dict[str, str]) -> None:
+    """Decision and reason; of a failure only that it was one."""
+    asked = request()
+    asked.user, asked.audited = User(name="me"), True
+    authorizer: Any = Authorizer(verdict)
+    with contextlib.suppress(ApiError):
+        run(identity.Authorization(authorizer, refused, ORCH)(asked, at_once))
+    assert asked.annotations == {ORCH("authorization.{abbr}.io/") + name: value for name, value in said.items()}
 
 
 def test_allowed_is_allowed() -> None:

@@ -10,7 +10,7 @@ from orchd.dialect import Dialect
 from orchd.errors import ApiError, quoted
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Authenticated, Credentials
-from orchd.server.authz.interfaces import Action, Decision, IAuthorizer
+from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Verdict
 from orchd.server.pipeline.interfaces import Next, Request, Response
 from orchd.server.pipeline.present import NO_STORE
 
@@ -76,9 +76,7 @@ class Authorization:
         action = action_of(request)
         verdict = await self._authorizer.authorize(action)
         if request.audited:
-            allowed = verdict.decision is Decision.ALLOW
-            request.annotations[self._decision] = "allow" if allowed else "forbid"
-            request.annotations[self._reason] = verdict.reason if allowed or not verdict.error else verdict.error
+            request.annotations.update(self._annotations(verdict))
         if verdict.decision is Decision.ALLOW:
             return await then(request)
         if verdict.error:
@@ -86,6 +84,13 @@ class Authorization:
         error = self._refused(action, verdict.reason)
         error.headers["X-Content-Type-Options"] = "nosniff"
         raise error
+
+    def _annotations(self, verdict: Verdict) -> dict[str, str]:
+        """What the audit log says of a verdict; of one that failed it says no more than that."""
+        allowed = verdict.decision is Decision.ALLOW
+        if verdict.error and not allowed:
+            return {self._reason: "internal error"}
+        return {self._decision: "allow" if allowed else "forbid", self._reason: verdict.reason}
 
 
 class Impersonating:
