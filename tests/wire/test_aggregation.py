@@ -38,6 +38,10 @@ class Behind(Resource):
         path = request.path.decode()
         if path.endswith("/slow"):
             return NOT_DONE_YET
+        if "/to/" in path:
+            request.setResponseCode(302)
+            request.setHeader("Location", path.partition("/to/")[2].replace("%", "/"))
+            return b""
         if path.endswith("/teapot"):
             request.setResponseCode(418)
             request.setHeader("Content-Type", "text/plain")
@@ -192,6 +196,20 @@ async def test_a_server_that_is_not_there(place: Place) -> None:
     assert (await place.ask())[1] == b'error trying to reach service: cannot route to service with ClusterIP "None"\n'
     place.service.obj = None
     assert (await place.ask())[1] == b'error trying to reach service: service "behind" not found\n'
+
+
+@pytest.mark.parametrize(
+    ("location", "expected"),
+    [
+        ("%apis%g%x", "https://127.0.0.1:PORT/apis/g/x"), ("https:%%behind.ns.svc:PORT%x", "https://127.0.0.1:PORT/x"),
+        ("https:%%other%x", "https://other/x"), ("x", "x"),
+    ],
+)  # fmt: skip
+@pytest_twisted.ensureDeferred
+async def test_redirects(place: Place, location: str, expected: str) -> None:
+    """Those to the server itself lead to where it was reached; others are left alone."""
+    response, _ = await place.ask(path="/to/" + location.replace("PORT", str(place.port)))
+    assert dict(response.headers)["Location"] == expected.replace("PORT", str(place.port))
 
 
 @pytest_twisted.ensureDeferred

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Protocol
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from twisted.internet import ssl
 from twisted.internet.defer import TimeoutError
@@ -95,14 +95,15 @@ class Forwarding:
         url = f"{server.origin}{request.raw_path}{query}"
         headers = [*_plain(forwarded(request)), *_identity(request.user)]
         try:
-            upstream = self._upstream(server)
+            address = self._address(server)
+            upstream = self._upstream(server, address)
             if wants_upgrade(request) and request.hijack is not None:
                 return await upstream.hand_through(request, url, headers)
             body = await request.body.read(BODY_LIMIT)
             reply = await upstream.fetch(request.method, url, headers, body)
         except UnreachableError as error:
             return unavailable(f"error trying to reach service: {error}")
-        answered = encoded(reply.headers)
+        answered = [(n, _absolute(v, server, address) if n.lower() == "location" else v) for n, v in encoded(reply.headers)]
         if not reply.header("cache-control"):
             answered.insert(0, NO_STORE)
         return Response(
@@ -114,7 +115,7 @@ class Forwarding:
         url = f"{server.origin}/apis/{server.group}/{server.version}"
         asker = User(name="system:aggregator", groups=(MASTERS_GROUP,))
         try:
-            asking = start(self._upstream(server).fetch("GET", url, _identity(asker)))
+            asking = start(self._upstream(server, self._address(server)).fetch("GET", url, _identity(asker)))
             reply = await within(asking, _PROBE, self._reactor)
         except UnreachableError as error:
             return f"failing or missing response from {url}: {error}"
@@ -123,8 +124,7 @@ class Forwarding:
         reply.stream.stop()
         return "" if 200 <= reply.code <= 299 else f"bad status from {url}: {reply.code}"
 
-    def _upstream(self, server: Registered) -> IUpstream:
-        """Raises UnreachableError."""
+    def _upstream(self, server: Registered, address: tuple[str, int]) -> IUpstream:
         own = self._own()
         key = server.authority, server.unchecked, own
         policy = self._policies.get(key)
@@ -132,9 +132,10 @@ class Forwarding:
             policy = self._policies[key] = _Policy(server, own_certificate(*own))
             if len(self._policies) > _MOST_SERVERS:
                 self._policies.popitem(last=False)
-        return Upstream(self._reactor, policy, at=self._address(server))
+        return Upstream(self._reactor, policy, at=address)
 
     def _address(self, server: Registered) -> tuple[str, int]:
+        """Raises UnreachableError."""
         service = self._services.get(server.namespace, server.service)
         if service is None:
             raise UnreachableError(f'service "{server.service}" not found')
@@ -173,6 +174,16 @@ def unavailable(why: str) -> Response:
         headers=[NO_STORE, ("X-Content-Type-Options", "nosniff")],
         body=f"{why}\n".encode(),
     )
+
+
+def _absolute(location: str, server: Registered, address: tuple[str, int]) -> str:
+    """Where a redirect leads, with the address by which the other server was reached: what it says of itself means
+    nothing to our client. Relative paths and other hosts are left as they are."""
+    parts = urlsplit(location)
+    if not parts.path.startswith("/") or parts.netloc not in ("", f"{server.host}:{server.port}", server.host):
+        return location
+    host = f"[{address[0]}]" if ":" in address[0] else address[0]
+    return urlunsplit(("https", f"{host}:{address[1]}", parts.path, parts.query, parts.fragment))
 
 
 def _plain(headers: Pairs) -> Pairs:
