@@ -36,6 +36,7 @@ def admission_chain(
     webhooks: WebhookClient,
     observe_webhook: Callable[[str, str, str, float, bool, str, int], None],
     settle: Callable[[Resource, dict[str, Any]], dict[str, Any]],
+    translate: Callable[[Resource, dict[str, Any]], Awaitable[dict[str, Any]]],
     serving: Callable[[], bool],
 ) -> AdmissionChain:
     """The plugins that are on, in order. Raises ValueError naming the flag, file or plugin that is wrong."""
@@ -65,6 +66,7 @@ def admission_chain(
         reviewer=reviewer,
         observe_webhook=observe_webhook,
         settle=settle,
+        translate=translate,
         serving=serving,
     )
     return builtin.make_chain(

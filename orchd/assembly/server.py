@@ -255,6 +255,7 @@ class ApiServer:
             webhooks=self.webhooks,
             observe_webhook=self.webhook_numbers.observe,
             settle=access.settled,
+            translate=access.worked_on,
             serving=lambda: self._is_open,
         )
         escalation = None if rbac is None else EscalationCheck(settings.dialect, rbac, union.authorize)

@@ -113,6 +113,8 @@ class PluginContext:
     reviewer: Callable[[str, float], Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]] = field(default=_no_reviewer)
     #: An object of a resource, in the storage version, with canonical shape and defaults.
     settle: Callable[[Resource, dict[str, Any]], dict[str, Any]] = field(default=lambda resource, obj: obj)
+    #: An object of a custom kind in the version of a resource of it, by a webhook where that is needed. Raises ApiError 500.
+    translate: Callable[[Resource, dict[str, Any]], Awaitable[dict[str, Any]]] | None = None
     #: Is the server open? Before that its own writes are not shown to webhooks.
     serving: Callable[[], bool] = field(default=lambda: True)
     #: `observe_webhook(name, type, operation, seconds, rejected, what went wrong, HTTP status)` after every call.

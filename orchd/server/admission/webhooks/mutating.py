@@ -82,7 +82,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         changed = False
         try:
             verdict = await self.ask(call, review)
-            changed = self._patched(call, review, verdict, turn)
+            changed = await self._patched(call, review, verdict, turn)
         except FailedCallError as failed:
             error = failed
             if not failed.ignored:
@@ -97,7 +97,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             review.annotate(self.dialect("mutation.webhook.admission.{abbr}.io/") + turn, said)
         return changed
 
-    def _patched(self, call: Call, review: Review, verdict: Verdict, turn: str) -> bool:
+    async def _patched(self, call: Call, review: Review, verdict: Verdict, turn: str) -> bool:
         """Apply a webhook's patch; has it changed anything? Raises ApiError and FailedCallError."""
         if not verdict.patch:
             return False
@@ -114,12 +114,12 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             )
         if verdict.patch_type != "JSONPatch":
             raise FailedCallError(call.hook, f"unsupported patch type {quoted(verdict.patch_type)}")
-        before = self.shown(call, review, review.object)
+        before = await self.shown(call, review, review.object)
         try:
             after = json_patch.apply(before, operations)
         except ApiError as error:
             raise errors.internal(_failed(before, operations) or error.message) from None
-        changed = self._settled(call, review, after)
+        changed = await self._settled(call, review, after)
         said = f'{_named(call)},"patch":{_written(operations)},"patchType":"JSONPatch"}}'
         review.annotate(self.dialect(PATCH_ANNOTATION) + turn, said)
         if changed == review.object:
@@ -127,7 +127,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         review.object = changed
         return True
 
-    def _settled(self, call: Call, review: Review, patched: Any) -> Object:
+    async def _settled(self, call: Call, review: Review, patched: Any) -> Object:
         """A patched object in the version that the chain works with, with its shape and defaults."""
         if not isinstance(patched, dict):
             raise errors.internal(f"admission webhook {quoted(call.hook.name)} made what is no object of the object")
@@ -141,6 +141,9 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             raise errors.internal(str(error)) from None
         # The version that the chain works with is that of the object it was given.
         worked_on = (review.object or {}).get("apiVersion") or review.resource.api_version
+        if review.resource.converter is not None:
+            # Such objects are worked on in the version that was asked for.
+            return self.context.settle(review.resource, await self.in_version(review.resource, shaped))
         return self.context.settle(review.resource, convert.convert(shaped, worked_on, self.context.catalog()))
 
 

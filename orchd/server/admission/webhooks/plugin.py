@@ -119,8 +119,8 @@ class WebhookPlugin(Plugin):
         document = reviews.question(
             review,
             call.resource,
-            self.shown(call, review, review.object),
-            self.shown(call, review, review.old_object),
+            await self.shown(call, review, review.object),
+            await self.shown(call, review, review.old_object),
             uid=uid,
             version=version,
             dialect=self.dialect,
@@ -143,13 +143,20 @@ class WebhookPlugin(Plugin):
             raise reviews.denial(hook.name, verdict.status)
         return verdict
 
-    def shown(self, call: Call, review: Review, obj: dict[str, Any] | None) -> dict[str, Any] | None:
+    async def in_version(self, resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
+        """An object in the version of a resource of its kind. Raises ApiError 500 where another webhook had to convert it and
+        did not."""
+        if resource.converter is not None and self.context.translate is not None:
+            return await self.context.translate(resource, obj)
+        assert self.context.catalog is not None
+        return convert.convert(obj, resource.api_version, self.context.catalog())
+
+    async def shown(self, call: Call, review: Review, obj: dict[str, Any] | None) -> dict[str, Any] | None:
         """An object as a webhook wants to see it: in the version that its rule names."""
         if obj is None:
             return None
         if review.kind is None:
-            assert self.context.catalog is not None
-            obj = convert.convert(obj, call.resource.api_version, self.context.catalog())
+            obj = await self.in_version(call.resource, obj)
         metadata = obj.get("metadata")
         if metadata is not None and "creationTimestamp" not in metadata and not review.resource.custom:
             # Typed objects have the member always.
