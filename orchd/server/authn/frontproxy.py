@@ -6,24 +6,21 @@ Headers are believed only of a proxy that shows a certificate of its own authori
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import unquote
 
 from zope.interface import implementer
 
 from orchd.kinds.identity import User
 from orchd.pki.verify import ClientVerifier, Verified
 from orchd.server.authn.clientchains import KnownChains
+from orchd.server.authn.extrakeys import unescaped_key
 from orchd.server.authn.interfaces import (
     Authenticated,
     AuthenticationError,
     Credentials,
     IAuthenticator,
 )
-
-_NO_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,12 +82,7 @@ def _extra(
     for prefix in prefixes:
         for header, values in headers.items():
             if header.startswith(prefix):
-                key = _unescaped(header[len(prefix) :])
+                key = unescaped_key(header[len(prefix) :])
                 found[key] = (*found.get(key, ()), *values)
                 used.append(header)
     return found, used
-
-
-def _unescaped(key: str) -> str:
-    """A name without percent signs; what is not escaped well stays as it is."""
-    return key if _NO_ESCAPE.search(key) else unquote(key, errors="replace")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import unquote
 
 from orchd.dialect import Dialect
 from orchd.kinds.identity import (
@@ -19,6 +18,7 @@ from orchd.kinds.identity import (
     UNAUTHENTICATED_GROUP,
     User,
 )
+from orchd.server.authn.extrakeys import unescaped_key
 from orchd.server.authz.interfaces import Action
 
 USER, GROUP, UID, EXTRA = "impersonate-user", "impersonate-group", "impersonate-uid", "impersonate-extra-"
@@ -49,7 +49,7 @@ def parse_impersonation(
     groups = tuple(headers.get(GROUP, ()))
     extra: dict[str, tuple[str, ...]] = {}
     for header in sorted(n for n in names if n.startswith(EXTRA)):
-        key = _extra_key(header[len(EXTRA):])
+        key = unescaped_key(header[len(EXTRA):])
         extra[key] = extra.get(key, ()) + tuple(headers[header])
     uid = (headers.get(UID) or ("",))[0]
     if not name:
@@ -58,7 +58,7 @@ def parse_impersonation(
         return None
 
     actions = [_user_action(requestor, name)]
-    actions.extend(Action(user=requestor, verb="impersonate", version="v1", resource="groups", name=g) for g in groups)
+    actions.extend(Action(user=requestor, verb="impersonate", resource="groups", name=g) for g in groups)
     for key, values in extra.items():
         actions.extend(
             Action(
@@ -80,12 +80,6 @@ def parse_impersonation(
     return Impersonation(actions=tuple(actions), user=user, consumed=tuple(names))
 
 
-def _extra_key(text: str) -> str:
-    """Keys are escaped with per cent signs; one that is not well escaped is taken as it is."""
-    key = unquote(text, errors="surrogateescape")
-    return text if any("\udc80" <= c <= "\udcff" for c in key) else key.lower()
-
-
 def split_service_account(name: str) -> tuple[str, str] | None:
     """Namespace and name of a service account's user name, None for any other."""
     if not name.startswith(SERVICE_ACCOUNT_PREFIX):
@@ -99,7 +93,7 @@ def _user_action(requestor: User, name: str) -> Action:
     if account is None:
         return Action(user=requestor, verb="impersonate", resource="users", name=name)
     return Action(
-        user=requestor, verb="impersonate", version="v1", resource="serviceaccounts", namespace=account[0], name=account[1]
+        user=requestor, verb="impersonate", resource="serviceaccounts", namespace=account[0], name=account[1]
     )
 
 

@@ -86,3 +86,22 @@ def test_parts_without_a_user_make_no_sense(headers, text):
     with pytest.raises(ImpersonationError) as caught:
         parse(**headers)
     assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(("header", "key"), [
+    ("acme.com%2fx", "acme.com/x"), ("%41b", "Ab"), ("half%2f%", "half%2f%"), ("bad%zz", "bad%zz"), ("plain", "plain"),
+])  # fmt: skip
+def test_names_of_attributes_are_escaped(header, key):
+    """An attribute's name is the rest of the header's, unescaped where that is possible as a whole."""
+    asked = parse(impersonate_user=("bob",), **{f"impersonate_extra_{header}": ("v",)})
+    assert list(asked.user.extra) == [key] and asked.actions[-1].subresource == key
+
+
+def test_versions_of_what_is_asked() -> None:
+    """Users, groups and accounts are asked for in no version, as webhooks see it; attributes and uids in one."""
+    asked = parse(
+        impersonate_user=("system:serviceaccount:n:a",), impersonate_group=("g",), impersonate_uid=("u",), impersonate_extra_k=("v",)
+    )
+    assert [(action.resource, action.version) for action in asked.actions] == [
+        ("serviceaccounts", ""), ("groups", ""), ("userextras", "v1"), ("uids", "v1"),
+    ]  # fmt: skip
