@@ -27,7 +27,7 @@ LAYERS = {
     "kinds.catalog": "kinds.ir kinds.builtin",
     # A definition becomes what the catalog serves.
     "kinds.crd": "kinds.ir kinds.catalog",
-    "kinds.objects": "kinds.ir kinds.catalog kinds.jsontext",
+    "kinds.objects": "kinds.ir kinds.catalog kinds.jsontext kinds.verbatim",
     # Whether a definition's schema is a good one: reads the keywords that crd gives their meaning.
     "kinds.objects.schema_check": "kinds.ir kinds.catalog kinds.crd",
     # Bytes become an object of the one shape that typed decoding would give; the shape is an algorithm over objects.

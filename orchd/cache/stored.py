@@ -12,6 +12,8 @@ from typing import Any
 
 import orjson
 
+from orchd.kinds.verbatim import Verbatim
+
 _EMPTY = b'"resourceVersion":""'
 _NAME = len(_EMPTY) - 1
 #: Members of metadata in the order of the API's own definition, those before the resourceVersion and those after.
@@ -52,6 +54,9 @@ def encode(obj: dict[str, Any]) -> bytes:
     out["metadata"] = ordered
     # What is there already stays where it is.
     out.update((name, value) for name, value in obj.items() if name != "metadata")
+    data = out.get("data")
+    if data.__class__ is Verbatim:
+        out["data"] = orjson.Fragment(data.text)
     # A copy: what orjson gives has room for several times its length, which would be kept as long as the object.
     return b"%b" % orjson.dumps(out)
 

@@ -31,6 +31,8 @@ class Context:
     options: Mapping[str, Any] = field(default_factory=dict)
     #: The object as it was sent, in the requested version, with shape and defaults; None where admission changed it.
     given: Object | None = None
+    #: What is stored, as text, where something is changed.
+    stored: bytes = b""
     #: Who owns the fields written (metadata.managedFields).
     manager: str = ""
     warn: Callable[[str], None] = lambda text: None

@@ -179,6 +179,7 @@ class Writer:
         obj = await transform(self._access.to_version(resource, old))
         self._check_guard(context, strategy, name, obj, old, replace)
         obj = await self._judged(context, "UPDATE", obj, old)
+        context.stored = entry.json
         obj, settle = await strategy.allocate(context, obj, old)
         try:
             obj = strategy.prepare_update(context, objectmeta.for_update(context, obj, old), old)

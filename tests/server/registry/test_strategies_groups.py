@@ -154,3 +154,24 @@ class TestStatusEndpoints:
         assert answer.code == 201
         (condition,) = answer.json["status"]["conditions"]
         assert (condition["type"], condition["status"], condition["reason"]) == ("Available", "True", "Local")
+
+
+class TestRevisions:
+    """Bodies of the tests have blanks, what a patch makes has none."""
+
+    def test_data_is_the_same_as_long_as_its_text_is(self, space: Any) -> None:
+        path, group = "controllerrevisions", "apps/v1"
+        url = space.url(path, group)
+
+        def send(method: str, where: str, text: str, kind: str = "application/json") -> Any:
+            return run(space.server.request(method, where, body=text.encode(), headers={"content-type": kind}))
+
+        text = '{"metadata": {"name": "r"}, "data": {"b": 1, "a": 2}, "revision": %d}'
+        assert send("POST", url, text % 1).code == 201
+        assert space("GET", f"{path}/r", group=group).json["data"] == {"a": 2, "b": 1}
+        assert send("PUT", f"{url}/r", text % 2).code == 200
+        assert send("PUT", f"{url}/r", (text % 3).replace("1, ", "1,")).code == 422
+        patched = patch(space, f"{path}/r", {"revision": 4}, group)
+        assert [c["field"] for c in patched.json["details"]["causes"]] == ["data"]
+        assert send("POST", url, (text % 1).replace(" ", "").replace('"r"', '"s"')).code == 201
+        assert patch(space, f"{path}/s", {"revision": 4}, group).code == 200

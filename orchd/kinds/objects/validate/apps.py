@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import is_empty, label_selector, labels, usable
 from orchd.kinds.objects.validate.words import subdomain_name
 from orchd.kinds.objects.validate.workloads import nonnegative, shown_selector
+from orchd.kinds.verbatim import written
 
 Object = dict[str, Any]
 
@@ -318,16 +318,15 @@ def create_controller_revision(value: Object, report: Report) -> None:
 def update_controller_revision(value: Object, old: Object, report: Report) -> None:
     _meta_update(value, old, report)
     create_controller_revision(value, report)
-    if value.get("data") != old.get("data"):
+    if written(value.get("data")) != written(old.get("data")):
         report.invalid(root("data"), _unknown(value.get("data")), "field is immutable")
 
 
 def _unknown(data: Any) -> Go:
-    """Data of any kind as it prints: the bytes of its shortest JSON."""
+    """Data of any kind as it prints: the bytes of its JSON."""
     if data is None:
         return Go('"null"')
-    raw = json.dumps(data, separators=(",", ":"), sort_keys=True, ensure_ascii=False).encode()
-    shown = ", ".join(f"{byte:#x}" for byte in raw)
+    shown = ", ".join(f"{byte:#x}" for byte in written(data))
     return Go(
         f'runtime.Unknown{{TypeMeta:runtime.TypeMeta{{APIVersion:"", Kind:""}}, Raw:[]uint8{{{shown}}}, ContentEncoding:"", '
         'ContentType:"application/json"}'

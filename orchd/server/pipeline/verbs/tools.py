@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from orchd import errors
 from orchd.errors import ApiError
+from orchd.kinds import verbatim
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, json_, mediatype
 from orchd.kinds.codec.mediatype import Form
@@ -106,6 +107,8 @@ class Tools:
         if (form is Form.YAML or json_.may_be_too_deep(data)) and json_.too_deep(settled):
             raise _too_deep(resource)
         self.check_fields(request, options, data, form, obj, resource)
+        if form is Form.JSON and resource.kind in verbatim.MEMBERS and not resource.custom:
+            settled = verbatim.kept(settled, data)
         request.sent = settled
         return settled, options
 

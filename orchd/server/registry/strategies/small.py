@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from orchd.errors import Cause
+from orchd.kinds import verbatim
 from orchd.kinds.objects import gates
 from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
 from orchd.kinds.objects.scalars import timestamp
@@ -45,6 +48,13 @@ class ServiceAccountStrategy(Strategy):
         if not secrets:
             return obj
         return {**obj, "secrets": [{"name": s["name"]} if s.get("name") else {} for s in secrets]}
+
+
+class RevisionStrategy(Strategy):
+    """Data of a revision may be anything, so that only its text says whether it is still the same."""
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
+        return super().validate_update(context, obj, verbatim.kept(old, context.stored))
 
 
 class JobStrategy(Strategy):

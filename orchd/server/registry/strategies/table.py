@@ -20,6 +20,7 @@ from orchd.server.registry.strategies.slices import SliceStrategy
 _BY_PLURAL: dict[str, type[Strategy]] = {
     "apiservices": small.APIServiceStrategy,
     "certificatesigningrequests": small.SigningRequestStrategy,
+    "controllerrevisions": small.RevisionStrategy,
     "customresourcedefinitions": DefinitionStrategy,
     "daemonsets": small.DaemonSetStrategy,
     "deployments": small.DeploymentStrategy,

@@ -1,0 +1,50 @@
+"""Objects of which the text counts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from orchd.kinds.verbatim import Verbatim, kept, member, written
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text('{}[]:,"\\\\é', max_size=4),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text('ad",{', max_size=2), inner, max_size=2),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.text("adt", max_size=2) | st.just("data"), values, max_size=4), st.sampled_from([None, 0, 1]))
+@example({"a": {"data": 1}, "data": {"b": [":", ","]}}, None)
+@example({"data": ""}, 1)
+def test_a_member_is_found_in_any_document(document: dict[str, Any], indent: int | None) -> None:
+    """However it is spelled; what is inside other members or strings is none."""
+    text = json.dumps(document, indent=indent).encode()
+    found = member(text, "data")
+    assert b"\n" not in found
+    if "data" in document:
+        assert json.loads(found) == document["data"]
+    else:
+        assert found == b""
+
+
+@pytest.mark.parametrize(("document", "text"), [
+    (b'{"data": {"a": 1} , "x": 1}', b'{"a": 1}'), (b'{"x":[{"data":1}],"data":\n{\n"a":1}\n}', b'{ "a":1}'), (b"{}", b""),
+])
+def test_texts_are_on_one_line(document: bytes, text: bytes) -> None:
+    """Blanks at the ends are no part of it; line breaks are spaces."""
+    assert member(document, "data") == text
+
+
+def test_what_is_kept() -> None:
+    """Only objects that are data of revisions have a text of their own; all others have the shortest."""
+    revision = {"kind": "ControllerRevision", "data": {"b": 1, "a": [1, 2]}}
+    made = kept(revision, json.dumps(revision).encode())
+    assert made == revision and isinstance(made["data"], Verbatim)
+    assert (written(made["data"]), written(revision["data"])) == (b'{"b": 1, "a": [1, 2]}', b'{"b":1,"a":[1,2]}')
+    for other in ({**revision, "kind": "ConfigMap"}, {"kind": "ControllerRevision", "data": [1]}, {"kind": "ControllerRevision"}):
+        assert kept(other, json.dumps(other).encode()) is other
