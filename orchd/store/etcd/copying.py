@@ -25,9 +25,12 @@ from orchd.txkit.coroutines import start
 
 #: Seconds for one call, and for the first connection.
 _TIMEOUT: Final = 20.0
-#: Writes under way at the same time, and keys of one answer.
+#: Writes under way at the same time, of values and of nothing; keys of one answer.
 _TOGETHER: Final = 100
+_RAISING: Final = 400
 _PAGE: Final = 1000
+#: Writes of nothing between two looks at how far it is.
+_STRETCH: Final = 20_000
 #: Seconds for which keys with about the same time to live share a lease.
 _REUSE: Final = 60.0
 
@@ -46,7 +49,7 @@ async def fill(
             if revision < content.revision:
                 say(f"etcd is at revision {revision}; raising it above {content.revision}")
             while revision < content.revision:
-                revision = await filling.raised(min(50 * _TOGETHER, content.revision - revision))
+                revision = await filling.raised(min(_STRETCH, content.revision - revision))
             return await filling.finish(content.dialect_name)
         except StoreError as error:
             raise StoreError(
@@ -72,7 +75,7 @@ class _Filling:
 
     async def write(self, content: Content) -> int:
         """All items; returns the revision afterwards."""
-        await _some_together(self._item(item, content.expires.get(item.key)) for item in content.items)
+        await _some_together((self._item(item, content.expires.get(item.key)) for item in content.items), _TOGETHER)
         return self._revision
 
     async def _item(self, item: KeyValue, end: float | None) -> None:
@@ -89,7 +92,7 @@ class _Filling:
 
     async def raised(self, count: int) -> int:
         """The revision after `count` writes of nothing."""
-        await _some_together(self._put(self.space.filling_key, b"") for _ in range(count))
+        await _some_together((self._put(self.space.filling_key, b"") for _ in range(count)), _RAISING)
         return self._revision
 
     async def finish(self, dialect_name: str) -> int:
@@ -174,14 +177,14 @@ async def _left(channel: Channel, lease: int) -> int:
     return max(0, int(messages.LeaseTimeToLiveResponse.FromString(data).ttl))
 
 
-async def _some_together(work: Iterator[Coroutine[Deferred[Any], Any, None]]) -> None:
-    """Run coroutines, as many at the same time as are good for etcd; the first failure ends it."""
+async def _some_together(work: Iterator[Coroutine[Deferred[Any], Any, None]], most: int) -> None:
+    """Run coroutines, `most` of them at the same time; the first failure ends it."""
 
     async def one_after_the_other() -> None:
         for each in work:
             await each
 
     try:
-        await gatherResults([start(one_after_the_other()) for _ in range(_TOGETHER)], consumeErrors=True)
+        await gatherResults([start(one_after_the_other()) for _ in range(most)], consumeErrors=True)
     except FirstError as first:
         first.subFailure.raiseException()
