@@ -16,6 +16,7 @@ from orchd.kinds.catalog import Resource
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.registry.access import Access, path_of
 from orchd.server.registry.interfaces import Admit, Context, Deleted, IStrategy, Object
+from orchd.server.registry.strategies.facts import home_group
 from orchd.server.registry.writing import store_failure
 from orchd.store.interfaces import RevisionConflictError, StoreError
 
@@ -103,13 +104,13 @@ def _check_preconditions(
             f"the UID in the precondition ({uid}) does not match the UID in record ({metadata.get('uid')}). "
             "The object might have been deleted and then recreated"
         )
-        raise errors.conflict(resource.group, resource.kind, name, why)
+        raise errors.conflict(home_group(resource), resource.kind, name, why)
     if version is not None and version != metadata.get("resourceVersion"):
         why = (
             f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record "
             f"({metadata.get('resourceVersion')}). The object might have been modified"
         )
-        raise errors.conflict(resource.group, resource.kind, name, why)
+        raise errors.conflict(home_group(resource), resource.kind, name, why)
 
 
 def _pending(strategy: IStrategy, old: Object, options: Mapping[str, Any]) -> bool:

@@ -12,13 +12,14 @@ from typing import Any
 from orchd import errors
 from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError, Cause
-from orchd.kinds.catalog import Resource, split_group_version
+from orchd.kinds.catalog import Resource
 from orchd.kinds.objects.owners import single_owners
 from orchd.kinds.objects.validate.gosyntax import quote
 from orchd.kinds.patch import ownership
 from orchd.server.registry import objectmeta
 from orchd.server.registry.access import Access, path_of
 from orchd.server.registry.interfaces import Admit, Context, IStrategy, Object, Transform
+from orchd.server.registry.strategies.facts import home_group
 from orchd.store.interfaces import ClaimedError, KeyExistsError, RevisionConflictError, StoreError, UnavailableError
 
 #: More digits than any revision has, with room for zeros in front.
@@ -28,9 +29,9 @@ _ATTEMPTS = 100
 
 
 def refuse(resource: Resource, name: str, causes: Sequence[Cause]) -> None:
-    """Raise 422 when there is any cause. It names the kind as it is stored: events have one home in two groups."""
+    """Raise 422 when there is any cause. It names the kind as the reference knows it inside."""
     if causes:
-        raise errors.invalid(split_group_version(resource.storage_version)[0], resource.kind, name, causes)
+        raise errors.invalid(home_group(resource), resource.kind, name, causes)
 
 
 def store_failure(error: StoreError) -> ApiError:

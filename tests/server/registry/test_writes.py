@@ -245,3 +245,19 @@ class TestStatusAndGeneration:
         """Kinds without status have no such path."""
         space.config("a")
         assert space("GET", "configmaps/a/status").code == 404
+
+
+@pytest.mark.parametrize(
+    ("group", "plural", "body", "named"),
+    [
+        ("networking.{abbr}.io/v1", "ingresses", {"spec": {}}, ("extensions", "Ingress")),
+        ("networking.{abbr}.io/v1", "networkpolicies", {"spec": {"policyTypes": ["X"]}}, ("extensions", "NetworkPolicy")),
+        ("events.{abbr}.io/v1", "events", {"regarding": {}}, (None, "Event")),
+        ("apps/v1", "deployments", {"spec": {}}, ("apps", "Deployment")),
+    ],
+)
+def test_refusals_name_the_home_of_a_kind(space: Any, group: str, plural: str, body: Any, named: Any) -> None:
+    """Refusals name a kind by the group in which the reference has it at home, which may be another than that of the path."""
+    answer = space("POST", plural, {"metadata": {"name": "a"}, **body}, group=space.server.dialect(group))
+    details = answer.json["details"]
+    assert (answer.code, details.get("group"), details["kind"]) == (422, *named)

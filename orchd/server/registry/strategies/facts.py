@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from orchd.kinds.catalog import Resource, split_group_version
+
 #: PUT and apply may create these (AllowCreateOnUpdate).
 CREATES_ON_UPDATE: Final = frozenset(
     "clusterrolebindings clusterroles endpoints events leases limitranges rolebindings roles services".split()
@@ -65,6 +67,17 @@ UNNUMBERED: Final = frozenset(("csidrivers",))
 
 #: Status is not cleared on create for these.
 KEEPS_STATUS: Final = frozenset(("nodes",))
+
+#: Groups in which the reference has kinds at home that it serves from others, as refusals show.
+_HOMES: Final = {"ingresses": "extensions", "networkpolicies": "extensions"}
+
+
+def home_group(resource: Resource) -> str:
+    """The group by which refusals name a kind: that in which it is stored (events have one home in two groups), but for a
+    few that were moved and left their home behind."""
+    home = None if resource.custom else _HOMES.get(resource.plural)
+    return split_group_version(resource.storage_version)[0] if home is None else home
+
 
 #: What the status endpoint takes back to its stored value, as field paths; "" for all other kinds.
 STATUS_KEEPS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
