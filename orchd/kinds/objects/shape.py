@@ -88,11 +88,26 @@ class _MismatchError(Exception):
         return f"json: cannot unmarshal {self.found} into {field} of type {self.wanted}"
 
 
+class _EmbeddedError(Exception):
+    """What is wrong with an object inside a custom one, on its way up to the root; `path` is backwards."""
+
+    def __init__(self, value: Any, why: str, *path: str) -> None:
+        self.value = value
+        self.why = why
+        self.path = list(path)
+
+    def text(self) -> str:
+        from orchd.kinds.objects.validate.gosyntax import interface, show
+
+        shown = interface(self.value) if isinstance(self.value, dict | list) else show(self.value)
+        return f"{''.join(reversed(self.path)).removeprefix('.')}: Invalid value: {shown}: {self.why}"
+
+
 def canonical(obj: dict[str, Any], type: Type) -> dict[str, Any]:
     """`obj` in the shape of `type`; `obj` itself when nothing changes. Raises ShapeError."""
     try:
         result: dict[str, Any] = converter(type)(obj)
-    except _MismatchError as error:
+    except (_MismatchError, _EmbeddedError) as error:
         raise ShapeError(error.text()) from None
     except ScalarError as error:
         raise ShapeError(str(error)) from None
@@ -513,13 +528,25 @@ def _embedded_metadata(convert: Convert) -> Convert:
     """Metadata of an object inside an object: nobody has created it, so it has no time of creation."""
 
     def metadata(value: Any) -> Any:
-        out = convert(value)
+        try:
+            out = convert(value)
+        except _MismatchError as error:
+            raise _EmbeddedError(value, error.text()) from None
+        except ScalarError as error:
+            raise _EmbeddedError(value, str(error)) from None
         if out.get("creationTimestamp", "") is None:
             out = {name: item for name, item in out.items() if name != "creationTimestamp"}
             return value if out == value else out
         return out
 
     return metadata
+
+
+def _embedded_text(value: Any) -> Any:
+    """The apiVersion or kind of an object inside an object."""
+    if value.__class__ is not str:
+        raise _EmbeddedError(value, "must be a string")
+    return value
 
 
 def _custom_struct(type: Type) -> Convert:
@@ -535,6 +562,8 @@ def _custom_struct(type: Type) -> Convert:
             plans[name] = convert = _custom(field.type)
             if name == "metadata" and type.embedded_resource and convert is not None:
                 plans[name] = _embedded_metadata(convert)
+            elif name in _OBJECT_NAMES and type.embedded_resource:
+                plans[name] = _embedded_text
         ready = True
 
     def struct(value: Any) -> Any:
@@ -547,7 +576,11 @@ def _custom_struct(type: Type) -> Convert:
         for key, item in value.items():
             convert = plans.get(key)
             if convert is not None and item is not None:
-                new = convert(item)
+                try:
+                    new = convert(item)
+                except _EmbeddedError as error:
+                    error.path.append(f".{key}")
+                    raise
                 if new is not item:
                     same = False
                 out[key] = new
@@ -566,7 +599,13 @@ def _custom_list(type: Type) -> Convert:
     def items(value: Any) -> Any:
         if value.__class__ is not list or convert is None:
             return value
-        out = [convert(item) for item in value]
+        out: list[Any] = []
+        try:
+            for item in value:
+                out.append(convert(item))
+        except _EmbeddedError as error:
+            error.path.append(f"[{len(out)}]")
+            raise
         return value if all(a is b for a, b in zip(value, out, strict=True)) else out
 
     return items
@@ -578,7 +617,13 @@ def _custom_map(type: Type) -> Convert:
     def entries(value: Any) -> Any:
         if value.__class__ is not dict or convert is None:
             return value
-        out = {key: convert(item) for key, item in value.items()}
+        out: dict[str, Any] = {}
+        for key, item in value.items():
+            try:
+                out[key] = convert(item)
+            except _EmbeddedError as error:
+                error.path.append(f"[{key}]")
+                raise
         return value if all(out[key] is item for key, item in value.items()) else out
 
     return entries

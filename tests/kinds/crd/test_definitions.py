@@ -117,6 +117,32 @@ def test_embedded_objects_keep_what_objects_have() -> None:
     assert kept == {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {}}
 
 
+WRONG = [
+    ({"e": {"apiVersion": 1}}, "e.apiVersion: Invalid value: 1: must be a string"),
+    (
+        {"l": [{}, {"metadata": {"labels": {"a": 1}}}]},
+        'l[1].metadata: Invalid value: map[string]interface {}{"labels":map[string]interface {}{"a":1}}: '
+        "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string",
+    ),
+    (
+        {"m": {"k": {"metadata": "x"}}},
+        'm[k].metadata: Invalid value: "x": json: cannot unmarshal string into Go value of type v1.ObjectMeta',
+    ),
+]
+
+
+@pytest.mark.parametrize(("value", "why"), WRONG)
+def test_embedded_objects_that_are_none(value: dict[str, Any], why: str) -> None:
+    """What cannot be apiVersion, kind or metadata is told with its place."""
+    inner = {"type": "object", "x-orch-embedded-resource": True, "x-orch-preserve-unknown-fields": True}
+    kind = made(
+        obj({"e": inner, "l": {"type": "array", "items": inner}, "m": {"type": "object", "additionalProperties": inner}})
+    )
+    with pytest.raises(shape.ShapeError) as caught:
+        settle(kind, value)
+    assert str(caught.value) == why
+
+
 def test_anything_goes_but_names() -> None:
     """Under ``additionalProperties: true`` plain values stay and objects lose what no schema knows; a list that
     preserves keeps all."""
