@@ -1,4 +1,4 @@
-"""What the reference answered to requests that are wrong in themselves, whatever kind they are about."""
+"""What the reference answered, over all stages of a request: what is wrong with requests in themselves, and with objects."""
 
 from __future__ import annotations
 
@@ -13,16 +13,24 @@ import pytest
 from orchd.testing.server import InProcessServer, make_server, run, user
 from orchd.txkit.coroutines import start
 
-#: Cases by the beginning of their id.
-_MINE = ("body/", "create/", "delete/", "list/", "namespace/", "options/", "routing/", "update/")
-#: Bodies are counted where HTTP is read.
-_ON_THE_WIRE = ("body/too-large-request",)
+#: Cases, by the beginning of their id, that other tests answer, or that need more than the records tell: other namespaces,
+#: signing requests, flags, webhooks, a history.
+_ELSEWHERE = (
+    "APIService/", "CertificateSigningRequest/", "CustomResource", "LimitRange/enforce-", "Pod", "PodSecurity", "ResourceQuota/enforce-",
+    "PersistentVolumeClaim/grow-", "apply/", "auth/", "expired/", "fieldValidation/", "patch/", "plugin:", "webhook/",
+)  # fmt: skip
+#: Bodies are counted where HTTP is read, and too long to be recorded; a dump of another language's struct.
+_NOT_RECORDED = (
+    "body/too-large-request", "Secret/too-large", "ConfigMap/too-large", "SubjectAccessReview/sar-with-name",
+)  # fmt: skip
+#: What stands for text that is another one each time.
+_ANY = re.compile(r"<[a-z]+>|(?<=current:\\ )\d+|(?<=in\\ record\\ \\\()\d+|(?<=NodePort:)\d+")
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
     folder: Path = tmp_path_factory.mktemp("recorded")
-    made = make_server(folder, "--allow-privileged=true")
+    made = make_server(folder, "--allow-privileged=true", "--service-cluster-ip-range=10.0.0.0/24")
     run(made.request("POST", "/api/v1/namespaces", body={"metadata": {"name": "facts"}}))
     run(made.request("POST", "/api/v1/namespaces/facts/serviceaccounts", body={"metadata": {"name": "default"}}))
     yield made
@@ -55,7 +63,8 @@ def test_answers_match_the_recorded_ones(reference: Callable[[str], Any], server
     wrong = []
     count = 0
     for case in reference("validation")["cases"]:
-        if not case["id"].startswith(_MINE) or case["id"] in _ON_THE_WIRE or case.get("server"):
+        skipped = case["id"].startswith(_ELSEWHERE) or case["id"] in _NOT_RECORDED or "live_with" in case["req"]
+        if skipped or case.get("server"):
             continue
         count += 1
         for step in case.get("setup") or ():
@@ -66,8 +75,7 @@ def test_answers_match_the_recorded_ones(reference: Callable[[str], Any], server
         got = {"code": answer.code, "reason": "", "message": ""}
         if body.get("kind") == "Status" and answer.code >= 400:
             got.update(reason=body.get("reason", ""), message=body["message"])
-        pattern = re.escape(wanted.get("message") or "").replace("<uid>", "[0-9a-f-]{36}")
-        pattern = re.sub(r"(current:\\ |in\\ record\\ \\\()\d+", r"\1\\d+", pattern)
+        pattern = _ANY.sub(".+?", re.escape(wanted.get("message") or ""))
         if (
             got["code"] != wanted["code"]
             or got["reason"] != wanted.get("reason", "")
@@ -75,5 +83,5 @@ def test_answers_match_the_recorded_ones(reference: Callable[[str], Any], server
             or causes(body) != sorted(wanted.get("causes") or [])
         ):
             wrong.append((case["id"], got, wanted))
-    assert count > 100
+    assert count > 400
     assert not wrong
