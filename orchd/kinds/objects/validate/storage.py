@@ -225,10 +225,10 @@ def _capacity(value: Object, report: Report) -> None:
     meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
     label_selector(value.get("nodeTopology"), root("nodeTopology"), report)
     is_subdomain(value.get("storageClassName") or "", root("storageClassName"), report)
-    for member in ("capacity", "maximumVolumeSize"):
-        number = value.get(member)
-        if number is not None and amount(number) < 0:
-            report.invalid(root(member), str(number), "must be greater than or equal to 0")
+    # The largest volume may be anything.
+    number = value.get("capacity")
+    if number is not None and amount(number) < 0:
+        report.invalid(root("capacity"), str(number), "must be greater than or equal to 0")
 
 
 def update_capacity(value: Object, old: Object, report: Report) -> None:

@@ -411,3 +411,10 @@ def test_data_of_revisions_is_shown_as_bytes() -> None:
         f'data: Invalid value: runtime.Unknown{{TypeMeta:runtime.TypeMeta{{APIVersion:"", Kind:""}}, Raw:[]uint8{{{shown}}}, '
         'ContentEncoding:"", ContentType:"application/json"}: field is immutable'
     ]
+
+
+def test_only_the_capacity_is_no_less_than_nothing() -> None:
+    """Asked twice of new ones; the largest volume is not looked at."""
+    body = {"storageClassName": "a", "capacity": "-1", "maximumVolumeSize": "-1"}
+    causes = found("storage.{abbr}.io/v1beta1/csistoragecapacities", body)
+    assert causes == ['capacity: Invalid value: "-1": must be greater than or equal to 0'] * 2
