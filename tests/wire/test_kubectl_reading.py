@@ -121,6 +121,8 @@ def test_explain(cli: Cli) -> None:
     assert "progressDeadlineSeconds" in text and "topologySpreadConstraints" in text
     assert "VERSION:" in cli("explain", "cronjobs", "--api-version=batch/v1")
     assert 'field "nothing" does not exist' in cli("explain", "pod.nothing", status=1)
+    said = " ".join(cli("explain", "deployment.spec").split())
+    assert "How old pods are replaced by new ones." in said and "<empty>" not in said
 
 
 def test_watch(cli: Cli) -> None:
