@@ -26,6 +26,7 @@ from orchd.assembly.gates import Outside, authentication, authorization
 from orchd.assembly.guards import guarded
 from orchd.assembly.informing import own_informers
 from orchd.assembly.issuer import issuer_endpoints
+from orchd.assembly.nodes import node_upstream
 from orchd.assembly.plugins import admission_chain
 from orchd.assembly.presence import Presence
 from orchd.assembly.storage import cache_metrics, make_store, start_store, store_metrics
@@ -149,7 +150,8 @@ class ApiServer:
         self.reactor = reactor
         self.wall = wall
         self._opened = opened
-        self._upstream: IUpstream = Upstream(reactor, NodePolicy()) if upstream is None else upstream
+        self._to_nodes = node_upstream(settings, reactor) if upstream is None else upstream
+        self._to_others: IUpstream = Upstream(reactor, NodePolicy()) if upstream is None else upstream
         #: Health probes of what runs beside the server ("scheduler", "controller-manager"): what is wrong, or "".
         self.beside: dict[str, Callable[[], str]] = {}
         self.random = SystemRandom()
@@ -430,7 +432,9 @@ class ApiServer:
                 "controller-manager": (lambda: self.beside.get("controller-manager", _absent)(), "ok"),
                 "etcd-0": (self.store.healthy, '{"health":"true","reason":""}'),
             },
-            upstream=self._upstream,
+            nodes=self._to_nodes,
+            others=self._to_others,
+            preferred=self.settings.nodes.address_types,
             random=self.random,
             most_token_seconds=int(self.settings.authentication.service_accounts.max_expiration),
         )

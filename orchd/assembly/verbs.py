@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -27,7 +27,8 @@ from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """What the verbs of one server are made from. `client` acts as the server itself, `components` are the probes of
-    componentstatuses with what a healthy one says, `most_token_seconds` 0 is no limit."""
+    componentstatuses with what a healthy one says, `most_token_seconds` 0 is no limit. `nodes` is the way to the agents of
+    nodes, whose addresses are tried in the order of `preferred`, `others` that to pods and services."""
 
     catalog: Catalog
     foreign: Foreign
@@ -35,7 +36,9 @@ class Parts:
     authentication: Authentication
     authorizer: IAuthorizer
     components: Mapping[str, tuple[Probe, str]]
-    upstream: IUpstream
+    nodes: IUpstream
+    others: IUpstream
+    preferred: Sequence[str]
     random: Random
     most_token_seconds: int = 0
 
@@ -72,20 +75,21 @@ def subresource_verbs(parts: Parts) -> dict[str, Mapping[str, Verb]]:
         catalog, foreign, authentication.issuer,
         audiences=authentication.audiences, most_seconds=parts.most_token_seconds,
     )  # fmt: skip
-    streams = Streams(foreign, parts.upstream)
-    proxies = Proxies(foreign, parts.upstream, parts.random)
+    streams = Streams(foreign, parts.nodes, preferred=parts.preferred)
+    to_nodes = Proxies(foreign, parts.nodes, parts.random, preferred=parts.preferred)
+    proxies = Proxies(foreign, parts.others, parts.random)
     return {
         "*/status": OF_OBJECT,
         "*/scale": Scales(catalog, foreign).verbs,
         "namespaces/finalize": {"update": OF_OBJECT["update"]},
         "certificatesigningrequests/approval": OF_OBJECT,
         "pods/ephemeralcontainers": OF_OBJECT,
-        "nodes/proxy": proxies.nodes,
+        "nodes/proxy": to_nodes.nodes,
         "pods/attach": streams.verbs("attach"),
         "pods/binding": {"create": Bindings(catalog, foreign).create},
         "pods/eviction": {"create": Evictions(catalog, foreign, ClientBudgets(parts.client)).create},
         "pods/exec": streams.verbs("exec"),
-        "pods/log": Logs(parts.upstream).verbs,
+        "pods/log": Logs(parts.nodes, preferred=parts.preferred).verbs,
         "pods/portforward": streams.verbs("portforward"),
         "pods/proxy": proxies.pods,
         "services/proxy": proxies.services,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from orchd.config.options import Options
 
 _DEFAULT_SERVICE_RANGE: Final = "10.0.0.0/24"
+_ADDRESS_TYPES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +127,17 @@ class ControllerSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSettings:
+    """The agents of nodes: who signs their certificates ("": any will do), what they are shown, and which of a node's
+    addresses are tried, in order."""
+
+    authority_file: str
+    cert_file: str
+    key_file: str
+    address_types: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AggregationSettings:
     """Servers behind APIServices: the client certificate that they are shown ("" for none), and whether they are reached
     at their endpoints instead of their service's address."""
@@ -149,6 +161,7 @@ class Settings:
     controllers: ControllerSettings
     audit: AuditSettings
     aggregation: AggregationSettings
+    nodes: NodeSettings
     verbosity: int
     #: Every flag's value by its name in the tables, for drop-ins that have flags of their own to read.
     flags: Mapping[str, Any] = field(default_factory=dict)
@@ -206,6 +219,7 @@ class _Builder:
             controllers=self._controllers(),
             audit=audit.audit(self._values, self._error),
             aggregation=self._aggregation(),
+            nodes=self._nodes(),
             verbosity=self._at_least("v", 0),
             flags=dict(self._values),
             warnings=tuple(self._warnings),
@@ -222,10 +236,7 @@ class _Builder:
 
     def _serving(self) -> ServingSettings:
         v = self._values
-        cert, key = v["tls-cert-file"], v["tls-private-key-file"]
-        if bool(cert) != bool(key):
-            one, other = ("tls-private-key-file", "tls-cert-file") if cert else ("tls-cert-file", "tls-private-key-file")
-            raise self._error(one, f"is needed together with --{other}")
+        cert, key = self._pair("tls-cert-file", "tls-private-key-file")
         if not 0 <= v["secure-port"] <= 65535:
             raise self._error("secure-port", "must be between 0 and 65535 (0: a free port)")
         if v["enable-priority-and-fairness"] and not v["max-requests-inflight"] + v["max-mutating-requests-inflight"]:
@@ -356,14 +367,27 @@ class _Builder:
             etcd=self._etcd(),
         )
 
+    def _pair(self, certificate: str, key: str) -> tuple[str, str]:
+        """The files of two flags that go together. Raises FlagError."""
+        files = self._values[certificate], self._values[key]
+        if bool(files[0]) != bool(files[1]):
+            one, other = (key, certificate) if files[0] else (certificate, key)
+            raise self._error(one, f"is needed together with --{self._dialect(other)}")
+        return files
+
     def _aggregation(self) -> AggregationSettings:
-        v = self._values
-        cert, key = v["proxy-client-cert-file"], v["proxy-client-key-file"]
-        if bool(cert) != bool(key):
-            names = ("proxy-client-key-file", "proxy-client-cert-file")
-            one, other = names if cert else names[::-1]
-            raise self._error(one, f"is needed together with --{other}")
-        return AggregationSettings(cert_file=cert, key_file=key, by_endpoints=v["enable-aggregator-routing"])
+        cert, key = self._pair("proxy-client-cert-file", "proxy-client-key-file")
+        by_endpoints = self._values["enable-aggregator-routing"]
+        return AggregationSettings(cert_file=cert, key_file=key, by_endpoints=by_endpoints)
+
+    def _nodes(self) -> NodeSettings:
+        cert, key = self._pair("{short}let-client-certificate", "{short}let-client-key")
+        types: tuple[str, ...] = self._values["{short}let-preferred-address-types"]
+        for each in types:
+            if each not in _ADDRESS_TYPES:
+                raise self._error("{short}let-preferred-address-types", f"{each!r} is none of {', '.join(_ADDRESS_TYPES)}")
+        authority = self._values["{short}let-certificate-authority"]
+        return NodeSettings(authority_file=authority, cert_file=cert, key_file=key, address_types=types)
 
     def _check_watch_cache(self) -> None:
         """Sizes other than 0 all mean that there is a cache (the reference's help says so), and there always is one."""

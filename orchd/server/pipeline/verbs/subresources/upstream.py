@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -95,17 +95,18 @@ def wants_upgrade(request: Request) -> bool:
 
 @implementer(IPolicyForHTTPS)
 class NodePolicy:
-    """TLS to nodes, pods and services. `authority` (PEM) signs the certificates of nodes; without it, and for what is
-    no node, any certificate will do, as in the reference. `certificate` and `key` (PEM) are shown to nodes."""
+    """TLS to nodes, pods and services. `authority` (PEM) signs the certificates of whom it is for; without it any will do,
+    as in the reference. `own` gives the certificate and key (PEM; b"" for none) that they are shown."""
 
-    def __init__(self, *, authority: bytes = b"", certificate: bytes = b"", key: bytes = b"") -> None:
+    def __init__(self, *, authority: bytes = b"", own: Callable[[], tuple[bytes, bytes]] = lambda: (b"", b"")) -> None:
         self._trust = trust_roots(authority) if authority else None
-        self._own = own_certificate(certificate, key)
+        self._own = own
 
     def creatorForNetloc(self, hostname: bytes, port: int) -> Any:
+        own = own_certificate(*self._own())
         if self._trust is not None:
-            return optionsForClientTLS(hostname.decode(), trustRoot=self._trust, clientCertificate=self._own)
-        return Unchecked(self._own)
+            return optionsForClientTLS(hostname.decode(), trustRoot=self._trust, clientCertificate=own)
+        return Unchecked(own)
 
 
 @implementer(IAgentEndpointFactory)

@@ -1,0 +1,26 @@
+"""The way to the agents of nodes, from the settings of a server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from orchd.assembly.keypairs import KeyPair
+from orchd.config.settings import Settings
+from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePolicy, Upstream
+
+
+def node_upstream(settings: Settings, reactor: Any) -> IUpstream:
+    """Raises ValueError naming the flag and the file that is wrong."""
+    chosen, dialect = settings.nodes, settings.dialect
+    own = KeyPair(dialect("{short}let-client-certificate"), chosen.cert_file, chosen.key_file, reactor)
+    authority = b""
+    if chosen.authority_file:
+        try:
+            authority = Path(chosen.authority_file).read_bytes()
+            policy = NodePolicy(authority=authority, own=own)
+        except Exception as error:  # pyOpenSSL has an error of its own for each sort of damage
+            raise ValueError(dialect("--{short}let-certificate-authority: ") + f"{chosen.authority_file}: {error}") from error
+    else:
+        policy = NodePolicy(own=own)
+    return Upstream(reactor, policy)

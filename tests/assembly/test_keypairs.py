@@ -1,0 +1,72 @@
+"""Certificates that are shown to others: read from files, and again when they change."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from twisted.internet.task import Clock
+
+from orchd.assembly.keypairs import KeyPair
+from orchd.pki.certificates import chain_pem, self_signed
+from orchd.pki.keys import private_pem
+from orchd.testing.server import make_server
+
+
+def write(folder: Path, name: str = "me") -> tuple[bytes, bytes]:
+    signed = self_signed(name, names=[], now=datetime.now(UTC))
+    pair = chain_pem(signed.certificate), private_pem(signed.key)
+    for file, data in zip(("tls.crt", "tls.key"), pair, strict=True):
+        (folder / file).write_bytes(data)
+    return pair
+
+
+def pair(folder: Path, clock: Clock) -> KeyPair:
+    return KeyPair("the-flag", str(folder / "tls.crt"), str(folder / "tls.key"), clock)
+
+
+def test_renewed_files_are_read(tmp_path: Path) -> None:
+    """A while after they have changed; what is no pair is not taken."""
+    clock, first = Clock(), write(tmp_path)
+    made = pair(tmp_path, clock)
+    assert made() == first
+    second = write(tmp_path)
+    assert made() == first
+    clock.advance(10)
+    assert made() == second
+    (tmp_path / "tls.crt").write_text("half")
+    clock.advance(10)
+    assert made() == second
+    third = write(tmp_path)
+    clock.advance(10)
+    assert made() == third
+
+
+def test_no_files_are_no_certificate() -> None:
+    """Then nothing is shown."""
+    assert KeyPair("the-flag", "", "", Clock())() == (b"", b"")
+
+
+def test_what_is_wrong_at_first(tmp_path: Path) -> None:
+    """The flag is named, and the file."""
+    with pytest.raises(ValueError, match=r"--the-flag: .*tls\.crt"):
+        pair(tmp_path, Clock())
+    write(tmp_path)
+    (tmp_path / "tls.key").write_text("none")
+    with pytest.raises(ValueError, match=r"--the-flag: .*tls\.crt and .*tls\.key are not a certificate and its key"):
+        pair(tmp_path, Clock())
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--orchlet-client-certificate={folder}/none", "--orchlet-client-key={folder}/none"], "--orchlet-client-certificate: .*none"),
+        (["--orchlet-certificate-authority={folder}/none"], "--orchlet-certificate-authority: .*none"),
+        (["--proxy-client-cert-file={folder}/none", "--proxy-client-key-file={folder}/none"], "--proxy-client-cert-file: .*none"),
+    ],
+)
+def test_flags(tmp_path: Path, flags: list[str], message: str) -> None:
+    """A server does not start with files that are not there."""
+    with pytest.raises(ValueError, match=message):
+        make_server(tmp_path, *(flag.format(folder=tmp_path) for flag in flags))
