@@ -42,9 +42,13 @@ class NumberRange:
         """Reserve one value. Raises Taken, OutOfRange."""
         if not self.low <= value <= self.high:
             raise OutOfRange(value)
-        if value in self._reserved or value in self._used():
+        if self.holds(value):
             raise Taken(value)
         self._reserved.add(value)
+
+    def holds(self, value: int) -> bool:
+        """Whether somebody has the value, or will have it when a write is through."""
+        return value in self._reserved or value in self._used()
 
     def take_any(self) -> int:
         """Reserve some free value. Raises Exhausted."""
@@ -79,8 +83,8 @@ class AddressRange:
         self.network = network
         first = int(network.network_address)
         last = int(network.broadcast_address)
-        # A few billion candidates of an IPv6 range are enough for anybody and keep numbers small.
-        last = min(last - (1 if network.version == 4 else 0), first + (1 << 20))
+        # The reference keeps a bitmap of an IPv6 range, and no more of the range than it cares to keep.
+        last = last - 1 if network.version == 4 else min(last, first + (1 << 16) - 1)
         self._numbers = NumberRange(first + 1, last, used, random)
 
     @property
@@ -98,9 +102,58 @@ class AddressRange:
             raise OutOfRange(address)
         self._numbers.take(int(parsed))
 
+    def check(self, address: str) -> None:
+        """Raises OutOfRange."""
+        parsed = ip_address(address)
+        if parsed not in self.network or not self._numbers.low <= int(parsed) <= self._numbers.high:
+            raise OutOfRange(address)
+
     def take_any(self) -> str:
         """Reserve some free address. Raises Exhausted."""
         return str(self._address(self._numbers.take_any()))
 
     def settle(self, address: str) -> None:
         self._numbers.settle(int(ip_address(address)))
+
+
+class PretendedNumbers:
+    """What one dry run gets of a range: whatever is free, also out of range; when it asks for any, the next number after
+    those it has, starting where the reference starts."""
+
+    _START = 32768
+
+    def __init__(self, real: NumberRange) -> None:
+        self._real = real
+        self._given: set[int] = set()
+
+    def take(self, value: int) -> None:
+        """Raises Taken."""
+        if self._real.holds(value) or value in self._given:
+            raise Taken(value)
+        self._given.add(value)
+
+    def take_any(self) -> int:
+        value = max(self._given, default=self._START) + 1
+        self._given.add(value)
+        return value
+
+    def settle(self, value: int) -> None:
+        """Nothing was reserved."""
+
+
+class PretendedAddresses:
+    """What a dry run gets of a network: any of its addresses; when it asks for none, the network's own."""
+
+    def __init__(self, real: AddressRange) -> None:
+        self._real = real
+        self.network = real.network
+
+    def take(self, address: str) -> None:
+        """Raises OutOfRange."""
+        self._real.check(address)
+
+    def take_any(self) -> str:
+        return str(self.network.network_address)
+
+    def settle(self, address: str) -> None:
+        """Nothing was reserved."""

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
+from random import Random
 from typing import Any
 
 import pytest
 
+from orchd.server.registry.ranges import (
+    AddressRange,
+    NumberRange,
+    OutOfRange,
+    PretendedAddresses,
+    PretendedNumbers,
+    Taken,
+)
 from orchd.server.registry.strategies import servicefields as fields
 
 Spec = dict[str, Any]
@@ -166,3 +176,24 @@ def test_statuses_allocate_nothing(space: Any) -> None:
     body = {**made, "spec": {**made["spec"], "clusterIP": "x"}, "status": {"loadBalancer": {"ingress": [{"ip": "1.1.1.1"}]}}}
     answer = space("PUT", "services/a/status", body)
     assert answer.code == 200 and answer.json["spec"] == made["spec"]
+
+
+def test_dry_runs_reserve_nothing() -> None:
+    """They get what the reference's get: numbers from a place of their own, and the network's own address."""
+    numbers = NumberRange(30000, 32767, lambda: {30001}, Random(1))
+    pretended = PretendedNumbers(numbers)
+    assert [pretended.take_any(), pretended.take_any()] == [32769, 32770]
+    pretended.take(40000)
+    assert pretended.take_any() == 40001
+    for taken in (30001, 40000):
+        with pytest.raises(Taken):
+            pretended.take(taken)
+    addresses = AddressRange(ip_network("10.0.0.0/24"), lambda: {int(ip_network("10.0.0.9/32").network_address)}, Random(1))
+    free = PretendedAddresses(addresses)
+    assert free.take_any() == "10.0.0.0"
+    free.take("10.0.0.9")
+    for outside in ("10.0.0.0", "10.0.0.255", "1.2.3.4", "fd00::1"):
+        with pytest.raises(OutOfRange):
+            free.take(outside)
+    addresses.take("10.0.0.8")
+    numbers.take(32000)

@@ -16,10 +16,21 @@ from orchd.kinds.objects.validate.core.services import address_fields
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.words import parse_ip
 from orchd.server.registry.interfaces import Context, Object
-from orchd.server.registry.ranges import AddressRange, Exhausted, NumberRange, OutOfRange, Taken
+from orchd.server.registry.ranges import (
+    AddressRange,
+    Exhausted,
+    NumberRange,
+    OutOfRange,
+    PretendedAddresses,
+    PretendedNumbers,
+    Taken,
+)
 from orchd.server.registry.strategies import servicefields as fields
 from orchd.server.registry.strategies.base import Strategy, nothing_taken
 from orchd.server.registry.strategies.taken import TakenByServices, addresses_of, ports_of
+
+Numbers = NumberRange | PretendedNumbers
+Addresses = AddressRange | PretendedAddresses
 
 
 class ServiceStrategy(Strategy):
@@ -57,8 +68,9 @@ class ServiceStrategy(Strategy):
             if spec.get("type") != "ExternalName" and not (old is not None and fields.stays_preferred(spec, before)):
                 spec = self._families(name, spec, before)
                 self._addresses(name, spec, before, settlers, pretend=context.dry_run)
-            self._node_ports(name, spec, before, settlers, pretend=context.dry_run)
-            self._health_check(spec, before, settlers, pretend=context.dry_run)
+            ports = PretendedNumbers(self.ports) if context.dry_run else self.ports
+            self._node_ports(name, spec, before, settlers, ports)
+            self._health_check(spec, before, settlers, ports)
         except Exception:
             # Whatever it was: nothing will come of this write.
             settle()
@@ -101,8 +113,7 @@ class ServiceStrategy(Strategy):
     ) -> None:
         """Addresses for a service that has none yet, or for the second of its families.
 
-        What else changes is for validation to refuse. `pretend` is for dry runs, which the reference lets have any
-        address that is asked for.
+        What else changes is for validation to refuse. `pretend` is for dry runs.
         """
         families = spec["ipFamilies"]
         had = fields.needs_cluster_ip(before) if before else False
@@ -117,12 +128,18 @@ class ServiceStrategy(Strategy):
         addresses += [""] * (len(families) - len(addresses))
         for i, family in enumerate(families[first:], first):
             space = next((a for a in self.addresses if f"IPv{a.network.version}" == family), None)
-            if space is not None and not (addresses[i] and pretend):
-                addresses[i] = self._one_address(name, space, addresses[i], addresses, settlers)
+            if space is not None:
+                given = PretendedAddresses(space) if pretend else space
+                addresses[i] = self._one_address(name, given, addresses[i], addresses, settlers)
         spec["clusterIP"], spec["clusterIPs"] = addresses[0], addresses
 
     def _one_address(
-        self, name: str, space: AddressRange, wanted: str, listed: list[str], settlers: list[Callable[[], None]]
+        self,
+        name: str,
+        space: Addresses,
+        wanted: str,
+        listed: list[str],
+        settlers: list[Callable[[], None]],
     ) -> str:
         head = f"Invalid value: {fields.shown_addresses(listed)}: failed to allocate IP {wanted}: "
         try:
@@ -143,7 +160,12 @@ class ServiceStrategy(Strategy):
         return wanted
 
     def _node_ports(
-        self, name: str, spec: dict[str, Any], before: Mapping[str, Any], settlers: list[Callable[[], None]], *, pretend: bool
+        self,
+        name: str,
+        spec: dict[str, Any],
+        before: Mapping[str, Any],
+        settlers: list[Callable[[], None]],
+        numbers: Numbers,
     ) -> None:
         """A port that asks for a number gets it, whatever the type's own wish; others get one where the type wants any."""
         if spec.get("type") not in fields.EXTERNAL:
@@ -162,12 +184,12 @@ class ServiceStrategy(Strategy):
                 number = shared.get(port.get("port") or 0, 0)
                 wish = asked or number or self._wish(port, ports)
                 if wish != number or not wish:
-                    wish = self._one_port(name, i, wish, settlers, pretend=pretend)
+                    wish = self._one_port(name, i, wish, settlers, numbers)
                 shared.setdefault(port.get("port") or 0, wish)
                 port["nodePort"] = wish
                 continue
             if not asked or asked not in kept:
-                port["nodePort"] = self._one_port(name, i, asked, settlers, pretend=pretend)
+                port["nodePort"] = self._one_port(name, i, asked, settlers, numbers)
                 kept.add(port["nodePort"])
             mine = (port.get("protocol"), port["nodePort"])
             if mine in held:
@@ -183,10 +205,15 @@ class ServiceStrategy(Strategy):
         return next(same, 0)
 
     def _one_port(
-        self, name: str, position: int, wanted: int, settlers: list[Callable[[], None]], *, pretend: bool
+        self,
+        name: str,
+        position: int,
+        wanted: int,
+        settlers: list[Callable[[], None]],
+        numbers: Numbers,
     ) -> int:
         try:
-            return self._take_port(wanted, settlers, pretend)
+            return self._take_port(wanted, settlers, numbers)
         except (Taken, OutOfRange) as error:
             why = f"Invalid value: {wanted}: {self._refused(error)}"
             raise self._invalid(name, f"spec.ports[{position}].nodePort", why) from None
@@ -194,29 +221,32 @@ class ServiceStrategy(Strategy):
             raise errors.internal("failed to allocate a nodePort: range is full") from None
 
     def _health_check(
-        self, spec: dict[str, Any], before: Mapping[str, Any], settlers: list[Callable[[], None]], *, pretend: bool
+        self,
+        spec: dict[str, Any],
+        before: Mapping[str, Any],
+        settlers: list[Callable[[], None]],
+        numbers: Numbers,
     ) -> None:
         if not fields.needs_health_check(spec) or fields.needs_health_check(before):
             return
         wanted = spec.get("healthCheckNodePort") or 0
         try:
-            spec["healthCheckNodePort"] = self._take_port(wanted, settlers, pretend)
+            spec["healthCheckNodePort"] = self._take_port(wanted, settlers, numbers)
         except (Taken, OutOfRange) as error:
             why = f"failed to allocate requested HealthCheck NodePort {wanted}: {self._refused(error)}"
             raise errors.internal(why) from None
         except Exhausted:
             raise errors.internal("failed to allocate a HealthCheck NodePort 0: range is full") from None
 
-    def _take_port(self, wanted: int, settlers: list[Callable[[], None]], pretend: bool) -> int:
-        """Raises Taken, OutOfRange, Exhausted. Dry runs may have a port out of range, as in the reference."""
-        if wanted and pretend and not self.ports.low <= wanted <= self.ports.high:
-            return wanted
+    @staticmethod
+    def _take_port(wanted: int, settlers: list[Callable[[], None]], numbers: Numbers) -> int:
+        """Raises Taken, OutOfRange, Exhausted."""
         if wanted:
-            self.ports.take(wanted)
+            numbers.take(wanted)
             taken = wanted
         else:
-            taken = self.ports.take_any()
-        settlers.append(lambda: self.ports.settle(taken))
+            taken = numbers.take_any()
+        settlers.append(lambda: numbers.settle(taken))
         return taken
 
     def _refused(self, error: Exception) -> str:
