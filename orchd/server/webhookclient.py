@@ -161,25 +161,27 @@ class _Call:
 
     method: str
     url: str
+    host: str
+    port: int
     body: bytes | None
     headers: Mapping[str, str]
     limit: int
 
+    @classmethod
+    def to(cls, method: str, url: str, body: bytes | None, headers: Mapping[str, str], limit: int) -> _Call:
+        """A request to a URL. Raises WebhookError for what is none."""
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
+            url.encode("ascii")
+            if parts.scheme not in ("http", "https") or not host:
+                raise ValueError(f"unsupported protocol scheme {errors.quoted(parts.scheme)}" if host else "no Host in request URL")
+        except ValueError as error:
+            raise WebhookError(f"{method.capitalize()} {errors.quoted(url)}: {error}") from None
+        return cls(method, url, host, port, body, headers, limit)
+
     def __str__(self) -> str:
         return f"{self.method.capitalize()} {errors.quoted(self.url)}"
-
-    @property
-    def host(self) -> str:
-        return urlsplit(self.url).hostname or ""
-
-    @property
-    def port(self) -> int:
-        parts = urlsplit(self.url)
-        return parts.port or (80 if parts.scheme == "http" else 443)
-
-    @property
-    def netloc(self) -> str:
-        return f"{self.host}:{self.port}"
 
 
 class WebhookClient:
@@ -207,8 +209,9 @@ class WebhookClient:
         Raises WebhookError."""
         service = where.get("service")
         bundle = where.get("caBundle") or ""
-        call = _Call("POST", f"{_base(where)}?timeout={seconds:g}s", orjson.dumps(document), {}, _MOST_BODY)
-        answer = await self._within(call, seconds, lambda: _pem(bundle), credentials.of(call.netloc), service)
+        call = _Call.to("POST", f"{_base(where)}?timeout={seconds:g}s", orjson.dumps(document), {}, _MOST_BODY)
+        user = credentials.of(f"{call.host}:{call.port}")
+        answer = await self._within(call, seconds, lambda: _pem(bundle), user, service)
         if not 200 <= answer.code <= 206:
             raise refused(answer.code, answer.text)
         return read_document(answer.data, answer.code)
@@ -227,7 +230,8 @@ class WebhookClient:
     ) -> Answer:
         """Any request to any service, checked by `authority` (PEM; b"" trusts whom this machine trusts) and known to it
         as `user`. A body longer than `limit` bytes is an error. Raises WebhookError when no answer comes."""
-        return await self._within(_Call(method, url, body, headers or {}, limit), seconds, lambda: authority, user, None)
+        call = _Call.to(method, url, body, headers or {}, limit)
+        return await self._within(call, seconds, lambda: authority, user, None)
 
     async def _within(
         self,

@@ -182,3 +182,11 @@ async def test_credentials(place: Place) -> None:
     assert place.receiver.seen[0][2]["authorization"] == "Bearer t"
     found = [users.of(target) for target in ("a.hooks.svc:443", "a.hooks.svc:444")]
     assert [user.token if user else "" for user in found] == ["d", "t"]
+
+
+@pytest.mark.parametrize("url", ["https://h:99999999/", "https://[::1", "", "nonsense", "https://", "ftp://h/", "https://\u00e9/", "https://h:x/"])
+@pytest_twisted.ensureDeferred
+async def test_what_is_no_url(place: Place, url: str) -> None:
+    """An address that cannot be called is an error in words, like any other."""
+    with pytest.raises(WebhookError, match=r'^Get "'):
+        await place.client.call("GET", url, 5)

@@ -64,18 +64,28 @@ class Fetcher:
                 to = answer.headers.get("location", "")
                 if answer.code not in (301, 302, 303, 307, 308) or not to:
                     return answer
-                there = urljoin(url, to)
+                there = _redirected(url, to)
                 if urlsplit(there).netloc != urlsplit(url).netloc:
                     # Credentials are for whom they were given.
                     headers = None
-                if urlsplit(there).scheme != "https" and urlsplit(url).scheme == "https":
-                    raise TokenError(f"Get {quoted(url)}: redirected to {quoted(there)}")
                 url = there
             raise TokenError(f"Get {quoted(url)}: stopped after {_MOST_REDIRECTS} redirects")
         except WebhookError as error:
             raise TokenError(str(error)) from error
         finally:
             self._turns.release()
+
+
+def _redirected(url: str, to: str) -> str:
+    """Where an answer sends us. Raises TokenError for what is no URL, and for one that is less safe."""
+    try:
+        there = urljoin(url, to)
+        safe = urlsplit(there).scheme == "https" or urlsplit(url).scheme != "https"
+    except ValueError as error:
+        raise TokenError(f"Get {quoted(url)}: redirected to {quoted(to)}: {error}") from error
+    if not safe:
+        raise TokenError(f"Get {quoted(url)}: redirected to {quoted(there)}")
+    return there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -336,9 +336,10 @@ def test_redirects() -> None:
     web.pages = {"https://a/1": redirect("/1")}
     with pytest.raises(TokenError, match="stopped after 10 redirects"):
         result_of(fetch("https://a/1"))
-    web.pages = {"https://a/1": redirect("http://a/1")}
-    with pytest.raises(TokenError, match="redirected to"):
-        result_of(fetch("https://a/1"))
+    for to in ("http://a/1", "https://[a/1", "ftp://a/1"):
+        web.pages = {"https://a/1": redirect(to)}
+        with pytest.raises(TokenError, match="redirected to"):
+            result_of(fetch("https://a/1"))
 
 
 # -- claims
