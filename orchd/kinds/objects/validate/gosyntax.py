@@ -84,6 +84,24 @@ STRUCTS: Final[dict[str, str]] = {
     "authorization.NonResourceAttributes": "Path:string Verb:string",
     "networking.IngressRule": "Host:string IngressRuleValue=:networking.IngressRuleValue",
     "networking.IngressRuleValue": "HTTP=http:*networking.HTTPIngressRuleValue",
+    "apiextensions.JSONSchemaProps": (
+        "ID=id:string Schema=$schema:string Ref=$ref:*string Description:string Type:string Nullable:bool "
+        "Format:string Title:string Default:*apiextensions.JSON Maximum:*float64 ExclusiveMaximum:bool "
+        "Minimum:*float64 ExclusiveMinimum:bool MaxLength:*int64 MinLength:*int64 Pattern:string "
+        "MaxItems:*int64 MinItems:*int64 UniqueItems:bool MultipleOf:*float64 Enum:[]apiextensions.JSON "
+        "MaxProperties:*int64 MinProperties:*int64 Required:[]string "
+        "Items:*apiextensions.JSONSchemaPropsOrArray AllOf:[]apiextensions.JSONSchemaProps "
+        "OneOf:[]apiextensions.JSONSchemaProps AnyOf:[]apiextensions.JSONSchemaProps "
+        "Not:*apiextensions.JSONSchemaProps Properties:map[string]apiextensions.JSONSchemaProps "
+        "AdditionalProperties:*apiextensions.JSONSchemaPropsOrBool "
+        "PatternProperties:map[string]apiextensions.JSONSchemaProps "
+        "Dependencies:apiextensions.JSONSchemaDependencies(nil) "
+        "AdditionalItems:*apiextensions.JSONSchemaPropsOrBool "
+        "Definitions:apiextensions.JSONSchemaDefinitions(nil) "
+        "ExternalDocs:*apiextensions.ExternalDocumentation Example:*apiextensions.JSON "
+        "XPreserveUnknownFields:*bool XEmbeddedResource:bool XIntOrString:bool XListMapKeys:[]string "
+        "XListType:*string XMapType:*string XValidations:apiextensions.ValidationRules(nil)"
+    ),
     "apiextensions.CustomResourceDefinitionVersion": (
         "Name:string Served:bool Storage:bool Deprecated:bool DeprecationWarning:*string "
         "Schema:*apiextensions.CustomResourceValidation Subresources:*apiextensions.CustomResourceSubresources "
@@ -197,8 +215,10 @@ def _dump(type_name: str, value: Any) -> str:
         return go_quantity(str(value))
     if type_name == "core.ResourceList":
         return "core.ResourceList" + _dump("map[string]resource.Quantity", value).removeprefix("map[string]resource.Quantity")
-    if type_name.startswith(("<nil>", "time.")):
+    if type_name.startswith(("<nil>", "time.")) or type_name.endswith("(nil)"):
         return type_name
+    if type_name == "apiextensions.JSON":
+        return interface(value)
     fields = STRUCTS.get(type_name)
     if fields is None:
         return f"{type_name}{{{interface(value)}}}" if isinstance(value, (dict, list)) else quote(value or "")

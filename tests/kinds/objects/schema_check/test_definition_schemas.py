@@ -296,8 +296,10 @@ def test_rules(rule: dict[str, str], said: str) -> None:
 def test_root_with_status() -> None:
     """Where status is a subresource the root may only say what holds for each part of it."""
     assert wrong({"type": "object", "required": ["spec"]}, status=True) == []
-    (found,) = wrong({"type": "object", "minProperties": 1}, status=True)
-    assert found.startswith("s: Invalid value: apiextensions.JSONSchemaProps{")
+    (found,) = wrong({"type": "object", "nullable": False, "allOf": [{"required": ["a"]}], KEEP: True}, status=True)
+    assert found.startswith('s: Invalid value: apiextensions.JSONSchemaProps{ID:"", Schema:"", Ref:(*string)(nil), Description:"", Type:"object", Nullable:false')
+    assert 'AllOf:[]apiextensions.JSONSchemaProps{apiextensions.JSONSchemaProps{ID:""' in found
+    assert "XPreserveUnknownFields:(*bool)(0x" in found and "XValidations:apiextensions.ValidationRules(nil)}: only" in found
     assert "only [Description Type Format" in found and found.endswith("if the status subresource is enabled")
     assert wrong({"type": "array", "items": S}, status=True)[0] == (
         's.type: Invalid value: "array": only "object" is allowed as the type at the root of the schema if the status '

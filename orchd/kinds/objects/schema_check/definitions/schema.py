@@ -90,8 +90,24 @@ def _root_with_status(schema: Schema, at: Path, report: Report) -> None:
                 return
         elif word not in allowed:
             why = f"only [{_AT_THE_ROOT}] fields are allowed at the root of the schema if the status subresource is enabled"
-            report.invalid(at, dump("apiextensions.JSONSchemaProps", schema), why)
+            report.invalid(at, dump("apiextensions.JSONSchemaProps", _inner(schema, report.dialect)), why)
             return
+
+
+def _inner(schema: Schema, dialect: Dialect) -> Schema:
+    """A schema with its extension keywords as the fields of the reference's own form are called."""
+    head = dialect("x-{long}-")
+
+    def named(word: str) -> str:
+        return "x" + "".join(map(str.capitalize, word.removeprefix(head).split("-"))) if word.startswith(head) else word
+
+    out = {named(word): value for word, value in schema.items()}
+    for word in ("allOf", "anyOf", "oneOf"):
+        if out.get(word):
+            out[word] = [_inner(each, dialect) for each in out[word]]
+    if out.get("properties"):
+        out["properties"] = {name: _inner(each, dialect) for name, each in out["properties"].items()}
+    return out
 
 
 #: The keywords in the order of the reference's own form of a schema.
