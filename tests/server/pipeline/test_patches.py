@@ -186,3 +186,50 @@ def test_nesting_by_patches(server: InProcessServer) -> None:
     answer = send(server, "PATCH", f"{WIDGETS}/w", [step, deeper], EDIT)
     assert answer.code == 422
     assert send(server, "PATCH", f"{WIDGETS}/w", [step], EDIT).code == 200
+
+
+def managers(answer: Answer) -> list[str]:
+    assert answer.code < 300, answer.body
+    return [entry["manager"] for entry in answer.json["metadata"].get("managedFields", [])]
+
+
+CLEARED = [
+    ("PATCH", MERGE, {"metadata": {"managedFields": [{}]}}), ("PATCH", MERGE, {"metadata": {"managedFields": []}}),
+    ("PATCH", STRATEGIC, {"metadata": {"managedFields": [{}]}}), ("PATCH", STRATEGIC, {"metadata": {"managedFields": []}}),
+    ("PATCH", EDIT, [{"op": "replace", "path": "/metadata/managedFields", "value": [{}]}]),
+    ("PATCH", EDIT, [{"op": "replace", "path": "/metadata/managedFields", "value": []}]),
+    ("PUT", "application/json", {"metadata": {"name": "owned", "managedFields": [{}]}, "data": {"k": "v"}}),
+    ("PUT", "application/json", {"metadata": {"name": "owned", "managedFields": []}, "data": {"k": "v"}}),
+]  # fmt: skip
+KEPT = [
+    ("PATCH", MERGE, {"metadata": {"managedFields": None}}), ("PATCH", EDIT, [{"op": "remove", "path": "/metadata/managedFields"}]),
+    ("PATCH", MERGE, {"metadata": {"managedFields": [{"manager": "x", "operation": "Odd"}]}}),
+    ("PATCH", MERGE, {"metadata": {"managedFields": [{"manager": "x", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV2"}]}}),
+    ("PUT", "application/json", {"metadata": {"name": "owned"}, "data": {"k": "v"}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "form", "body", "left"), [
+    *((*case, []) for case in CLEARED), *((*case, ["m"]) for case in KEPT),
+])  # fmt: skip
+def test_owners_forgotten(server: InProcessServer, method: str, form: str, body: Any, left: list[str]) -> None:
+    """An empty list, or one empty entry, forgets who owns what; leaving entries out or writing odd ones does not. Who
+    applies afterwards shares with those who were there before."""
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned"}, "data": {"k": "v"}}
+    run(server.request("DELETE", f"{MAPS}/owned"))
+    assert managers(send(server, "PATCH", f"{MAPS}/owned?fieldManager=m", config, APPLY)) == ["m"]
+    assert managers(send(server, method, f"{MAPS}/owned", body, form)) == left
+    again = managers(send(server, "PATCH", f"{MAPS}/owned?fieldManager=m", config, APPLY))
+    assert again == ["m"] + ([] if left else ["before-first-apply"])
+
+
+def test_owner_references_said_twice(server: InProcessServer) -> None:
+    """A patch that names an owner twice is warned of it as of something that admission did; apply refuses it."""
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}
+    answer = send(server, "PATCH", f"{MAPS}/c", {"metadata": {"ownerReferences": [owner, owner]}}, MERGE)
+    (warning,) = (text for name, text in answer.response.headers if name == "Warning")
+    assert "duplicate entries after mutating admission happens" in warning
+    assert answer.json["metadata"]["ownerReferences"] == [owner]
+    metadata = {"name": "c", "ownerReferences": [owner, owner]}
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    assert "duplicate entries" in message(send(server, "PATCH", f"{MAPS}/c?fieldManager=m", config, APPLY), 500)

@@ -46,7 +46,7 @@ async def _patched(
     assert live is not None
     changed = change.made(tools, live)
     check_name(target, changed)
-    return await tools.owning(context, live, changed)
+    return await tools.owning(context, live, changed, patched=True)
 
 
 def _config(data: bytes) -> Object:

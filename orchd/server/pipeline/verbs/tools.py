@@ -139,15 +139,26 @@ class Tools:
             if patched is None:
                 raise shape.cannot_handle(resource.kind, resource.version, resource.kind, str(error)) from None
             raise refusals.unusable_result(patched(), str(error)) from None
-        return default.apply(shaped, resource, self.settings)
+        settled = default.apply(shaped, resource, self.settings)
+        metadata = obj.get("metadata")
+        if metadata and metadata.get("managedFields") == []:
+            # A list without entries asks to forget all owners; no list asks for nothing.
+            return {**settled, "metadata": {**settled["metadata"], "managedFields": []}}
+        return settled
 
-    async def owning(self, context: Context, live: Object | None, obj: Object) -> Object:
+    async def owning(
+        self, context: Context, live: Object | None, obj: Object, *, patched: bool = False
+    ) -> Object:
         """As `owned`, for kinds that a webhook may have to convert. What the webhook does not convert counts as not
-        served: a write that does not need it otherwise goes on without it."""
+        served: a write that does not need it otherwise goes on without it. Of an object that was `patched`, owner
+        references come down to one afterwards."""
+        if not patched:
+            obj = single_owners(obj, context.warn)
         if context.resource.converter is None:
-            return self.owned(context, live, obj)
-        obj = single_owners(obj, context.warn)
-        return await self.tracking(context, lambda target: self._owned(context, live, obj, target), lenient=True)
+            owned = self._owned(context, live, obj, self.ownership(context))
+        else:
+            owned = await self.tracking(context, lambda target: self._owned(context, live, obj, target), lenient=True)
+        return single_owners(owned, context.warn, admitted=True) if patched else owned
 
     def owned(self, context: Context, live: Object | None, obj: Object) -> Object:
         """`obj` with managedFields brought up to date for a create, update or patch by the context's manager.
@@ -158,7 +169,8 @@ class Tools:
     def _owned(self, context: Context, live: Object | None, obj: Object, target: ownership.Target) -> Object:
         if context.subresource == "ephemeralcontainers":
             # The reference tracks no owners through this endpoint.
-            return obj
+            metadata = {k: v for k, v in (obj.get("metadata") or {}).items() if k != "managedFields" or v}
+            return {**obj, "metadata": metadata}
         if context.resource.kind in _UNTRACKED:
             return {**obj, "metadata": {k: v for k, v in (obj.get("metadata") or {}).items() if k != "managedFields"}}
         entries = ownership.on_write(target, live, obj, manager=context.manager, now=context.now)
