@@ -1,0 +1,47 @@
+"""The informers of a whole server: built-in kinds from the cache in the version that was asked for, custom ones too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchd.client.interfaces import ResourceRef
+from orchd.server.informing.informer import CachedInformer
+from orchd.testing.server import InProcessServer, make_server, run
+
+SLICE = {"metadata": {"name": "s"}, "addressType": "IPv4", "endpoints": [{"addresses": ["10.0.0.1"]}], "ports": []}
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> InProcessServer:
+    return make_server(tmp_path, "--runtime-config=policy/v1beta1=false,policy/v1=false")
+
+
+def test_objects_come_in_the_version_of_the_informer(server: InProcessServer) -> None:
+    """Whatever version they are kept in."""
+    group = server.dialect("discovery.{abbr}.io")
+    created = run(server.request("POST", f"/apis/{group}/v1/namespaces/default/endpointslices", body=SLICE))
+    assert created.code == 201, created.body
+    for version in ("v1", "v1beta1"):
+        informer = server.server.informers.informer(ResourceRef(group, version, "endpointslices"))
+        found = informer.get("default", "s")
+        assert found is not None and found["apiVersion"] == f"{group}/{version}"
+        assert found["metadata"]["resourceVersion"] == created.json["metadata"]["resourceVersion"]
+    server.stop()
+
+
+def test_kinds_that_are_not_served_have_nothing(server: InProcessServer) -> None:
+    """A gate that reads them need not know, and the server is ready without them."""
+    informer = server.server.informers.informer(ResourceRef("policy", "v1", "poddisruptionbudgets"))
+    for _ in range(5):
+        server.clock.advance(0)
+    assert isinstance(informer, CachedInformer) and informer.synced and not list(informer.list())
+    server.stop()
+
+
+def test_custom_kinds_are_followed_as_by_any_client(server: InProcessServer) -> None:
+    """They may come later, and go."""
+    informer = server.server.informers.informer(ResourceRef("example.com", "v1", "widgets"))
+    assert not isinstance(informer, CachedInformer) and not informer.synced
+    server.stop()
