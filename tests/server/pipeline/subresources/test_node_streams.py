@@ -158,6 +158,14 @@ def test_names_with_scheme_and_port(call: Any, others: Everybody, name: str, url
     assert others.asked[0][1] == url
 
 
+@pytest.mark.parametrize("method", ["OPTIONS", "HEAD"])
+def test_methods_that_are_no_verbs_go_through(call: Any, others: Everybody, method: str) -> None:
+    """Whoever is behind a proxy may take them; other endpoints do not."""
+    call(method, f"{CORE}/pods/p/proxy/x")
+    assert others.asked[-1][0] == method
+    assert call("OPTIONS", f"{CORE}/pods/p/status").code == 405
+
+
 def test_bare_proxy_path_redirects(call: Any) -> None:
     """So that relative links lead back through the proxy."""
     answer = call("GET", f"{CORE}/pods/p/proxy?a=b")

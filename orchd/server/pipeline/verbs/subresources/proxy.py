@@ -29,7 +29,8 @@ from orchd.server.registry.interfaces import Object
 
 #: Largest request body that is handed on, in bytes: it is kept in memory on its way.
 BODY_LIMIT = 64 * 1024 * 1024
-_VERBS = ("get", "create", "update", "patch", "delete")
+#: The last is that of OPTIONS, which no verb of the API stands for.
+_VERBS = ("get", "create", "update", "patch", "delete", "")
 
 Locate = Callable[[Tools, Target], Awaitable[Location]]
 
