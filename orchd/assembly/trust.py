@@ -23,8 +23,8 @@ from orchd.pki.certificates import chain_pem, load_chain
 from orchd.pki.verify import ClientVerifier
 from orchd.txkit.background import Background
 
-#: Seconds between looks at the files.
-_EVERY = 10.0
+#: Seconds between looks at the files, and at the config map, which others may change or delete.
+_EVERY, _KEEP = 10.0, 60.0
 #: Several servers may write the config map at once: a lost race is tried again so often.
 _ATTEMPTS = 5
 #: Certificates that expired so recently are still passed on: clocks differ.
@@ -70,18 +70,31 @@ class Trust:
         self._wall = wall
         self._seen = self._stamps()
         self._background = Background()
-        self._polling = LoopingCall(self.look)
-        self._polling.clock = clock
+        self._polling, self._keeping = LoopingCall(self.look), LoopingCall(self.keep)
+        self._polling.clock = self._keeping.clock = clock
 
     async def start(self) -> None:
-        """Watch the files, if there are any."""
+        """Watch the files, if there are any, and the config map."""
         if any(self._names.values()):
             self._polling.start(_EVERY, now=False)
+        self._keeping.start(_KEEP, now=False)
 
     async def stop(self) -> None:
-        if self._polling.running:
-            self._polling.stop()
+        for loop in (self._polling, self._keeping):
+            if loop.running:
+                loop.stop()
         await self._background.stop()
+
+    def keep(self) -> None:
+        """Look after the config map, unless that is being done."""
+        if not self._background:
+            self._background.add(self._kept(), "telling extension servers whom to trust")
+
+    async def _kept(self) -> None:
+        try:
+            await self.publish()
+        except ApiError as error:
+            self._log.warn("extension servers were not told whom to trust: {error}", error=error.message)
 
     def look(self) -> None:
         """Read the files again if one has changed."""
@@ -101,7 +114,7 @@ class Trust:
         if proxies is not None and self._authentication.front_proxy is not None:
             self._authentication.front_proxy.replace_authorities(proxies)
         self._log.info("authorities reloaded")
-        self._background.add(self.publish(), "telling extension servers of new authorities")
+        self.keep()
 
     def _stamps(self) -> tuple[tuple[int, int, int], ...]:
         out = []

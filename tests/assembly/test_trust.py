@@ -92,6 +92,25 @@ def test_files_that_change(tmp_path: Path, files: tuple[Path, Path]) -> None:
     assert not server.clock.getDelayedCalls()
 
 
+def test_the_config_map_is_looked_after(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    """Who deletes it, or takes something out, finds it whole again after a minute; what others added to it stays."""
+    server = started(tmp_path, files)
+    admin, name = server.client("admin", "system:masters"), "extension-apiserver-authentication"
+    whole = said(server)
+    run(admin.delete(MAPS, ORCH.system_namespace, name))
+    server.clock.advance(60)
+    assert said(server) == whole
+    found = run(admin.get(MAPS, ORCH.system_namespace, name))
+    own = {**whole, "requestheader-group-headers": '["X-Theirs"]', "client-ca-file": pem(TWO)}
+    run(admin.update(MAPS, ORCH.system_namespace, name, {**found, "data": own}))
+    server.clock.advance(60)
+    assert said(server) == {
+        **whole, "requestheader-group-headers": '["X-Theirs","X-Remote-Group"]', "client-ca-file": pem(TWO, ONE),
+    }  # fmt: skip
+    server.stop()
+    assert not server.clock.getDelayedCalls()
+
+
 def test_without_files_nothing_is_watched(tmp_path: Path) -> None:
     """Without a proxies' authority its headers are not spoken of."""
     server = make_server(tmp_path)

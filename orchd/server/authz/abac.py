@@ -7,10 +7,11 @@ form, whose absent members match everything. The file is read at start.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
+from twisted.logger import Logger
 from zope.interface import implementer
 
 from orchd.dialect import Dialect
@@ -41,6 +42,8 @@ class Policy:
     resource: str = ""
     namespace: str = ""
     path: str = ""
+    #: Was the line of the old form?
+    old: bool = field(default=False, compare=False)
 
     def is_for(self, user: User) -> bool:
         """Does it speak of this user? One of name and group must be given, and those that are must match."""
@@ -73,6 +76,7 @@ class AttributeBasedAuthorizer:
     """Allows what one of `policies` allows."""
 
     name = "ABAC"
+    _log = Logger()
 
     def __init__(self, policies: Sequence[Policy]) -> None:
         self.policies = tuple(policies)
@@ -81,7 +85,10 @@ class AttributeBasedAuthorizer:
     def read(cls, dialect: Dialect, path: str) -> AttributeBasedAuthorizer:
         """Load a file. Raises OSError, PolicyFileError."""
         with open(path, "rb") as stream:
-            return cls(parse_policies(dialect, path, stream.read()))
+            policies = parse_policies(dialect, path, stream.read())
+        if any(policy.old for policy in policies):
+            cls._log.warn("policy file {path} has rules without a version, which match what they leave out", path=path)
+        return cls(policies)
 
     async def authorize(self, action: Action) -> Verdict:
         for policy in self.policies:
@@ -185,6 +192,7 @@ def _old(line: Mapping[str, Any]) -> Policy:
         resource=resource or "*",
         namespace=namespace or "*",
         path="" if namespace or resource else "*",
+        old=True,
     )
 
 
