@@ -91,6 +91,8 @@ def write_options(dialect: Dialect, request: Request, kind: str, *, apply: bool 
         given["dryRun"] = ["All"]
     if manager:
         given["fieldManager"] = manager
+    if validation:
+        given["fieldValidation"] = validation
     if force is not None:
         given["force"] = force
     return WriteOptions(dry_run=dry_run, manager=manager, validation=validation, force=force, given=given)
