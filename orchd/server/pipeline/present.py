@@ -117,7 +117,6 @@ class Presenter:
             watch=watch,
             protobuf=not resource.custom,
             table=table,
-            partial=table,
         )
         include = ""
         if chosen.as_ == "Table":
@@ -211,7 +210,10 @@ class Presenter:
         return tables.row(obj, how, self._dialect, now, include_object=include, api_version=api_version)
 
     def other(self, view: View, obj: dict[str, Any]) -> bytes:
-        """An object of another kind (Status, Scale, reviews) in the form of a view; such kinds have no tables."""
+        """An object of another kind (Status, Scale, reviews) in the form of a view; such kinds have no tables, and a Status
+        has no other form at all."""
+        if obj["kind"] == "Status":
+            return self.encoded(view, obj)
         if view.chosen.as_ == "Table":
             raise errors.not_acceptable(mediatype.media_types(self._dialect))
         if view.chosen.as_:

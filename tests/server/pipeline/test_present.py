@@ -157,3 +157,37 @@ def test_metadata_in_protobuf(space: Any) -> None:
         found = protobuf.open_envelope(many.body)
         listed = protobuf.decode_message(found.raw, types.get(f"meta/{version}.PartialObjectMetadataList"))
         assert [item["metadata"]["name"] for item in listed["items"]] == ["a"] and listed["metadata"]["resourceVersion"]
+
+
+@pytest.mark.parametrize("as_", ["Table", "PartialObjectMetadata"])
+def test_outcomes_have_no_other_form(space: Any, as_: str) -> None:
+    """What a delete says about an object that is gone is a Status, whatever form of the object was asked for; what other
+    writes answer has that form."""
+    accept = f"application/json;as={as_};g={space.server.dialect.meta_group};v=v1"
+    made = space("POST", "configmaps", {"metadata": {"name": "a"}}, accept=accept)
+    assert (made.code, made.json["kind"]) == (201, as_)
+    changed = space("PATCH", "configmaps/a", {"data": {"a": "b"}}, accept=accept, content_type="application/merge-patch+json")
+    assert (changed.code, changed.json["kind"]) == (200, as_)
+    gone = space("DELETE", "configmaps/a", accept=accept)
+    assert (gone.code, gone.json["kind"], gone.json["status"]) == (200, "Status", "Success")
+
+
+def test_kinds_without_tables(space: Any) -> None:
+    """A Scale has no table: who takes JSON as well gets that. What cannot be answered is refused before anything is done."""
+    meta = space.server.dialect.meta_group
+    table = f"application/json;as=Table;g={meta};v=v1"
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    space.make("deployments", {"metadata": {"name": "d"}, "spec": spec}, group="apps/v1")
+    shown = space("GET", "deployments/d/scale", group="apps/v1", accept=f"{table},application/json")
+    assert (shown.code, shown.json["kind"]) == (200, "Scale")
+    assert space("GET", "deployments/d/scale", group="apps/v1", accept=table).code == 406
+    metadata = space("GET", "deployments/d/scale", group="apps/v1", accept=table.replace("Table", "PartialObjectMetadata"))
+    assert metadata.json["kind"] == "PartialObjectMetadata"
+    change = {"metadata": {"name": "d"}, "spec": {"replicas": 5}}
+    assert space("PUT", "deployments/d/scale", change, group="apps/v1", accept=table).code == 406
+    assert space("GET", "deployments/d/scale", group="apps/v1").json["spec"] == {"replicas": 1}
+    space.make("pods", {"metadata": {"name": "p"}, "spec": template["spec"]})
+    for accept, code in (("text/html", 406), (table, 406), (f"{table},application/json", 201)):
+        assert space("POST", "pods/p/eviction", {"metadata": {"name": "p"}}, accept=accept).code == code
+    assert space("GET", "pods/p").code == 404

@@ -22,7 +22,7 @@ def review(foreign: Foreign, answer: Answer, *, echoed: bool = True) -> Verb:
 
     async def create(tools: Tools, request: Request, target: Target) -> Response:
         resource = target.resource
-        view = tools.present.view(request, resource)
+        view = tools.present.view(request, resource, table=False)
         posted, options = await tools.sent(request, resource, "CreateOptions")
         context = tools.context(request, target, options)
         posted = tools.owned(context, None, posted)

@@ -31,6 +31,7 @@ class Bindings:
         return await self._bind(tools, request, target, named=False)
 
     async def _bind(self, tools: Tools, request: Request, target: Target, *, named: bool) -> Response:
+        view = tools.present.view(request, self._kind, table=False)
         binding, options = await tools.sent(request, self._kind, "CreateOptions")
         context = tools.context(request, target, options)
         binding = tools.owned(replace(context, resource=self._kind), None, binding)
@@ -56,7 +57,7 @@ class Bindings:
             return bound_pod(inner, live, binding)
 
         await self._foreign.registry.update(inner, name, bound)
-        return success(tools, request, self._kind)
+        return success(tools, view)
 
 
 def bound_pod(context: Context, pod: Object, binding: Object) -> Object:

@@ -126,6 +126,7 @@ class Evictions:
 
     async def create(self, tools: Tools, request: Request, target: Target) -> Response:
         """201 with a Status, 429 when a budget forbids it now."""
+        view = tools.present.view(request, self._kind, table=False)
         eviction, options = await self._sent(tools, request)
         context = tools.context(request, target, options)
         eviction = await self._foreign.mutated(tools, context, self._kind, "CREATE", eviction, None, target.name)
@@ -140,7 +141,7 @@ class Evictions:
         await self._foreign.validate(context, "CREATE", eviction, None, name=name)
         inner = replace(context, subresource="", dry_run=dry_run, options=given)
         await self._evict(_Round(inner, name, given))
-        return success(tools, request, self._kind)
+        return success(tools, view)
 
     async def _sent(self, tools: Tools, request: Request) -> tuple[Object, WriteOptions]:
         form = mediatype.body_form(request.header("content-type"), dialect=tools.dialect)

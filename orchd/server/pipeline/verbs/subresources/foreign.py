@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource, group_version
-from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.interfaces import Response
+from orchd.server.pipeline.present import View
 from orchd.server.pipeline.verbs.tools import Tools
 from orchd.server.registry.interfaces import Context, IRegistry, Object
 
@@ -63,10 +64,9 @@ def foreign_kind(catalog: Catalog, group: str, version: str, kind: str) -> Resou
     )
 
 
-def success(tools: Tools, request: Request, resource: Resource) -> Response:
-    """201 with a Status: what was asked for has been done."""
+def success(tools: Tools, view: View) -> Response:
+    """201 with a Status: what was asked for has been done. `view` was negotiated before that."""
     status: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-    view = tools.present.view(request, resource, table=False)
     return tools.present.response(view, tools.present.other(view, status), code=201)
 
 

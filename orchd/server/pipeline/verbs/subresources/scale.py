@@ -180,7 +180,7 @@ class Scales:
     async def get(self, tools: Tools, request: Request, target: Target) -> Response:
         """200 with the Scale of an object."""
         mapping = self._mapping(target.resource)
-        view = tools.present.view(request, self._kind)
+        view = tools.present.view(request, self._kind, table=False)
         resource = target.resource
         try:
             entry = await tools.registry.get(
@@ -248,7 +248,7 @@ class Scales:
         transform: Transform,
     ) -> Response:
         resource = target.resource
-        view = tools.present.view(request, self._kind)
+        view = tools.present.view(request, self._kind, table=False)
         fields = self._fields(tools, target, mapping)
 
         async def scaled(live: Object | None) -> Object:

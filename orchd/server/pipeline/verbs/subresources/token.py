@@ -53,7 +53,7 @@ class Tokens:
     async def create(self, tools: Tools, request: Request, target: Target) -> Response:
         """201 with the TokenRequest and the token in its status."""
         kind = self._kind
-        view = tools.present.view(request, kind)
+        view = tools.present.view(request, kind, table=False)
         asked, options = await tools.sent(request, kind, "CreateOptions")
         context = tools.context(request, target, options)
         asked = tools.owned(replace(context, resource=kind), None, _with_lifetime(asked))
