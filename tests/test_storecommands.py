@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 import shutil
@@ -12,13 +13,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchd.dialect import KUBERNETES, ORCH
+from orchd.storecommands import main
 from orchd.testing.etcd import Etcd, find_etcd
 from orchd.testing.process import DaemonProcess
 
@@ -27,24 +29,29 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 SECRET = "not to be read by anybody"
 
 
-def command(*words: str | Path) -> tuple[int, str, str]:
-    """Status, standard output and standard error of one command."""
+def command(*words: str | Path, outside: bool = False) -> tuple[int, str, str]:
+    """Status, standard output and standard error of one command, in a process of its own where it has to be."""
+    arguments = list(map(str, words))
+    if not outside:
+        out, error = io.StringIO(), io.StringIO()
+        with redirect_stdout(out), redirect_stderr(error):
+            return main(arguments), out.getvalue(), error.getvalue()
     done = subprocess.run(
-        [sys.executable, "-m", "orchd.storecommands", *map(str, words)],
+        [sys.executable, "-m", "orchd.storecommands", *arguments],
         env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout, done.stderr
 
 
-def well(*words: str | Path) -> str:
-    status, out, error = command(*words)
+def well(*words: str | Path, outside: bool = False) -> str:
+    status, out, error = command(*words, outside=outside)
     assert (status, error) == (0, ""), error
     return out
 
 
-def refused(*words: str | Path, status: int = 1) -> str:
-    found, out, error = command(*words)
+def refused(*words: str | Path, status: int = 1, outside: bool = False) -> str:
+    found, out, error = command(*words, outside=outside)
     assert (found, out) == (status, "")
     assert len(error.splitlines()) == 1
     assert error.startswith("orchd-store: ")
@@ -117,22 +124,22 @@ def test_restored_under_load(tmp_path: Path, encryption: Path) -> None:
             while min(map(len, made)) < 20:
                 threading.Event().wait(0.05)
             before = [len(each) for each in made]
-            said = well("backup", f"--data-dir={server.data}", copy)
+            said = well("backup", f"--data-dir={server.data}", copy, outside=True)
             assert said.startswith(f"{copy}: ")
             while min(map(len, made)) < max(before) + 20:
                 threading.Event().wait(0.05)
         version = server.request("GET", MAPS)[1]["metadata"]["resourceVersion"]
         # Never over something that is there.
-        assert "exists" in refused("backup", f"--data-dir={server.data}", copy)
+        assert "exists" in refused("backup", f"--data-dir={server.data}", copy, outside=True)
         # Never under a server that runs; and it has not noticed.
-        assert "in use by another process" in refused("restore", f"--data-dir={server.data}", copy)
+        assert "in use by another process" in refused("restore", f"--data-dir={server.data}", copy, outside=True)
         assert server.request("GET", "/readyz") == (200, "ok")
         server.terminate()
         assert stat.S_IMODE(copy.stat().st_mode) == 0o600
         assert [path.name for path in copy.parent.iterdir()] == ["monday"]
         assert base64.b64encode(SECRET.encode()) not in copy.read_bytes()
-        assert well("check", copy) == said
-        assert f"{server.data}/store.sqlite.replaced" in well("restore", f"--data-dir={server.data}", copy)
+        assert well("check", copy, outside=True) == said
+        assert f"{server.data}/store.sqlite.replaced" in well("restore", f"--data-dir={server.data}", copy, outside=True)
         server.start()
         found = names(server)
         for writer, (acknowledged, before_it) in enumerate(zip(made, before, strict=True)):
@@ -176,12 +183,19 @@ def test_offline(tmp_path: Path) -> None:
         assert names(two) == found
 
 
-def test_the_servers_flag_file(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of a server that has stopped, not to be changed."""
+    with DaemonProcess(tmp_path_factory.mktemp("kept"), "--controllers=-*") as server:
+        for number in range(40):
+            assert server.request("POST", MAPS, config(f"m{number}", v="x" * 10_000))[0] == 201
+    return server.data
+
+
+def test_the_servers_flag_file(kept: Path, tmp_path: Path) -> None:
     """The commands take the server's own flags, so that they look where it does."""
-    with DaemonProcess(tmp_path / "one", "--controllers=-*") as one:
-        assert one.request("POST", MAPS, config("m"))[0] == 201
     flags = tmp_path / "orchd.flags"
-    flags.write_text(f"--data-dir={one.data}\n--secure-port=7443\n")
+    flags.write_text(f"--data-dir={kept}\n--secure-port=7443\n")
     well("backup", f"--flagfile={flags}", tmp_path / "copy")
     assert well("check", tmp_path / "copy").partition(":")[2] == well("check", f"--flagfile={flags}").partition(":")[2]
 
@@ -204,34 +218,25 @@ def test_refusals(tmp_path: Path) -> None:
     assert (status, "orchd-store backup" in out, error) == (0, True, "")
 
 
-def test_refuses_what_is_no_backup(tmp_path: Path) -> None:
+def test_refuses_what_is_no_backup(kept: Path, tmp_path: Path) -> None:
     """A damaged copy, another program's database, and what is none at all never take the store's place."""
-    with DaemonProcess(tmp_path / "one", "--controllers=-*") as one:
-        for number in range(40):
-            assert one.request("POST", MAPS, config(f"m{number}", v="x" * 10_000))[0] == 201
-        well("backup", f"--data-dir={one.data}", tmp_path / "good")
-    broken = tmp_path / "broken"
-    data = bytearray((tmp_path / "good").read_bytes())
-    data[4096 * 3 : 4096 * 20] = os.urandom(4096 * 17)
-    broken.write_bytes(data)
-    assert "is damaged" in refused("check", broken)
-    assert "damaged" in refused("restore", f"--data-dir={one.data}", broken)
-    other = tmp_path / "other"
-    with sqlite3.connect(other) as connection:
-        connection.execute("CREATE TABLE t (x)")
-    connection.close()
-    (tmp_path / "text").write_text("no database at all\n" * 100)
-    newer = tmp_path / "newer"
-    shutil.copy(tmp_path / "good", newer)
-    with sqlite3.connect(newer) as connection:
-        connection.execute("PRAGMA user_version = 1000")
-    connection.close()
-    for file, why in ((other, "another program"), (tmp_path / "text", ""), (newer, "schema version 1000")):
+    data = tmp_path / "data"
+    shutil.copytree(kept, data)
+    good = (data / "store.sqlite").read_bytes()
+    broken, other, text, newer = (tmp_path / name for name in ("broken", "other", "text", "newer"))
+    broken.write_bytes(good[: 4096 * 3] + os.urandom(4096 * 17) + good[4096 * 20 :])
+    text.write_text("no database at all\n" * 100)
+    newer.write_bytes(good)
+    for file, statement in ((other, "CREATE TABLE t (x)"), (newer, "PRAGMA user_version = 1000")):
+        connection = sqlite3.connect(file)
+        connection.execute(statement)
+        connection.commit()
+        connection.close()
+    for file, why in ((broken, "is damaged"), (other, "another program"), (text, ""), (newer, "schema version 1000")):
         assert why in refused("check", file)
-        assert why in refused("restore", f"--data-dir={one.data}", file)
-    with one:
-        assert len(names(one)) >= 40
-    assert not list(one.data.glob("*.partial"))
+        assert why in refused("restore", f"--data-dir={data}", file)
+    assert (data / "store.sqlite").read_bytes() == good
+    assert not [path for path in data.iterdir() if path.suffix in (".partial", ".replaced")]
 
 
 @pytest.fixture
@@ -267,12 +272,12 @@ def test_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path) -> None:
             assert one.request("PUT", f"{MAPS}/m0", config("m0", v=str(_)))[0] == 200
         assert one.request("POST", secrets, {"metadata": {"name": "s"}, "stringData": {"v": SECRET}})[0] == 201
         assert one.request("POST", events, event("e"))[0] == 201
-        assert "in use by another process" in refused("to-etcd", f"--data-dir={one.data}", *shared)
+        assert "in use by another process" in refused("to-etcd", f"--data-dir={one.data}", *shared, outside=True)
         first = one.request("GET", MAPS)[1]
-    status, _, error = command("to-etcd", f"--data-dir={one.data}", *shared)
+    status, _, error = command("to-etcd", f"--data-dir={one.data}", *shared, outside=True)
     assert status == 0, error
     assert "raising it above" in error
-    assert "not empty" in refused("to-etcd", f"--data-dir={one.data}", *shared)
+    assert "not empty" in refused("to-etcd", f"--data-dir={one.data}", *shared, outside=True)
     with DaemonProcess(tmp_path / "one", *own, *shared) as two:
         moved = two.request("GET", MAPS)[1]
         assert int(moved["metadata"]["resourceVersion"]) >= int(first["metadata"]["resourceVersion"])
@@ -281,9 +286,9 @@ def test_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path) -> None:
         assert set(names(two, events)) == {"e"}
         assert two.request("POST", MAPS, config("later"))[0] == 201
         last = names(two)
-    assert "there is a store at" in refused("from-etcd", f"--data-dir={two.data}", *shared)
+    assert "there is a store at" in refused("from-etcd", f"--data-dir={two.data}", *shared, outside=True)
     back = DaemonProcess(tmp_path / "back", *own)
-    well("from-etcd", f"--data-dir={back.data}", *shared)
+    well("from-etcd", f"--data-dir={back.data}", *shared, outside=True)
     with back:
         assert names(back) == last
         assert base64.b64decode(back.request("GET", f"{secrets}/s")[1]["data"]["v"]).decode() == SECRET
@@ -298,7 +303,7 @@ def test_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path) -> None:
 
 def test_etcd_that_is_away(tmp_path: Path, etcd: Etcd) -> None:
     """An etcd that does not answer, or has nothing of ours, is said, and nothing is made."""
-    assert "nothing of this program" in refused("from-etcd", f"--data-dir={tmp_path}/d", f"--etcd-servers={etcd.url}")
+    assert "nothing of this program" in refused("from-etcd", f"--data-dir={tmp_path}/d", f"--etcd-servers={etcd.url}", outside=True)
     etcd.kill()
-    assert "etcd" in refused("from-etcd", f"--data-dir={tmp_path}/d", f"--etcd-servers={etcd.url}")
+    assert "etcd" in refused("from-etcd", f"--data-dir={tmp_path}/d", f"--etcd-servers={etcd.url}", outside=True)
     assert not (tmp_path / "d").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import resource
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable
@@ -29,6 +30,15 @@ def until(true: Callable[[], bool]) -> None:
 def write(server: DaemonProcess, name: str, size: int = 10) -> tuple[int, Any]:
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"v": "x" * size}}
     return server.request("POST", MAPS, body)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of a server that has stopped, to be copied."""
+    with DaemonProcess(tmp_path_factory.mktemp("kept"), "--controllers=-*") as server:
+        for number in range(20):
+            assert write(server, f"m{number}", 2000)[0] == 201
+    return server.data
 
 
 def damaged(file: Path) -> None:
@@ -68,12 +78,11 @@ def headless(file: Path) -> None:
         (text, "is damaged"),
     ],
 )
-def test_refused_at_start(tmp_path: Path, spoil: Callable[[Path], None], message: str) -> None:
+def test_refused_at_start(kept: Path, tmp_path: Path, spoil: Callable[[Path], None], message: str) -> None:
     """A store that cannot be served ends the start with status 1 and a last line that says what to do; the file is
     left as it is."""
-    with DaemonProcess(tmp_path, "--controllers=-*") as server:
-        for number in range(20):
-            assert write(server, f"m{number}", 2000)[0] == 201
+    shutil.copytree(kept, tmp_path / "data")
+    server = DaemonProcess(tmp_path, "--controllers=-*")
     file = server.data / "store.sqlite"
     spoil(file)
     before = file.read_bytes()

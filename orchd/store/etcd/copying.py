@@ -23,8 +23,9 @@ from orchd.store.etcd.writes import Write
 from orchd.store.interfaces import KeyValue, StoreError, UnavailableError
 from orchd.txkit.coroutines import start
 
-#: Seconds for one call, and for the first connection.
+#: Seconds for one call, and of it for a connection.
 _TIMEOUT: Final = 20.0
+_PATIENCE: Final = 5.0
 #: Writes under way at the same time, of values and of nothing; keys of one answer.
 _TOGETHER: Final = 100
 _RAISING: Final = 400
@@ -149,6 +150,7 @@ async def read_all(reactor: Any, servers: Sequence[Server], prefix: str, *, rand
 @asynccontextmanager
 async def _connected(reactor: Any, servers: Sequence[Server], random: Random) -> AsyncIterator[Channel]:
     channel = Channel(reactor, servers, random)
+    channel.patience = _PATIENCE
     channel.start()
     try:
         yield channel
