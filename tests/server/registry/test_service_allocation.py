@@ -93,6 +93,8 @@ def test_node_ports_are_kept_by_name() -> None:
     assert [p.get("nodePort", 0) for p in kept["ports"]] == [30002, 30001, 0]
     taken = fields.carried_over({"type": "NodePort", "ports": ports(("a", 0), ("c", 30001))}, before)
     assert [p.get("nodePort", 0) for p in taken["ports"]] == [0, 30001]
+    silent = {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False, "ports": ports(("a", 0))}
+    assert fields.carried_over(silent, before)["ports"] == ports(("a", 30001))
 
 
 BALANCED: Spec = {
@@ -109,6 +111,19 @@ def test_what_belongs_to_another_type_goes() -> None:
     assert named == {"type": "ExternalName", "externalName": "n", "ports": ports(("a", 0))}
     changed = fields.without_foreign({**BALANCED, "type": "ClusterIP", "healthCheckNodePort": 5}, BALANCED)
     assert changed["healthCheckNodePort"] == 5
+    fewer = {**BALANCED, "ports": ports(("a", 0), ("b", 30001))}
+    assert fields.without_foreign({**fewer, "type": "ClusterIP"}, BALANCED)["ports"] == ports(("a", 0), ("b", 0))
+    other = {**BALANCED, "type": "ClusterIP", "ports": ports(("a", 30009))}
+    assert fields.without_foreign(other, BALANCED)["ports"] == other["ports"]
+    # Who no longer wants new ones has the old ones still.
+    assert fields.without_foreign({**BALANCED, "allocateLoadBalancerNodePorts": False}, BALANCED)["ports"] == BALANCED["ports"]
+
+
+def test_another_address_for_one_that_is_not_sent() -> None:
+    """The list is what it was, and follows the single one."""
+    before = spec("10.0.0.1")
+    moved = fields.normalized(fields.carried_over({"type": "ClusterIP", "clusterIP": "10.0.0.2"}, before), before)
+    assert moved["clusterIPs"] == ["10.0.0.2"]
 
 
 def service(name: str, **members: Any) -> Any:

@@ -46,9 +46,9 @@ def carried_over(spec: Spec, before: Mapping[str, Any]) -> Spec:
     if needs_cluster_ip(out) and needs_cluster_ip(before):
         if not out.get("clusterIP"):
             _take(out, before, "clusterIP")
-        if not out.get("clusterIPs") and out.get("clusterIP") == before.get("clusterIP"):
+        if not out.get("clusterIPs"):
             _take(out, before, "clusterIPs")
-    if allocates_node_ports(out) and allocates_node_ports(before):
+    if out.get("type") in EXTERNAL and before.get("type") in EXTERNAL:
         out["ports"] = _with_ports(out.get("ports") or (), before.get("ports") or ())
     if needs_health_check(out) and needs_health_check(before) and not out.get("healthCheckNodePort"):
         _take(out, before, "healthCheckNodePort")
@@ -68,7 +68,6 @@ def _with_ports(ports: Sequence[Spec], before: Sequence[Spec]) -> list[Spec]:
     for port in ports:
         number = 0 if port.get("nodePort") else known.get(port.get("name") or "", 0)
         if number and number not in used:
-            used.add(number)
             port = {**port, "nodePort": number}
         out.append(port)
     return out
@@ -210,13 +209,14 @@ def without_foreign(spec: Spec, before: Mapping[str, Any]) -> Spec:
             out.pop("clusterIP", None)
             out.pop("clusterIPs", None)
         _drop_same(out, before, "ipFamilies", "ipFamilyPolicy")
-    if allocates_node_ports(before) and not allocates_node_ports(out) and _node_ports(out) == _node_ports(before):
+    foreign = before.get("type") in EXTERNAL and out.get("type") not in EXTERNAL
+    if foreign and _node_ports(out) <= _node_ports(before):
         out["ports"] = [{k: v for k, v in p.items() if k != "nodePort"} for p in out.get("ports") or ()]
     if needs_health_check(before) and not needs_health_check(out):
         _drop_same(out, before, "healthCheckNodePort")
     if before.get("type") == "LoadBalancer" and out.get("type") != "LoadBalancer":
         _drop_same(out, before, "allocateLoadBalancerNodePorts", "loadBalancerClass")
-    if before.get("type") in EXTERNAL and out.get("type") not in EXTERNAL:
+    if foreign:
         _drop_same(out, before, "externalTrafficPolicy")
     return out
 
