@@ -27,7 +27,7 @@ from orchd.server.webhookclient import Answer, WebhookClient, WebhookError, read
 _SECONDS = 30.0
 #: Attempts, seconds before the second, by how much the pauses grow, and by what share at most they are stretched.
 _ATTEMPTS, _PAUSE, _FACTOR, _JITTER = 5, 0.5, 1.5, 0.2
-#: How often, and for how long, a service is obeyed that asks to come again later.
+#: How often in one review, and for how long, a service is obeyed that asks to come again later.
 _MOST_LATER, _LONGEST_LATER = 10, 30.0
 #: Bytes of an answer. Reviews are small.
 _MOST_BODY = 1024 * 1024
@@ -110,29 +110,24 @@ class RemoteReviews:
 
         Cancelling it ends the call that is under way."""
         body = orjson.dumps(document)
-        pause = self._pause
-        for attempt in range(1, _ATTEMPTS + 1):
+        pause, attempts, obeyed = self._pause, 0, 0
+        while True:
             try:
-                answer = await self._once(body)
+                answer = await self._in_turn(body)
+                later = _later(answer)
+                if later is not None and obeyed < _MOST_LATER:
+                    obeyed += 1
+                    await deferLater(self._reactor, later)
+                    continue
                 if not 200 <= answer.code <= 206:
                     raise _status_error(answer)
                 return _checked(read_document(answer.data, answer.code), document)
             except WebhookError as error:
-                if attempt == _ATTEMPTS or not _passing(error):
+                attempts += 1
+                if attempts == _ATTEMPTS or not _passing(error):
                     raise
             await deferLater(self._reactor, pause * (1 + _JITTER * self._random.random()))
             pause *= _FACTOR
-        raise AssertionError("the last attempt either answered or raised")
-
-    async def _once(self, body: bytes) -> Answer:
-        """One call, repeated as long as the service asks to come again later."""
-        for _ in range(_MOST_LATER):
-            answer = await self._in_turn(body)
-            later = answer.headers.get("retry-after", "")
-            if not (answer.code == 429 or answer.code >= 500) or not later.isdigit():
-                return answer
-            await deferLater(self._reactor, min(float(later), _LONGEST_LATER))
-        return await self._in_turn(body)
 
     async def _in_turn(self, body: bytes) -> Answer:
         if len(self._turns.waiting) >= self._limits.waiting:
@@ -161,6 +156,14 @@ def _url(server: str) -> str:
     parts = urlsplit(server)
     path = "/" + parts.path.strip("/")
     return f"{parts.scheme}://{parts.netloc}{path}?timeout={_SECONDS:g}s"
+
+
+def _later(answer: Answer) -> float | None:
+    """After how many seconds a service asks to come again, within bounds; None when it does not."""
+    asked = answer.headers.get("retry-after", "")
+    if (answer.code == 429 or answer.code >= 500) and asked.isascii() and asked.isdigit():
+        return min(float(asked), _LONGEST_LATER)
+    return None
 
 
 def _passing(error: WebhookError) -> bool:
