@@ -132,6 +132,24 @@ def test_all_events(server: InProcessServer, webhook: Webhook) -> None:
     stream.close()
 
 
+def test_watchers_that_come_back(server: InProcessServer, webhook: Webhook) -> None:
+    """What an object looks like is asked for once, for however many watches; a changed definition asks anew."""
+    admin = server.client()
+    run(admin.create(V1, "default", thing("v1", "a", old="x")))
+    for _ in range(3):
+        stream = run(admin.watch(V2, "default", resource_version="0"))
+        assert seen(run(stream.next()))[3] == {"new": "x"}
+        stream.close()
+    assert webhook.calls == [["a"]]
+    current = run(admin.get(DEFINITIONS, "", "things.example.com"))
+    current["spec"]["names"]["shortNames"] = ["th"]
+    run(admin.update(DEFINITIONS, "", "things.example.com", current))
+    stream = run(admin.watch(V2, "default", resource_version="0"))
+    assert seen(run(stream.next()))[3] == {"new": "x"}
+    assert webhook.calls == [["a"], ["a"]]
+    stream.close()
+
+
 def test_the_past(server: InProcessServer, webhook: Webhook) -> None:
     """A watch from a version in the past gets what happened since, converted with one call."""
     admin = server.client()

@@ -102,17 +102,28 @@ class ConvertedFeed:
         return found
 
     async def entries(self, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """Entries of the initial state; nothing of them is remembered. Raises ApiError."""
-        found: Sequence[Entry] = await self._tools.registry.converted(self._served(), entries)
-        return found
+        """Entries of the initial state. Raises ApiError."""
+        return await self._converted(self._served(), entries)
+
+    async def _converted(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Entries in the version of `resource`. What an entry became is kept beside it until the definition changes: a
+        thousand clients that come back at once ask the webhook about an object once, not a thousand times."""
+        mark = ("converted", resource)
+        found: dict[Entry, Entry] = {entry: made for entry in entries if (made := entry.forms.get(mark)) is not None}
+        missing = [entry for entry in entries if entry not in found]
+        if missing:
+            for entry, made in zip(missing, await self._tools.registry.converted(resource, missing), strict=True):
+                found[entry] = made
+                if made is not entry:
+                    entry.keep(mark, made, len(made.json))
+        return [found[entry] for entry in entries]
 
     async def changes(self, changes: Sequence[Change]) -> Sequence[Change]:
         """Changes in their order. Raises ApiError."""
         resource = self._served()
 
         async def convert(entries: list[Entry]) -> Sequence[Entry]:
-            found: Sequence[Entry] = await self._tools.registry.converted(resource, entries)
-            return found
+            return await self._converted(resource, entries)
 
         return await self._shared.changes(changes, ("converted", resource, self._past), convert)
 
