@@ -12,7 +12,6 @@ from typing import Any, Final
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource, group_version
 from orchd.kinds.ir import Field, Type
-from orchd.kinds.openapi.descriptions.lookup import Descriptions
 from orchd.kinds.openapi.registered import registered_versions
 
 Json = dict[str, Any]
@@ -126,6 +125,9 @@ class Definitions:
         dialect = self._dialect
         self._special = {kind: (dialect(name), schema) for kind, (name, schema) in SPECIAL.items()}
         self._x = dialect("x-{long}-")
+        # Loaded with the first document: a server that has just started does without so many words.
+        from orchd.kinds.openapi.descriptions.lookup import Descriptions
+
         self._words = Descriptions(dialect)
 
     def of(self, resources: Iterable[Resource]) -> dict[str, Json]:
