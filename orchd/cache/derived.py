@@ -22,6 +22,11 @@ class Holder:
         self.forms: Mapping[Any, Any] = NOTHING
         self._derived = derived
 
+    @property
+    def derived(self) -> Derived | None:
+        """Where forms of this are accounted for; for holders that are made of this one."""
+        return self._derived
+
     def keep(self, key: Any, form: Any, size: int) -> None:
         """Keep `form`, which takes about `size` bytes, under `key`. A holder that nobody accounts for keeps nothing."""
         if self._derived is not None:

@@ -66,7 +66,7 @@ class _Reader:
         if new == obj:
             return entry
         body = stored.with_revision(stored.encode(new), entry.revision)
-        return Entry(entry.path, entry.revision, entry.created, body, entry.labels, entry.fields)
+        return Entry(entry.path, entry.revision, entry.created, body, entry.labels, entry.fields, entry.derived)
 
     def change(self, change: Change) -> Change:
         previous = change.previous
@@ -77,7 +77,7 @@ class _Reader:
             return change
         made: Change | None = change.frames.get("settled")
         if made is None or made.entry is not entry:
-            made = change.frames["settled"] = Change(change.type, entry, before)
+            made = change.frames["settled"] = Change(change.type, entry, before, change.derived)
         return made
 
 

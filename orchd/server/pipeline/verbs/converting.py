@@ -67,7 +67,7 @@ class SharedConversions:
             for change, entry in zip(changes, after, strict=True):
                 before = next(found) if mark[2] and change.previous is not None else change.previous
                 same = entry is change.entry and before is change.previous
-                change.frames[mark] = change if same else Change(change.type, entry, before)
+                change.frames[mark] = change if same else Change(change.type, entry, before, change.derived)
         except Exception as error:
             # Also a cancelled call is an answer for those who wait for it.
             failed = error
