@@ -264,6 +264,8 @@ class Presenter:
         if chosen.as_ == "Table":
             return self._table_json(view, entries, meta)
         if chosen.as_:
+            # The reference does not carry this over.
+            meta.pop("remainingItemCount", None)
             return self._partials(view, entries, meta)
         if view.plain:
             return self._joined(resource, meta, entries)

@@ -77,6 +77,9 @@ def test_metadata_only(space: Any) -> None:
     space.config("a")
     assert "data" not in space("GET", "configmaps/a", accept=one).json
     assert space("GET", "configmaps", accept=many).json["items"][0]["metadata"]["name"] == "a"
+    space.config("b")
+    page = space("GET", "configmaps?limit=1", accept=many).json["metadata"]
+    assert page["continue"] and "remainingItemCount" not in page
     assert space("GET", "configmaps", accept=one).code == space("GET", "configmaps/a", accept=many).code == 406
 
 
