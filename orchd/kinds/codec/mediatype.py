@@ -141,16 +141,12 @@ def negotiate(
     check_route(accept, media_types(dialect))
     forms = _forms(dialect)
     found = _best(accept, forms, dialect, table=table, partial=partial, whole=protobuf)
-    if watch:
-        streaming = tuple(name for name, form in forms if form is not Form.YAML)
-        if found is None or found.form is Form.YAML:
-            raise errors.not_acceptable(f"{name};stream=watch" for name in streaming)
-        if found.form is Form.PROTOBUF:
-            return _streaming(found)
-        return found
     if found is None:
         raise errors.not_acceptable(name for name, _ in forms)
-    return found
+    if watch and found.form is Form.YAML:
+        # There is such a form, but not for events.
+        raise errors.not_acceptable(f"{name};stream=watch" for name, form in forms if form is not Form.YAML)
+    return _streaming(found) if watch and found.form is Form.PROTOBUF else found
 
 
 def _streaming(found: Negotiated) -> Negotiated:

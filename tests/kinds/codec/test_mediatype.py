@@ -87,6 +87,9 @@ def test_watch() -> None:
     assert caught.value.message == (
         f"only the following media types are accepted: application/json;stream=watch, {PROTO};stream=watch"
     )
+    with pytest.raises(ApiError) as caught:
+        negotiate(f"{PROTO};as=Table;g={ORCH.meta_group};v=v1", dialect=ORCH, watch=True)
+    assert caught.value.message == f"only the following media types are accepted: application/json, application/yaml, {PROTO}"
 
 
 def test_errors_are_never_hidden() -> None:
