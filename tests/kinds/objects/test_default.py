@@ -61,6 +61,16 @@ def test_amounts_are_rounded_up_to_thousandths() -> None:
     assert defaulted(sent)["spec"]["hard"] == {"cpu": "2m", "pods": "3"}
 
 
+def test_old_forms_of_init_containers_go() -> None:
+    """Pods and their templates, wherever these are, lose the annotations that came before the field."""
+    old = {f"pod.{stage}.orch.io/init-container{what}": "[]" for stage in ("alpha", "beta") for what in ("s", "-statuses")}
+    pod: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "annotations": {**old, "k": "v"}}}
+    assert defaulted(pod)["metadata"]["annotations"] == {"k": "v"}
+    template = {"metadata": {"annotations": old}, "spec": {}}
+    found = defaulted({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": {"template": template}})
+    assert "annotations" not in found["spec"]["template"]["metadata"]
+
+
 def test_twin_members_agree() -> None:
     """Members that exist in singular and plural are kept in step."""
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {}, "spec": {"podCIDR": "10.0.0.0/24"}}

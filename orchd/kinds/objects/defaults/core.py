@@ -16,6 +16,10 @@ _FILE_MODE: Final = 0o644
 _RBD: Final = {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"}
 _SCALEIO: Final = {"storageMode": "ThinProvisioned", "fsType": "xfs"}
 
+_OLD_INIT_CONTAINERS: Final = tuple(
+    f"pod.{stage}.{{long}}.io/init-container{what}" for stage in ("alpha", "beta") for what in ("s", "-statuses")
+)
+
 CONSTANTS: Final[dict[str, dict[str, Any]]] = {
     "core/v1.AzureDiskVolumeSource": {"cachingMode": "ReadWrite", "kind": "Shared", "fsType": "ext4", "readOnly": False},
     "core/v1.ConfigMapVolumeSource": {"defaultMode": _FILE_MODE},
@@ -78,7 +82,19 @@ def _container(value: Object, settings: ObjectSettings) -> Object:
     )
 
 
+def _without_old_init_containers(value: Object, settings: ObjectSettings) -> Object:
+    """Annotations from before init containers were a field are gone from pods and their templates."""
+    annotations = (value.get("metadata") or {}).get("annotations")
+    if not annotations or not any("/init-container" in name for name in annotations):
+        return value
+    old = {settings.dialect(name) for name in _OLD_INIT_CONTAINERS}
+    kept = {name: text for name, text in annotations.items() if name not in old}
+    metadata = {name: item for name, item in value["metadata"].items() if name != "annotations"}
+    return {**value, "metadata": {**metadata, "annotations": kept} if kept else metadata}
+
+
 def _pod(value: Object, settings: ObjectSettings) -> Object:
+    value = _without_old_init_containers(value, settings)
     spec = filled(value.get("spec") or {}, enableServiceLinks=True)
     spec = _each(spec, "containers", _request_limits)
     spec = _each(spec, "initContainers", _request_limits)
@@ -232,6 +248,7 @@ RULES: Final[dict[str, Rule]] = {
     "core/v1.Pod": _pod,
     "core/v1.PodSpec": _pod_spec,
     "core/v1.PodStatus": _pod_status,
+    "core/v1.PodTemplateSpec": _without_old_init_containers,
     "core/v1.ReplicationController": _replication_controller,
     "core/v1.Secret": _secret,
     "core/v1.ServicePort": _service_port,
