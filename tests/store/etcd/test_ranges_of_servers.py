@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ from orchd.testing.etcd import Etcd
 from orchd.testing.trio import Trio
 
 SERVICES = ResourceRef("", "v1", "services")
+ROUNDS = int(os.environ.get("ORCHD_LINEAR_ROUNDS", "1"))
 #: 14 addresses, of which the API's own service has one, and 10 node ports.
 RANGES = ("--service-cluster-ip-range=10.1.0.0/28", "--service-node-port-range=30000-30009")
 
@@ -149,7 +151,7 @@ def test_killed_while_handing_out(program: str, tmp_path: Path) -> None:
         with ThreadPoolExecutor(8) as pool:
             running = [pool.submit(churn, number) for number in range(8)]
             try:
-                for _ in range(3):
+                for _ in range(ROUNDS):
                     for victim in (one, two):
                         stop.wait(0.3)
                         victim.kill()
