@@ -17,33 +17,35 @@ from orchd import errors
 from orchd.assembly import stages
 from orchd.assembly.aggregation import Aggregation
 from orchd.assembly.audit import make_trail
+from orchd.assembly.beginning import bootstrap
 from orchd.assembly.checks import Progress, checks
 from orchd.assembly.controllers import controller_group
 from orchd.assembly.files import ServerFiles, advertised_address, prepare
-from orchd.assembly.flowcontrol import FlowControl, mandatory
+from orchd.assembly.flowcontrol import limiting
 from orchd.assembly.gates import Authentication as AuthenticationParts
 from orchd.assembly.gates import Outside, authentication, authorization
 from orchd.assembly.guards import guarded
 from orchd.assembly.informing import own_informers
 from orchd.assembly.issuer import issuer_endpoints
 from orchd.assembly.nodes import node_upstream
+from orchd.assembly.numbers import Numbers, controller_metrics
 from orchd.assembly.plugins import admission_chain
 from orchd.assembly.presence import Presence
+from orchd.assembly.served import catalog_of
 from orchd.assembly.storage import cache_metrics, make_store, start_store, store_metrics
 from orchd.assembly.trust import Trust
 from orchd.assembly.verbs import Parts, subresource_verbs, virtual_verbs
 from orchd.cache.caches import Caches
 from orchd.config.settings import Settings, object_settings
-from orchd.kinds.catalog import Catalog, Resource, builtin_catalog
+from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.identity import MASTERS_GROUP, User
-from orchd.kinds.objects.scalars import timestamp
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.loopback import LOOPBACK_USER
 from orchd.server.authz import bootstrap as roles
 from orchd.server.authz.escalation import EscalationCheck
 from orchd.server.authz.interfaces import Decision
 from orchd.server.authz.messages import forbidden
-from orchd.server.bootstrap import objects, steps
+from orchd.server.bootstrap import objects
 from orchd.server.customkinds.following import CustomKinds
 from orchd.server.customkinds.instances import Instances
 from orchd.server.customkinds.settling import SettledCaches
@@ -60,20 +62,17 @@ from orchd.server.pipeline.endpoints.audited import audit_metrics
 from orchd.server.pipeline.endpoints.documents import Documents
 from orchd.server.pipeline.endpoints.fairness import fairness_metrics
 from orchd.server.pipeline.endpoints.health import Health
-from orchd.server.pipeline.endpoints.identitynumbers import AuthenticationNumbers, ReviewNumbers, TokenCacheNumbers
-from orchd.server.pipeline.endpoints.numbers import AdmissionNumbers, WebhookNumbers
 from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
 from orchd.server.pipeline.endpoints.routes import Routes
 from orchd.server.pipeline.endpoints.schemas import Schemas
 from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
-from orchd.server.pipeline.fairness.stage import Fairness
-from orchd.server.pipeline.interfaces import Request, RequestInfo, Response, Stage
+from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.present import Presenter
 from orchd.server.pipeline.stages import identity
 from orchd.server.pipeline.stages.deadline import Deadline
 from orchd.server.pipeline.stages.failure import Failure as FailureStage
-from orchd.server.pipeline.stages.limits import InFlight, Underway
+from orchd.server.pipeline.stages.limits import Underway
 from orchd.server.pipeline.stages.measuring import Measuring
 from orchd.server.pipeline.verbs.dispatch import Dispatch, served
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, unasked
@@ -91,19 +90,6 @@ from orchd.txkit.services import Member, ServiceGroup, as_member
 
 #: The release whose API is served.
 RELEASE = "v1.23.17"
-
-
-def catalog_of(settings: Settings) -> Catalog:
-    """The built-in resources that --runtime-config leaves on."""
-    runtime = settings.api.runtime
-    catalog = builtin_catalog(settings.dialect, enabled=runtime.enabled)
-    defaults = builtin_catalog(settings.dialect)
-    return catalog.adding(
-        (),
-        without=lambda r: not runtime.resource_enabled(
-            r.group, r.version, r.plural, defaults.resource(r.group, r.version, r.plural) is not None
-        ),
-    )
 
 
 #: Seconds between looks at whether the last requests have been served.
@@ -174,9 +160,8 @@ class ApiServer:
         self.upkeep = Upkeep(self.custom, self.client, instances, clock=reactor, wall=wall)
         self.webhooks = WebhookClient(reactor, settings.dialect, self.client)
         self.reviewers = WebhookClient(reactor, settings.dialect, self.client, agent="{short}-apiserver")
+        self.numbers = Numbers(settings.dialect)
         self._is_open = self._is_leaving = False
-        #: None with --enable-priority-and-fairness=false.
-        self.flow_control: FlowControl | None = None
         self._compose()
         self.controllers = controller_group(
             settings,
@@ -241,8 +226,6 @@ class ApiServer:
             settings, self.client, self.informers, reactor=reactor, wall=self.wall, random=self.random
         )
         self._compose_gates()
-        self.admission_numbers = AdmissionNumbers()
-        self.webhook_numbers = WebhookNumbers()
         union, rbac = self.authorization.union, self.authorization.rbac
         self.admission = admission_chain(
             settings,
@@ -253,9 +236,9 @@ class ApiServer:
             reactor=reactor,
             catalog=lambda: self.catalog,
             random=self.random,
-            observe=self.admission_numbers.observe,
+            observe=self.numbers.admission.observe,
             webhooks=self.webhooks,
-            observe_webhook=self.webhook_numbers.observe,
+            observe_webhook=self.numbers.webhooks.observe,
             settle=access.settled,
             translate=access.worked_on,
             serving=lambda: self._is_open,
@@ -287,6 +270,15 @@ class ApiServer:
             random=self.random,
             in_thread=self._in_thread,
         )
+        limits, self.flow_control = limiting(
+            settings,
+            self.underway,
+            self.client,
+            self.informers,
+            count=self._objects_of,
+            reactor=reactor,
+            wall=self.wall,
+        )
         gate = identity.Authorization(union, forbidden, settings.dialect)
         self.pipeline = self._entrance.pipeline = Pipeline(
             [
@@ -303,34 +295,14 @@ class ApiServer:
                     forbidden,
                     ImpersonationError,
                 ),
-                self._limits(),
+                limits,
                 gate,
             ],
             self._routes(gate),
             self.random,
         )
-        limits = Limits() if self.objects.feature("APIResponseCompression", True) else Limits(gzip_above=None)
-        self.factory = ApiServerFactory(self.pipeline, reactor, limits)
-
-    def _limits(self) -> Stage:
-        """What keeps the requests under way few enough: fairness, or two limits alone."""
-        serving = self.settings.serving
-        if not (serving.priority_and_fairness and self.objects.feature("APIPriorityAndFairness", True)):
-            return InFlight(self.underway, reading=serving.max_requests, changing=serving.max_mutating_requests)
-        dialect = self.settings.dialect
-        fairness = Fairness(
-            dialect,
-            self.reactor,
-            self.underway,
-            total=serving.max_requests + serving.max_mutating_requests,
-            patience=serving.request_timeout / 4,
-            count=self._objects_of,
-            mandatory=mandatory(dialect),
-        )
-        self.flow_control = FlowControl(
-            dialect, fairness, self.client, self.informers, clock=self.reactor, wall=self.wall
-        )
-        return fairness
+        packs = self.objects.feature("APIResponseCompression", True)
+        self.factory = ApiServerFactory(self.pipeline, reactor, Limits() if packs else Limits(gzip_above=None))
 
     def _objects_of(self, info: RequestInfo) -> int:
         """How many objects a list over all namespaces would look at."""
@@ -341,17 +313,15 @@ class ApiServer:
     def _compose_gates(self) -> None:
         """Who it is, and whether they may."""
         settings, reactor = self.settings, self.reactor
-        self.authentication_numbers = AuthenticationNumbers(settings.dialect)
-        self.token_cache_numbers = TokenCacheNumbers()
-        self.review_numbers = {sort: ReviewNumbers(sort) for sort in ("authn", "authz")}
+        numbers = self.numbers
         outside = Outside(
             reactor=reactor,
             calls=self.reviewers,
             clock=self.wall,
             random=self.random,
-            token_cache=self.token_cache_numbers,
-            token_reviews=self.review_numbers["authn"].observe,
-            access_reviews=self.review_numbers["authz"].observe,
+            token_cache=numbers.token_cache,
+            token_reviews=numbers.token_reviews.observe,
+            access_reviews=numbers.access_reviews.observe,
         )
         self.authentication: AuthenticationParts = authentication(
             settings,
@@ -359,8 +329,8 @@ class ApiServer:
             self.informers,
             client=self.client,
             outside=outside,
-            observe=self.authentication_numbers.observe,
-            observe_certificate=self.authentication_numbers.certificate,
+            observe=numbers.authentication.observe,
+            observe_certificate=numbers.authentication.certificate,
         )
         self.authorization = authorization(settings, self.informers, outside=outside)
         self.trust = Trust(settings, self.files, self.authentication, self.client, clock=reactor, wall=self.wall)
@@ -451,24 +421,9 @@ class ApiServer:
             metrics.request_metrics(self.measuring, self.underway, self.watching),
             *([] if self.trail is None else [audit_metrics(self.trail)]),
             *([] if self.flow_control is None else [fairness_metrics(self.flow_control.fairness)]),
-            self.authentication_numbers.families,
-            self.token_cache_numbers.families,
-            *(numbers.families for numbers in self.review_numbers.values()),
-            self.admission_numbers.families,
-            self.webhook_numbers.families,
+            *self.numbers.sources(),
             *cache_metrics(self.caches),
-            metrics.by_label(
-                "orchd_controller_keys",
-                "Keys that controllers have worked on.",
-                "controller",
-                lambda: {name: float(counts.worked) for name, counts in self.controllers.counts()},
-            ),
-            metrics.by_label(
-                "orchd_controller_retries",
-                "Keys that controllers will work on again because it failed.",
-                "controller",
-                lambda: {name: float(counts.failed) for name, counts in self.controllers.counts()},
-            ),
+            *controller_metrics(lambda: self.controllers.counts()),
         ]
 
     # -- life
@@ -503,27 +458,18 @@ class ApiServer:
         self.progress.done("informers")
 
     async def _bootstrap(self) -> None:
-        """Bring the cluster to where a fresh one is. Steps are what the health checks report."""
-        dialect, now = self.settings.dialect, timestamp(self.wall())
-        address = objects.Address(
-            port=self._at.port,
+        await bootstrap(
+            self.settings,
+            self.client,
+            self.progress,
+            base=self.custom.base,
             service_ip=self.service_ip,
-            service_node_port=self.settings.api.service_node_port,
+            # Where there may be others, `presence` says whom the service leads to.
+            at=self._at if self.store.exclusive else None,
+            port=self._at.port,
+            roles=self.authorization.rbac is not None,
+            now=self.wall(),
         )
-        # Where there may be others, `presence` says whom the service leads to.
-        endpoints = objects.own_endpoints(dialect, [self._at]) if self.store.exclusive else ()
-        await steps.ensure(self.client, objects.namespaces(dialect), now=now)
-        if self.authorization.rbac is not None:
-            await roles.ensure(self.client, dialect)
-        self.progress.done("roles")
-        for step, wanted in (
-            ("own service", (*objects.own_service(dialect, address), *endpoints)),
-            ("priority classes", objects.priority_classes(dialect)),
-            ("flow control", objects.flow_control(dialect)),
-            ("api services", objects.api_services(dialect, self.custom.base)),
-        ):
-            await steps.ensure(self.client, wanted, now=now)
-            self.progress.done(step)
         await self.trust.publish()
         self.progress.done("authentication info")
         self.progress.done("custom kinds")

@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 from orchd.assembly.checks import Progress, checks
 from orchd.assembly.guards import guarded
 from orchd.assembly.plugins import capabilities, sections
-from orchd.assembly.server import catalog_of
+from orchd.assembly.served import catalog_of
 from orchd.config import settings as configuration
 from orchd.config.options import Options
 from orchd.dialect import ORCH
