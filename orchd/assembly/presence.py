@@ -7,6 +7,7 @@ reference's "lease" way of doing it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from ipaddress import ip_address
 from typing import Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -46,12 +47,16 @@ class Presence:
         self._running: Deferred[None] | None = None
 
     async def start(self) -> None:
+        if ip_address(self._at.ip).is_loopback:
+            # Endpoints cannot name us, so nobody has to know.
+            return
         self._loop.start(_INTERVAL, now=True).addErrback(self._broken)
 
     async def stop(self) -> None:
         """Say that we are going. The endpoints of the last server stay: it may come back."""
-        if self._loop.running:
-            self._loop.stop()
+        if not self._loop.running:
+            return
+        self._loop.stop()
         if self._running is not None:
             self._running.cancel()
         try:
