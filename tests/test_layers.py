@@ -56,13 +56,15 @@ LAYERS = {
     "server.admission": "client.interfaces kinds txkit pki.clientconfig server.authz.interfaces server.webhookclient plugins",
     "server.webhookclient": "client.interfaces client.streams kinds.codec kinds.jsontext pki.clientconfig txkit",
     "server.registry": "cache store.interfaces kinds pki",
+    "server.onebyone": "txkit",
     # What a fresh cluster holds: data, and a client to bring it there.
     "server.bootstrap": "client.interfaces kinds",
     # Definitions of custom kinds. They are followed in the cache and not with a client, so that a kind is served in the
     # same turn in which its definition is; objects of an older schema are settled in their stored form.
-    "server.customkinds": "client kinds txkit server.webhookclient server.registry.interfaces cache.interfaces cache.stored",
+    "server.customkinds": "client kinds txkit server.onebyone server.webhookclient server.registry.interfaces"
+    " cache.interfaces cache.stored",
     # API groups that other servers answer.
-    "server.aggregation": "client.interfaces kinds txkit server.pipeline",
+    "server.aggregation": "client.interfaces kinds txkit server.onebyone server.pipeline",
     # A server's own gates and controllers read what its caches have; kinds that come and go are read as any client would.
     "server.informing": "client.interfaces client.informers cache.interfaces kinds txkit",
     "server.local": "server.pipeline client kinds server.authn.interfaces",

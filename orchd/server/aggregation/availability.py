@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
-from twisted.internet.task import LoopingCall, deferLater
-from twisted.logger import Logger
+from twisted.internet.task import LoopingCall
 
 from orchd.client.interfaces import IClient, IInformers, Object, ResourceRef
 from orchd.dialect import Dialect
-from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.aggregation.registered import Registered, Registry, registered_of
-from orchd.txkit.background import Background
+from orchd.server.onebyone import OneByOne
 
-#: Seconds before something that failed is tried again, and between looks at servers that should answer.
-_PAUSE, _EVERY = 1.0, 30.0
+#: Seconds between looks at servers that should answer.
+_EVERY = 30.0
 _AVAILABLE: Final = "Available"
 #: (status, reason, message)
 Finding = tuple[str, str, str]
@@ -73,8 +70,6 @@ class Availability:
     """Looks at APIServices as they, their services and those services' endpoints change, one at a time, and now and then
     at those whose servers have to be asked (`probe`). `wall` gives seconds since the epoch."""
 
-    _log = Logger()
-
     def __init__(
         self,
         dialect: Dialect,
@@ -88,16 +83,13 @@ class Availability:
         self._ref = ResourceRef(dialect("apiregistration.{abbr}.io"), "v1", "apiservices")
         self._client = client
         self._probe = probe
-        self._clock = clock
         self._wall = wall
         self._objects = informers.informer(self._ref)
         self._services = informers.informer(ResourceRef("", "v1", "services"))
         self._endpoints = informers.informer(ResourceRef("", "v1", "endpoints"))
         #: (namespace, name) of a service -> names of the APIServices behind which it is.
         self._behind: dict[tuple[str, str], set[str]] = {}
-        self._queue: dict[str, None] = {}
-        self._waiting: Deferred[None] | None = None
-        self._background = Background()
+        self._work = OneByOne("APIService", self._look_at, clock)
         self._looking = LoopingCall(self._look_at_all)
         self._looking.clock = clock
         #: Those that other servers answer.
@@ -106,14 +98,13 @@ class Availability:
             informer.add_listener(self._behind_changed)
 
     async def start(self) -> None:
-        self._background = Background()
-        self._background.add(self._work(), "conditions of API services")
+        self._work.start()
         self._looking.start(_EVERY, now=False)
 
     async def stop(self) -> None:
         if self._looking.running:
             self._looking.stop()
-        await self._background.stop()
+        await self._work.stop()
 
     # -- news
 
@@ -129,46 +120,18 @@ class Availability:
             if not names:
                 del self._behind[server.namespace, server.service]
         if new is not None:
-            self._look_soon(new["metadata"]["name"])
+            self._work.add(new["metadata"]["name"])
 
     def _behind_changed(self, kind: str, old: Object | None, new: Object | None) -> None:
         metadata = (new or old or {})["metadata"]
         for name in self._behind.get((metadata.get("namespace", ""), metadata["name"]), ()):
-            self._look_soon(name)
+            self._work.add(name)
 
     def _look_at_all(self) -> None:
         for server in self.registry:
-            self._look_soon(server.name)
-
-    def _look_soon(self, name: str) -> None:
-        self._queue[name] = None
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None:
-            waiting.callback(None)
+            self._work.add(server.name)
 
     # -- work
-
-    async def _work(self) -> None:
-        while True:
-            while not self._queue:
-                self._waiting = Deferred()
-                await self._waiting
-            name = next(iter(self._queue))
-            del self._queue[name]
-            try:
-                await self._look_at(name)
-            except CancelledError:
-                raise
-            except ApiError as error:
-                if error.code == 404:
-                    continue
-                if error.code != 409:
-                    self._log.warn("APIService {name}: {error}", name=name, error=error.message)
-                self._background.add(self._again(name), f"retry of {name}")
-
-    async def _again(self, name: str) -> None:
-        await deferLater(self._clock, _PAUSE)
-        self._look_soon(name)
 
     async def _look_at(self, name: str) -> None:
         obj = self._objects.get("", name)

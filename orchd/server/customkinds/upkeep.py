@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
@@ -23,6 +22,7 @@ from orchd.server.customkinds.apiservices import ApiServices
 from orchd.server.customkinds.following import CustomKinds
 from orchd.server.customkinds.instances import Instances
 from orchd.server.customkinds.known import Known
+from orchd.server.onebyone import OneByOne
 from orchd.txkit.background import Background
 
 #: Seconds before something that failed is tried again.
@@ -55,46 +55,17 @@ class Upkeep:
         self._ref = ResourceRef(dialect("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
         self._finalizer = dialect(FINALIZER)
         self._services = ApiServices(client, dialect)
-        self._queue: dict[str, None] = {}
-        self._waiting: Deferred[None] | None = None
-        self._background = Background()
-        kinds.changed = self.add
-
-    def add(self, name: str) -> None:
-        """Look at a definition soon."""
-        self._queue[name] = None
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None:
-            waiting.callback(None)
+        self._work = OneByOne("definition", self._look_at, clock)
+        self._endings = Background()
+        kinds.changed = self._work.add
 
     async def start(self) -> None:
-        self._background = Background()
-        self._background.add(self._work(), "upkeep of custom kinds")
+        self._endings = Background()
+        self._work.start()
 
     async def stop(self) -> None:
-        await self._background.stop()
-
-    async def _work(self) -> None:
-        while True:
-            while not self._queue:
-                self._waiting = Deferred()
-                await self._waiting
-            name = next(iter(self._queue))
-            del self._queue[name]
-            try:
-                await self._look_at(name)
-            except CancelledError:
-                raise
-            except ApiError as error:
-                if error.code == 404:
-                    continue
-                if error.code != 409:
-                    self._log.warn("definition {name}: {error}", name=name, error=error.message)
-                self._background.add(self._again(name), f"retry of {name}")
-
-    async def _again(self, name: str) -> None:
-        await deferLater(self._clock, _PAUSE)
-        self.add(name)
+        await self._work.stop()
+        await self._endings.stop()
 
     async def _look_at(self, name: str) -> None:
         known = self._kinds.known.get(name)
@@ -104,7 +75,7 @@ class Upkeep:
                 await self._name(known, definition)
             elif self._finalizer in (definition["metadata"].get("finalizers") or ()) and not known.finalizing:
                 known.finalizing = True
-                self._background.add(self._finalize(known), f"end of {name}")
+                self._endings.add(self._finalize(known), f"end of {name}")
         await self._services.follow(self._kinds.served_versions())
 
     # -- names
@@ -131,16 +102,24 @@ class Upkeep:
 
     async def _finalize(self, known: Known) -> None:
         """Delete the instances of a definition, then let it go."""
-        while self._kinds.known.get(known.name) is known:
-            try:
-                await self._attempt(known)
-                return
-            except ApiError as error:
-                if error.code == 404:
+        try:
+            while self._is_there(known):
+                try:
+                    await self._attempt(known)
                     return
-                if error.code != 409:
-                    self._log.warn("end of {name}: {error}", name=known.name, error=error.message)
-            await deferLater(self._clock, _PAUSE if known.kind is not None else 0)
+                except ApiError as error:
+                    if error.code == 404:
+                        return
+                    if error.code != 409:
+                        self._log.warn("end of {name}: {error}", name=known.name, error=error.message)
+                await deferLater(self._clock, _PAUSE if known.kind is not None else 0)
+        finally:
+            # Where this was given up, the next change begins it anew.
+            known.finalizing = False
+
+    def _is_there(self, known: Known) -> bool:
+        """False once the definition is gone, also where another of its name has come."""
+        return self._kinds.known.get(known.name) is known
 
     async def _attempt(self, known: Known) -> None:
         definition = known.load()
@@ -156,6 +135,9 @@ class Upkeep:
                 definition = await self._write(definition, status)
             said = self._clock.seconds()
             while await self._instances.delete(kind):
+                if not self._is_there(known):
+                    # Its finalizer was taken by force. What is made from now on is of another definition.
+                    return
                 if self._clock.seconds() - said >= _LONG:
                     said = self._clock.seconds()
                     status = self._terminating(known.load(), "True", "InstanceDeletionCheck", _UNCONFIRMED)
