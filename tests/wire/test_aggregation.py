@@ -171,6 +171,15 @@ async def test_who_asks_is_in_headers(place: Place) -> None:
     assert "authorization" not in seen["headers"] and seen["certificate"] == "front-proxy-client"
 
 
+@pytest_twisted.ensureDeferred
+async def test_authorities_that_are_none(place: Place) -> None:
+    """An APIService whose caBundle is damaged has a server that cannot be reached, for requests and for the probe."""
+    damaged = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+    response, data = await place.ask(authority=damaged)
+    assert response.code == 503 and b"unable to load root certificates" in data
+    assert "unable to load root certificates" in await place.forwarding().probe(place.server(authority=damaged))
+
+
 @pytest.mark.parametrize("by_endpoints", [False, True])
 @pytest_twisted.ensureDeferred
 async def test_answers_come_back_as_they_are(place: Place, by_endpoints: bool) -> None:
@@ -201,6 +210,7 @@ async def test_a_server_that_is_not_there(place: Place) -> None:
 @pytest.mark.parametrize(
     ("location", "expected"),
     [
+        ("https:%%[%x", "https://[/x"),
         ("%apis%g%x", "https://127.0.0.1:PORT/apis/g/x"), ("https:%%behind.ns.svc:PORT%x", "https://127.0.0.1:PORT/x"),
         ("https:%%other%x", "https://other/x"), ("x", "x"),
     ],

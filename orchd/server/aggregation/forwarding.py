@@ -125,11 +125,15 @@ class Forwarding:
         return "" if 200 <= reply.code <= 299 else f"bad status from {url}: {reply.code}"
 
     def _upstream(self, server: Registered, address: tuple[str, int]) -> IUpstream:
+        """Raises UnreachableError where the APIService's caBundle holds no certificates."""
         own = self._own()
         key = server.authority, server.unchecked, own
         policy = self._policies.get(key)
         if policy is None:
-            policy = self._policies[key] = _Policy(server, own_certificate(*own))
+            try:
+                policy = self._policies[key] = _Policy(server, own_certificate(*own))
+            except Exception as error:  # pyOpenSSL has an error of its own for each sort of damage
+                raise UnreachableError(f"unable to load root certificates: {error}") from error
             if len(self._policies) > _MOST_SERVERS:
                 self._policies.popitem(last=False)
         return Upstream(self._reactor, policy, at=address)
@@ -179,7 +183,11 @@ def unavailable(why: str) -> Response:
 def _absolute(location: str, server: Registered, address: tuple[str, int]) -> str:
     """Where a redirect leads, with the address by which the other server was reached: what it says of itself means
     nothing to our client. Relative paths and other hosts are left as they are."""
-    parts = urlsplit(location)
+    try:
+        parts = urlsplit(location)
+    except ValueError:
+        # What is no URL leads nowhere, there as here.
+        return location
     if not parts.path.startswith("/") or parts.netloc not in ("", f"{server.host}:{server.port}", server.host):
         return location
     host = f"[{address[0]}]" if ":" in address[0] else address[0]

@@ -99,6 +99,8 @@ class Conversion:
             if response.get("uid", "") != uid:
                 raise _BadReviewError(f"expected response.uid={quoted(uid)}, got {quoted(str(response.get('uid', '')))}")
         result = response.get("result") or {}
+        if not isinstance(result, dict):
+            raise _BadReviewError(f"response.result is of type {go_type(result)}")
         if result.get("status") != "Success":
             why = result.get("message") or f"response.result.status was '{result.get('status', '')}', not 'Success'"
             raise _BadReviewError(why)

@@ -121,6 +121,7 @@ def made(**members: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
+        ({"result": "fine"}, "failed: response.result is of type string"),
         ({"convertedObjects": []}, "returned 0 objects, expected 1"),
         ({"uid": "zz"}, "failed: expected response.uid="),
         ({"result": {"status": "Failure", "message": "cannot"}}, "failed: cannot"),

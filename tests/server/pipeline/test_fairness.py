@@ -357,7 +357,9 @@ class TestStage:
         [
             ("/api/v1/pods", 0, 1), ("/api/v1/pods", 100, 1), ("/api/v1/pods", 101, 2), ("/api/v1/pods", 5000, 10),
             ("/api/v1/pods?limit=150", 5000, 2), ("/api/v1/pods?limit=150&labelSelector=a", 5000, 10),
-            ("/api/v1/namespaces/a/pods/x", 5000, 1),
+            ("/api/v1/namespaces/a/pods/x", 5000, 1), ("/api/v1/pods?limit=0", 5000, 10),
+            # More digits than Python turns into a number: refused later, in the words for it.
+            ("/api/v1/pods?limit=" + "9" * 5000, 5000, 10),
         ],
     )  # fmt: skip
     def test_lists_are_wide(self, path: str, count: int, seats: int) -> None:

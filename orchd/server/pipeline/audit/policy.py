@@ -132,6 +132,8 @@ def _rule(given: Any, path: str, everywhere: frozenset[str], bare: bool) -> Rule
         raise PolicyError(f"{path}.level: {level!r} is none of {', '.join(LEVELS)}")
     urls = _texts(given, "nonResourceURLs", path)
     resources = given.get("resources") or ()
+    if resources and not isinstance(resources, list):
+        raise PolicyError(f"{path}.resources: not a list")
     if urls and (resources or given.get("namespaces")):
         raise PolicyError(f"{path}.nonResourceURLs: rules cannot apply to both regular resources and non-resource URLs")
     for url in urls:

@@ -8,6 +8,7 @@ takes none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
@@ -28,6 +29,8 @@ Object = Mapping[str, Any]
 
 #: Seats of a list: one for so many objects that are looked at, up to so many.
 _OBJECTS_A_SEAT, _MOST_SEATS = 100, 10
+#: A limit that may be one. What is none is refused later, in the words for it.
+_NUMBER = re.compile(r"0*[1-9][0-9]{0,18}")
 
 
 class LimitedLevel:
@@ -251,6 +254,6 @@ class Fairness:
             return 1
         objects = self._count(info)
         limit = request.param("limit")
-        if limit.isdecimal() and int(limit) and not (request.param("labelSelector") or request.param("fieldSelector")):
+        if _NUMBER.fullmatch(limit) and not (request.param("labelSelector") or request.param("fieldSelector")):
             objects = min(objects, int(limit))
         return min(max(1, ceil(objects / _OBJECTS_A_SEAT)), _MOST_SEATS)

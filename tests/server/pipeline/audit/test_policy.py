@@ -97,6 +97,7 @@ def test_the_first_rule_decides() -> None:
         ("kind: Policy\napiVersion: v1\nrules: [{level: None}]", "not of kind Policy, apiVersion audit.orch.io/v1"),
         (text(), "rules: at least one rule is needed"),
         (text({"level": "Everything"}), "rules[0].level: 'Everything' is none of None, Metadata, Request, RequestResponse"),
+        (text({"level": "None", "resources": 1}), "rules[0].resources: not a list"),
         (text({"level": "None"}, {}), "rules[1].level: '' is none of None, Metadata, Request, RequestResponse"),
         (text({"level": "None", "user": ["a"]}), "rules[0].user: unknown field"),
         (text({"level": "None"}, extra=1), "extra: unknown field"),
