@@ -16,7 +16,7 @@ from orchd.server.pipeline.audit import policy
 from orchd.server.pipeline.audit.interfaces import IAuditSink
 from orchd.server.pipeline.audit.logfile import LogFile, Rotation
 from orchd.server.pipeline.audit.remote import AgainError, Remote
-from orchd.server.pipeline.audit.sinks import Batches, Batching, Direct, Send, Truncation, truncating
+from orchd.server.pipeline.audit.sinks import Batches, Batching, Direct, End, Send, Truncation, truncating
 from orchd.server.pipeline.audit.stage import Trail
 from orchd.server.remotereview import ConfigurationFile
 from orchd.server.webhookclient import WebhookClient, WebhookError, refused
@@ -49,12 +49,16 @@ def make_trail(
         sinks.append(_sink("log", file.send, file.close, audit.log.sink, mark, clock))
     if audit.webhook is not None:
         send = _to_service(settings, audit.webhook, calls, clock, random)
-        sinks.append(_sink("webhook", send, lambda: None, audit.webhook.sink, mark, clock))
-    return Trail(settings.dialect, rules, sinks, wall)
+        sinks.append(_sink("webhook", send, _nothing, audit.webhook.sink, mark, clock))
+    return Trail(settings.dialect, rules, sinks, wall, clock)
+
+
+async def _nothing() -> None:
+    """The end of a service's sink: its connections are the caller's."""
 
 
 def _sink(
-    name: str, send: Send, end: Callable[[], object], chosen: SinkSettings, mark: str, clock: IReactorTime
+    name: str, send: Send, end: End, chosen: SinkSettings, mark: str, clock: IReactorTime
 ) -> IAuditSink:
     if chosen.truncate:
         send = truncating(send, Truncation(event=chosen.most_event_bytes, batch=chosen.most_batch_bytes), mark)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import CancelledError, Deferred, TimeoutError
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd.txkit.coroutines import start
+from orchd.txkit.timeouts import within
 
 
 class Background:
@@ -59,6 +61,18 @@ class Background:
 
     def _forget(self, waiting: Deferred[None]) -> None:
         self._idle.remove(waiting)
+
+    async def finish(self, seconds: float, clock: IReactorTime) -> int:
+        """Take no more work, wait for the end of what runs, and cancel what has not ended within `seconds` of `clock`:
+        as many as that is the result."""
+        self._stopping = True
+        try:
+            await within(start(self.idle()), seconds, clock)
+        except TimeoutError:
+            """Counted below."""
+        late = len(self._running)
+        await self.stop()
+        return late
 
     async def stop(self, *, cancel: bool = True) -> None:
         """Take no more work, cancel what runs (or, with `cancel` false, let it finish) and wait for its end."""

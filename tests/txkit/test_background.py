@@ -80,3 +80,24 @@ def _error_of(deferred: Deferred[None]) -> BaseException:
     deferred.addErrback(seen.append)
     assert seen[0].value is not None
     return seen[0].value
+
+
+def test_finish_waits_for_a_while() -> None:
+    """What ends in time ends by itself; the rest is cancelled and counted."""
+    clock, background = Clock(), Background()
+    ended: list[str] = []
+
+    async def work(name: str, gate: Deferred[None]) -> None:
+        await gate
+        ended.append(name)
+
+    quick: Deferred[None] = Deferred()
+    background.add(work("quick", quick))
+    background.add(work("slow", Deferred()))
+    out: list[int] = []
+    start(background.finish(5, clock)).addCallback(out.append)
+    quick.callback(None)
+    assert ended == ["quick"] and not out
+    clock.advance(5)
+    assert (ended, out) == (["quick"], [1])
+    assert not clock.getDelayedCalls()

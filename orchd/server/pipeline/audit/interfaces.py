@@ -12,6 +12,7 @@ class IAuditSink(Interface):
     """A file, or a service. Events are JSON data of kind Event, shared: they are not to be edited."""
 
     name: str = Attribute("For metrics and messages: log, webhook.")
+    lost: int = Attribute("Events lost so far.")
     strict: bool = Attribute("Must a request be refused whose RequestReceived event cannot be taken?")
 
     async def take(event: Mapping[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import gzip
 import os
 import shutil
@@ -13,6 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from twisted.logger import Logger
+
+from orchd.txkit.background import Background
+
+_log = Logger(namespace="orchd.audit")
 
 Event = Mapping[str, Any]
 _MOMENT = "%Y-%m-%dT%H-%M-%S"
@@ -31,7 +37,7 @@ class Rotation:
 
 class LogFile:
     """Appends to `path` ("-" is standard output). `wall` gives seconds since the epoch; `aside` runs what takes longer
-    (packing and clearing up) where it holds nobody up. Opening raises OSError."""
+    (packing and clearing up) in another thread; nobody waits for that but `close`. Opening raises OSError."""
 
     def __init__(
         self,
@@ -47,6 +53,8 @@ class LogFile:
         self._line = legacy_line if legacy else json_line
         self._wall = wall
         self._aside = aside
+        self._background = Background()
+        self._untidy = False
         if self._path is None:
             self._file: Any = sys.stdout.buffer
         else:
@@ -67,9 +75,12 @@ class LogFile:
         self._file.write(data)
         self._file.flush()
         if full:
-            await self._aside(self._clear_up)
+            self._untidy = True
+            if not self._background:
+                self._background.add(self._tidied(), "clearing up audit logs")
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        await self._background.stop(cancel=False)
         if self._path is not None:
             self._file.close()
 
@@ -77,9 +88,19 @@ class LogFile:
         path = self._path
         assert path is not None
         moment = datetime.fromtimestamp(self._wall(), UTC)
-        self._file.close()
         path.rename(path.with_name(f"{path.stem}-{moment:{_MOMENT}}.{moment.microsecond // 1000:03}{path.suffix}"))
-        self._file = self._open()
+        # Only now: where one of the two fails, there is still a file to write to.
+        full, self._file = self._file, self._open()
+        full.close()
+
+    async def _tidied(self) -> None:
+        """One at a time: two would pack the same file."""
+        while self._untidy:
+            self._untidy = False
+            try:
+                await self._aside(self._clear_up)
+            except OSError as error:
+                _log.error("audit logs that were put aside are not cleared up: {error}", error=error)
 
     def _clear_up(self) -> None:
         """Pack and delete old files; runs in another thread."""
@@ -99,7 +120,7 @@ class LogFile:
         path = self._path
         assert path is not None
         found = []
-        for each in path.parent.glob(f"{path.stem}-*"):
+        for each in path.parent.glob(f"{glob.escape(path.stem)}-*"):
             text = each.name.removesuffix(".gz").removesuffix(path.suffix).removeprefix(f"{path.stem}-")
             try:
                 found.append((datetime.strptime(text, _MOMENT + ".%f").replace(tzinfo=UTC), each))

@@ -25,9 +25,11 @@ _log = Logger(namespace="orchd.audit")
 Event = Mapping[str, Any]
 #: Writes or sends events in one go; raises what went wrong, after it has tried what it tries.
 Send = Callable[[Sequence[Event]], Awaitable[None]]
+#: Called when nothing more will be sent.
+End = Callable[[], Awaitable[None]]
 
 #: Seconds that a stop waits for what has not been sent.
-_GRACE = 10.0
+GRACE = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +56,9 @@ class Truncation:
 class Direct:
     """Each event is sent before its request goes on."""
 
-    def __init__(self, name: str, send: Send, end: Callable[[], object], *, strict: bool) -> None:
+    def __init__(self, name: str, send: Send, end: End, *, strict: bool) -> None:
         self.name = name
+        self.lost = 0
         self.strict = strict
         self._send = send
         self._end = end
@@ -67,11 +70,12 @@ class Direct:
             raise
         except Exception as error:  # whatever the other side is up to: the request must not suffer from it unless asked
             _log.error("audit event {id} is lost: {error}", id=event["auditID"], error=error)
+            self.lost += 1
             return False
         return True
 
     async def stop(self) -> None:
-        self._end()
+        await self._end()
 
 
 @implementer(IAuditSink)
@@ -81,14 +85,17 @@ class Batching:
     strict = False
 
     def __init__(
-        self, name: str, send: Send, end: Callable[[], object], batches: Batches, clock: IReactorTime
+        self, name: str, send: Send, end: End, batches: Batches, clock: IReactorTime
     ) -> None:
         self.name = name
+        self.lost = 0
         self._send = send
         self._end = end
         self._batches = batches
         self._clock = clock
         self._waiting: deque[Event] = deque()
+        #: Events in the batch that is being sent.
+        self._leaving = 0
         self._filled: Deferred[None] | None = None
         self._tokens = float(batches.burst)
         self._counted = clock.seconds()
@@ -99,6 +106,7 @@ class Batching:
     async def take(self, event: Event) -> bool:
         if len(self._waiting) >= self._batches.buffer or self._stopping:
             _log.error("audit event {id} is lost: the buffer is full", id=event["auditID"])
+            self.lost += 1
             return False
         self._waiting.append(event)
         if len(self._waiting) == 1 or len(self._waiting) >= self._batches.most:
@@ -135,12 +143,15 @@ class Batching:
             return
         await self._throttle()
         batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._batches.most))]
+        self._leaving = len(batch)
         try:
             await self._send(batch)
         except CancelledError:
             raise
         except Exception as error:  # as above: there will be other batches
             _log.error("{count} audit events are lost: {error}", count=len(batch), error=error)
+            self.lost += len(batch)
+        self._leaving = 0
 
     async def _throttle(self) -> None:
         rate = self._batches.rate
@@ -157,12 +168,11 @@ class Batching:
     async def stop(self) -> None:
         self._stopping = True
         self._wake()
-        try:
-            await within(Deferred.fromCoroutine(self._background.idle()), _GRACE, self._clock)
-        except TimeoutError:
-            _log.error("{count} audit events are lost: they could not be sent in time", count=len(self._waiting))
-        await self._background.stop()
-        self._end()
+        if await self._background.finish(GRACE, self._clock):
+            late = self._leaving + len(self._waiting)
+            _log.error("{count} audit events are lost: they could not be sent in time", count=late)
+            self.lost += late
+        await self._end()
 
 
 def truncating(send: Send, limits: Truncation, mark: str) -> Send:

@@ -5,30 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from twisted.internet.defer import CancelledError, Deferred
-from twisted.logger import Logger
+from twisted.internet.defer import CancelledError
+from twisted.internet.interfaces import IReactorTime
 
 from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.server.pipeline.audit.interfaces import IAuditSink
 from orchd.server.pipeline.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, STARTED, Policy
 from orchd.server.pipeline.audit.record import Record, answer_of, status_of
+from orchd.server.pipeline.audit.sinks import GRACE
 from orchd.server.pipeline.interfaces import ISink, Next, Request, Response
-
-_log = Logger(namespace="orchd.audit")
+from orchd.txkit.background import Background
 
 
 class Trail:
     """Makes records by `policy` and hands their events to the sinks. `wall` gives seconds since the epoch."""
 
-    def __init__(self, dialect: Dialect, policy: Policy, sinks: Sequence[Any], wall: Callable[[], float]) -> None:
+    def __init__(
+        self, dialect: Dialect, policy: Policy, sinks: Sequence[IAuditSink], wall: Callable[[], float], clock: IReactorTime
+    ) -> None:
         self._dialect = dialect
         self._policy = policy
         self.sinks = tuple(sinks)
         self._wall = wall
-        #: Events made by level, and those lost by sink.
+        self._clock = clock
+        self._endings = Background()
+        #: Events made by level.
         self.made: dict[str, int] = {}
-        self.lost: dict[str, int] = {}
         #: Requests refused because their event could not be taken.
         self.refused = 0
 
@@ -49,11 +53,16 @@ class Trail:
         well = True
         for sink in self.sinks:
             if not await sink.take(event):
-                self.lost[sink.name] = self.lost.get(sink.name, 0) + 1
                 well = well and not sink.strict
         return well
 
+    def ended(self, record: Record, status: dict[str, Any]) -> None:
+        """Write the end of an answer that was a stream. Nobody waits for that."""
+        self._endings.add(self.write(record, COMPLETE, status), "the end of a stream in the audit")
+
     async def stop(self) -> None:
+        """Bring out what is under way and what sinks hold back."""
+        await self._endings.finish(GRACE, self._clock)
         for sink in self.sinks:
             await sink.stop()
 
@@ -92,7 +101,7 @@ class Auditing:
             return response
         status = status_of(response.code)
         await trail.write(record, STARTED, status)
-        response.stream = _Told(response.stream, lambda: trail.write(record, COMPLETE, status))
+        response.stream = _Told(response.stream, lambda: trail.ended(record, status))
         return response
 
 
@@ -132,9 +141,9 @@ def _panic(error: Exception) -> dict[str, Any]:
 class _Told:
     """A stream that tells once that it is over."""
 
-    def __init__(self, stream: Any, over: Callable[[], Any]) -> None:
+    def __init__(self, stream: Any, over: Callable[[], None]) -> None:
         self._stream = stream
-        self._over: Callable[[], Any] | None = over
+        self._over: Callable[[], None] | None = over
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -149,8 +158,7 @@ class _Told:
     def _tell(self) -> None:
         over, self._over = self._over, None
         if over is not None:
-            writing = Deferred.fromCoroutine(over())
-            writing.addErrback(lambda failure: _log.failure("the end of a stream was not recorded", failure=failure))
+            over()
 
 
 class _Ended:

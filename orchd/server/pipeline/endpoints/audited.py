@@ -22,8 +22,9 @@ def audit_metrics(trail: Trail) -> Source:
             levels.add_metric([level], float(count))
         yield levels
         lost = CounterMetricFamily("apiserver_audit_error", "Audit events that were lost.", labels=("plugin",))
-        for name, count in trail.lost.items():
-            lost.add_metric([name], float(count))
+        for sink in trail.sinks:
+            if sink.lost:
+                lost.add_metric([sink.name], float(sink.lost))
         yield lost
         refused = CounterMetricFamily(
             "apiserver_audit_requests_rejected", "Requests refused because their event could not be taken."

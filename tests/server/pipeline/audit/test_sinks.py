@@ -46,7 +46,7 @@ class Target:
             raise self.error
         self.batches.append([each["auditID"] for each in events])
 
-    def end(self) -> None:
+    async def end(self) -> None:
         self.ended += 1
 
 
@@ -70,7 +70,7 @@ class TestDirect:
         """It is told, and nothing is raised; the end reaches the target."""
         target = Target(OSError("disk full"))
         sink = Direct("log", target.send, target.end, strict=True)
-        assert run(sink.take(event(1))) is False and sink.strict
+        assert run(sink.take(event(1))) is False and sink.strict and sink.lost == 1
         run(sink.stop())
         assert target.ended == 1
 
@@ -92,7 +92,7 @@ class TestBatching:
         target.gate = Deferred()
         sink = batching(target, clock)
         taken = [run(sink.take(event(number))) for number in range(8)]
-        assert taken == [True] * 6 + [False] * 2
+        assert taken == [True] * 6 + [False] * 2 and sink.lost == 2
         target.gate.callback(None)
         assert [each for batch in target.batches for each in batch] == [f"id-{n}" for n in range(6)]
 
@@ -114,7 +114,7 @@ class TestBatching:
         run(sink.take(event(1)))
         target.error = None
         run(sink.take(event(2)))
-        assert target.batches == [["id-2"]]
+        assert target.batches == [["id-2"]] and sink.lost == 1
 
     def test_the_end_brings_out_what_waits(self) -> None:
         """Nothing is taken after it, and the target is told."""
@@ -130,13 +130,16 @@ class TestBatching:
         target, clock = Target(), Clock()
         target.gate = Deferred()
         sink = batching(target, clock, most=1)
-        run(sink.take(event(1)))
+        for number in range(3):
+            run(sink.take(event(number)))
         out: list[Any] = []
         start(sink.stop()).addBoth(out.append)
         clock.advance(9)
         assert not out
         clock.advance(2)
         assert out == [None] and target.ended == 1
+        # One was on its way, two were waiting.
+        assert sink.lost == 3
 
 
 class TestTruncation:
@@ -184,7 +187,7 @@ class TestLogFile:
         for number in (1, 2):
             file = log_file(path)
             run(file.send([event(number)]))
-            file.close()
+            run(file.close())
         assert [json.loads(line)["auditID"] for line in path.read_text().splitlines()] == ["id-1", "id-2"]
         assert path.stat().st_mode & 0o777 == 0o600
 
@@ -216,7 +219,7 @@ class TestLogFile:
         big = event(1, responseObject={"a": "x" * 700_000})
         for _ in range(5):
             run(file.send([big]))
-        file.close()
+        run(file.close())
         kept = sorted(each.name for each in tmp_path.iterdir())
         assert len(kept) == 3 and kept[-1] == "audit.log" and all(name.endswith(".log.gz") for name in kept[:-1])
         with gzip.open(tmp_path / kept[0], "rt") as packed:
@@ -230,10 +233,44 @@ class TestLogFile:
         file = log_file(tmp_path / "audit.log", megabytes=1, days=5)
         for _ in range(2):
             run(file.send([event(1, responseObject={"a": "x" * 700_000})]))
-        file.close()
+        run(file.close())
         names = {each.name for each in tmp_path.iterdir()}
         assert "audit-2001-09-01T00-00-00.000.log" not in names
         assert {"audit-2001-09-08T00-00-00.000.log", "audit-notes.log"} < names
+
+    def test_nobody_waits_for_the_clearing_up(self, tmp_path: Path) -> None:
+        """It goes on beside the events, one at a time; only closing waits for it. Its failures lose no event."""
+        cleared: list[Deferred[None]] = []
+
+        async def aside(function: Callable[[], None]) -> None:
+            cleared.append(Deferred())
+            await cleared[-1]
+            raise OSError("no place")
+
+        rotation = Rotation(megabytes=1, backups=1, days=0, compress=False)
+        moments = iter(range(1_000_000_000, 1_000_000_100))
+        file = LogFile(str(tmp_path / "a.log"), rotation, legacy=False, wall=lambda: float(next(moments)), aside=aside)
+        big = event(1, responseObject={"a": "x" * 700_000})
+        for _ in range(4):
+            run(file.send([big]))
+        assert len(cleared) == 1 and len(list(tmp_path.iterdir())) == 4
+        closed: list[Any] = []
+        start(file.close()).addBoth(closed.append)
+        cleared[0].callback(None)
+        assert len(cleared) == 2 and not closed
+        cleared[1].callback(None)
+        assert closed == [None]
+
+    def test_a_file_that_cannot_be_put_aside(self, tmp_path: Path) -> None:
+        """The event is lost that would have begun a new one; what fits is still written."""
+        path = tmp_path / "[a].log"
+        file = log_file(path, megabytes=1)
+        run(file.send([event(1, responseObject={"a": "x" * 700_000})]))
+        path.unlink()
+        with pytest.raises(OSError):
+            run(file.send([event(2, responseObject={"a": "x" * 700_000})]))
+        run(file.send([event(3)]))
+        run(file.close())
 
 
 class TestRemote:
