@@ -17,7 +17,10 @@ from twisted.internet.endpoints import TCP4ServerEndpoint
 from twisted.internet.protocol import Factory
 
 from orchd.assembly.plugins import capabilities
+from orchd.assembly.server import ApiServer
+from orchd.client.interfaces import ResourceRef
 from orchd.config.options import from_mapping
+from orchd.config.settings import Settings, from_options
 from orchd.tap import makeService
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -49,6 +52,43 @@ async def test_two_servers_leave_nothing_behind() -> None:
     await example["run"](reactor, out)
     assert len(out.getvalue().splitlines()) == 2
     assert leftovers() - before == set()
+
+
+def open_files() -> set[str]:
+    """What the process has open, by name."""
+    return {str(each.readlink()) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()}
+
+
+def rich_settings(folder: Path, **more: str) -> Settings:
+    """Of a server with controllers, an audit log in batches and an OpenID issuer that is away."""
+    (folder / "policy.yaml").write_text("apiVersion: audit.orch.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n")
+    values = {
+        "data-dir": str(folder / "data"), "bind-address": "127.0.0.1", "secure-port": "0",
+        "audit-policy-file": str(folder / "policy.yaml"), "audit-log-path": str(folder / "audit.log"), "audit-log-mode": "batch",
+        "oidc-issuer-url": "https://127.0.0.1:1", "oidc-client-id": "client",
+    }  # fmt: skip
+    return from_options(from_mapping({**values, **more}, capabilities=capabilities()))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are read from /proc")
+@pytest_twisted.ensureDeferred
+async def test_one_server_after_another(tmp_path: Path) -> None:
+    """Servers with all that goes on in the background start and stop on one data folder; nothing of them stays."""
+    before, opened = leftovers(), open_files()
+    for number in range(2):
+        server = ApiServer(rich_settings(tmp_path), reactor, endpoint=TCP4ServerEndpoint(reactor, 0, interface="127.0.0.1"))
+        server.service.startService()
+        await server.service.wait_ready()
+        made = await server.client.create(
+            ResourceRef("", "v1", "namespaces"), "",
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"n-{number}"}},
+        )
+        assert made["metadata"]["uid"]
+        await server.service.stopService()
+        assert leftovers() - before == set()
+        # The reactor keeps its threads, and the certificates that this machine trusts may have been looked at.
+        assert {name for name in open_files() - opened if str(tmp_path) in name or name.startswith("socket:")} == set()
+    assert "n-0" in (tmp_path / "audit.log").read_text() and "n-1" in (tmp_path / "audit.log").read_text()
 
 
 @pytest_twisted.ensureDeferred

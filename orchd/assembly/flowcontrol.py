@@ -122,6 +122,8 @@ class FlowControl:
             await steps.ensure(self._client, objects.flow_control(self._dialect), now=timestamp(self._wall()))
         except ApiError as error:
             self._log.warn("flow control objects are not as they should be: {error}", error=error.message)
+        # Conditions that could not be written, or not yet.
+        self._take()
 
     def _changed(self, kind: str, old: Object | None, new: Object | None) -> None:
         """Many may change in one turn: they are taken together, in the next."""
@@ -132,6 +134,8 @@ class FlowControl:
         self._soon = None
         schemas = list(self._schemas.list())
         dangling = frozenset(self.fairness.configure(schemas, self._levels.list()))
+        names = {schema["metadata"]["name"] for schema in schemas}
+        self._writes = {name: times for name, times in self._writes.items() if name in names}
         if self._writing:
             self._again = True
             return

@@ -58,6 +58,22 @@ def test_a_schema_without_its_level_says_so(server: InProcessServer) -> None:
     assert dangling(server, "mine")[1] == "True"
 
 
+def test_a_condition_that_could_not_be_written_yet(server: InProcessServer) -> None:
+    """A level that comes and goes makes few writes a minute; within another one the condition is right."""
+    client = server.client()
+    run(client.create(SCHEMAS, "", schema("mine", "absent")))
+    for _ in range(3):
+        dangling(server, "mine")
+        run(client.create(LEVELS, "", limited("absent")))
+        dangling(server, "mine")
+        run(client.delete(LEVELS, "", "absent"))
+    run(client.create(LEVELS, "", limited("absent")))
+    assert dangling(server, "mine")[1] == "True"
+    for _ in range(2):
+        server.clock.advance(60)
+    assert dangling(server, "mine")[1] == "False"
+
+
 def test_what_a_fresh_cluster_has_comes_back(server: InProcessServer) -> None:
     """Objects that somebody deleted are made again within a minute; they work meanwhile."""
     client = server.client()
