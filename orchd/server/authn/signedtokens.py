@@ -65,7 +65,8 @@ def unverified_claims(token: str) -> dict[str, Any] | None:
         return None
     try:
         payload = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-    except ValueError:
+    except (ValueError, RecursionError):
+        # RecursionError: nested deeper than JSON is read. Anybody may send that.
         return None
     return payload if isinstance(payload, dict) else None
 
@@ -106,7 +107,7 @@ class Verifier:
     def _check(self, token: str) -> dict[str, Any]:
         try:
             header = jwt.get_unverified_header(token)
-        except jwt.InvalidTokenError as error:
+        except (jwt.InvalidTokenError, RecursionError) as error:
             raise AuthenticationError(str(error)) from error
         wanted = header.get("kid")
         # A key that is not the one named is tried last: ids are a hint, and old tokens have none.

@@ -173,3 +173,18 @@ def test_token_review_shows_the_reason():
     with pytest.raises(AuthenticationError) as caught:
         result_of(bearer.authenticate_token(token))
     assert str(caught.value) == '[invalid bearer token, serviceaccounts "robot" not found]'
+
+
+@pytest.mark.parametrize("deep", ["header", "claims"])
+def test_nesting_without_end(deep):
+    """What is nested deeper than can be read is no token, whoever it says has made it."""
+    brackets = b"[" * 100_000
+    parts = {"header": b'{"alg":"ES256"}', "claims": b'{"iss":"https://me"}', deep: b'{"a":' + brackets}
+    if deep == "header":
+        World().problem(_compact(parts))
+    else:
+        assert World().ask(_compact(parts)) is None
+
+
+def _compact(parts):
+    return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in (parts["header"], parts["claims"], b"x"))

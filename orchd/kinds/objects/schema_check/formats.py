@@ -126,7 +126,7 @@ FORMATS: Final[dict[str, Check]] = {
     "date-time": _date_time,
     "datetime": _date_time,
     "duration": _matches(
-        r"[-+]?((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+|0"
+        r"[-+]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+|0"
         r"|(\d+\s*(d|day|days|h|hr|hrs|hour|hours|m|min|minute|minutes|s|sec|second|seconds|w|week|weeks"
         r"|ms|milli|millis|millisecond|milliseconds|us|µs|μs|micro|micros|microsecond|microseconds"
         r"|ns|nano|nanos|nanosecond|nanoseconds)\s*)+"

@@ -119,6 +119,11 @@ def test_formats(name: str, good: str, bad: str) -> None:
     assert FORMATS[name](good) and not FORMATS[name](bad)
 
 
+def test_long_texts_in_formats() -> None:
+    """The time that a format takes grows with the text: this one would take hours if it grew with its square."""
+    assert not any(FORMATS[name]("1" * 1_000_000 + "!") for name in FORMATS if name != "password")
+
+
 def test_patterns_are_of_the_other_dialect() -> None:
     """Classes by name, the very end of a text and quoted runs mean what they mean in RE2."""
     assert pattern("^[[:alpha:]]+$").search("ab")
