@@ -50,7 +50,7 @@ LAYERS = {
     # Both gates may ask services outside.
     "server.authn": "client.interfaces kinds pki txkit server.authz.interfaces server.webhookclient server.remotereview plugins",
     "server.authz": "client.interfaces kinds txkit server.webhookclient server.remotereview plugins",
-    "server.remotereview": "pki.clientconfig txkit server.webhookclient",
+    "server.remotereview": "kinds.jsontext pki.clientconfig txkit server.webhookclient",
     # Some plugins ask whether the user may do something else as well, through the contract.
     # Webhooks are called with credentials from a client configuration.
     "server.admission": "client.interfaces kinds txkit pki.clientconfig server.authz.interfaces server.webhookclient plugins",

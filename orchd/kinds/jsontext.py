@@ -1,8 +1,8 @@
-"""What is wrong with a JSON text, in the words that clients of the API know."""
+"""What is wrong with a JSON text, and what its values are, in the words that clients of the API know."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 #: Nesting above this is refused, as the reference's decoder does.
 MAX_DEPTH: Final = 10_000
@@ -24,6 +24,14 @@ def quoted(byte: int) -> str:
     if 0x80 <= byte < 0xA1 or byte == 0xAD:
         return f"'\\u{byte:04x}'"
     return f"'{chr(byte)}'"
+
+
+_TYPES: Final[dict[type, str]] = {str: "string", bool: "bool", list: "array", dict: "object"}
+
+
+def type_name(value: Any) -> str:
+    """The sort of a JSON value, as messages about one of the wrong type say it."""
+    return _TYPES.get(type(value), "number")
 
 
 END: Final = "unexpected end of JSON input"

@@ -19,6 +19,7 @@ from twisted.internet.defer import DeferredSemaphore
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
+from orchd.kinds.jsontext import type_name
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError
 from orchd.server.webhookclient import Answer, WebhookClient, WebhookError, read_document, refused
@@ -250,5 +251,4 @@ def read_texts(value: Any, where: str) -> tuple[str, ...]:
 
 def mistyped(value: Any, where: str, wanted: str) -> WebhookError:
     """The error for a value of another type than its place in the kind has."""
-    names: dict[type, str] = {str: "string", bool: "bool", list: "array", dict: "object"}
-    return WebhookError(f"json: cannot unmarshal {names.get(type(value), 'number')} into Go {where} of type {wanted}")
+    return WebhookError(f"json: cannot unmarshal {type_name(value)} into Go {where} of type {wanted}")

@@ -420,9 +420,8 @@ def read_document(data: bytes, code: int) -> dict[str, Any]:
             raise WebhookError(str(error)) from None
     if isinstance(found, dict):
         return found
-    names = {str: "string", bool: "bool", list: "array"}
     what = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
     raise WebhookError(
         "couldn't get version/kind; json parse error: json: cannot unmarshal "
-        f"{names.get(type(found), 'number')} into Go value of type {what}"
+        f"{jsontext.type_name(found)} into Go value of type {what}"
     )

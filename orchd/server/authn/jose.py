@@ -17,6 +17,8 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
+from orchd.kinds.jsontext import type_name
+
 #: The algorithms that may be allowed: all of them asymmetric.
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
 _CURVES: Final = {"ES256": 256, "ES384": 384, "ES512": 521}
@@ -102,18 +104,12 @@ def json_object(data: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise TokenError(f"not JSON: {error}") from None
     if not isinstance(found, dict):
-        raise TokenError(f"json: cannot unmarshal {json_type(found)} into Go value of type map[string]json.RawMessage")
+        raise TokenError(f"json: cannot unmarshal {type_name(found)} into Go value of type map[string]json.RawMessage")
     return found
 
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"invalid character '{name[0]}' looking for beginning of value")
-
-
-def json_type(value: Any) -> str:
-    """The sort of a JSON value as messages name it."""
-    names: dict[type, str] = {str: "string", bool: "bool", list: "array", dict: "object"}
-    return names.get(type(value), "number")
 
 
 def claimed_issuer(token: str) -> str | None:
@@ -139,7 +135,7 @@ def unverified_issuer(token: str) -> str:
         raise TokenError(f"while unmarshaling token: {error}") from error
     if issuer is not None and not isinstance(issuer, str):
         raise TokenError(
-            f"while unmarshaling token: json: cannot unmarshal {json_type(issuer)} into Go struct field .iss of type string"
+            f"while unmarshaling token: json: cannot unmarshal {type_name(issuer)} into Go struct field .iss of type string"
         )
     return GOOGLE if issuer == GOOGLE_ALIAS else issuer or ""
 

@@ -10,9 +10,10 @@ from zope.interface import implementer
 
 from orchd.errors import quoted
 from orchd.kinds.identity import User
+from orchd.kinds.jsontext import type_name
 from orchd.server.authn.distributedclaims import DistributedClaims
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
-from orchd.server.authn.jose import TokenError, claimed_issuer, json_type
+from orchd.server.authn.jose import TokenError, claimed_issuer
 from orchd.server.authn.oidcissuer import Fetcher, Issuer, Rules
 
 
@@ -99,7 +100,7 @@ def user_of(claims: Mapping[str, Any], options: OidcOptions) -> User:
     if claim == "email" and "email_verified" in claims:
         verified = claims["email_verified"]
         if verified is not None and not isinstance(verified, bool):
-            why = f"json: cannot unmarshal {json_type(verified)} into Go value of type bool"
+            why = f"json: cannot unmarshal {type_name(verified)} into Go value of type bool"
             raise TokenError(f"parse 'email_verified' claim: {why}")
         if not verified:
             raise TokenError("email not verified")
@@ -127,7 +128,7 @@ def _text(claims: Mapping[str, Any], name: str) -> str:
     value = claims[name]
     if value is None or isinstance(value, str):
         return value or ""
-    raise TokenError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
+    raise TokenError(f"json: cannot unmarshal {type_name(value)} into Go value of type string")
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -138,4 +139,4 @@ def _texts(value: Any) -> tuple[str, ...]:
         return tuple(each or "" for each in value)
     if isinstance(value, str):
         return (value,)
-    raise TokenError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
+    raise TokenError(f"json: cannot unmarshal {type_name(value)} into Go value of type string")

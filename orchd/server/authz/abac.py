@@ -142,7 +142,7 @@ def _object(line: bytes) -> Mapping[str, Any]:
         return found
     what = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
     raise _BadLineError(
-        f"couldn't get version/kind; json parse error: json: cannot unmarshal {_named(found)} into Go value of type {what}"
+        f"couldn't get version/kind; json parse error: json: cannot unmarshal {jsontext.type_name(found)} into Go value of type {what}"
     )
 
 
@@ -162,7 +162,7 @@ def _current(line: Mapping[str, Any]) -> Policy:
     """A line of version v1beta1: everybody who is known is meant by ``*``."""
     spec = line.get("spec")
     if spec is not None and not isinstance(spec, dict):
-        raise _BadLineError(f"json: cannot unmarshal {_named(spec)} into Go struct field Policy.spec of type v1beta1.PolicySpec")
+        raise _BadLineError(f"json: cannot unmarshal {jsontext.type_name(spec)} into Go struct field Policy.spec of type v1beta1.PolicySpec")
     members = _Members(spec or {}, "PolicySpec.spec.")
     user, user_group = _everybody(members.text("user"), members.text("group"))
     return Policy(
@@ -222,12 +222,7 @@ class _Members:
     def _wrong(self, name: str, value: Any, wanted: str) -> _BadLineError:
         if not self._where:
             return _BadLineError(
-                f"couldn't get version/kind; json parse error: json: cannot unmarshal {_named(value)} into Go struct field "
+                f"couldn't get version/kind; json parse error: json: cannot unmarshal {jsontext.type_name(value)} into Go struct field "
                 f".{name} of type {wanted}"
             )
-        return _BadLineError(f"json: cannot unmarshal {_named(value)} into Go struct field {self._where}{name} of type {wanted}")
-
-
-def _named(value: Any) -> str:
-    names: dict[type, str] = {str: "string", bool: "bool", list: "array", dict: "object"}
-    return names.get(type(value), "number")
+        return _BadLineError(f"json: cannot unmarshal {jsontext.type_name(value)} into Go struct field {self._where}{name} of type {wanted}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from orchd.errors import ApiError, qualified
 from orchd.server.authz.interfaces import Action
 
@@ -58,3 +60,9 @@ def forbidden(action: Action, reason: str = "") -> ApiError:
     else:
         head = f"{qualified(action.group, action.resource)} is forbidden: "
     return ApiError(403, "Forbidden", head + message, details={k: v for k, v in details.items() if v})
+
+
+def aggregated(errors: Iterable[str]) -> str:
+    """Several errors as one: each text once, in brackets when there is more than one."""
+    texts = list(dict.fromkeys(errors))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""

@@ -25,6 +25,7 @@ from orchd.server.authz.interfaces import (
     Rules,
     Verdict,
 )
+from orchd.server.authz.messages import aggregated
 
 Object = dict[str, Any]
 _PASS = Verdict(Decision.NO_OPINION)
@@ -178,8 +179,7 @@ class RoleBasedAuthorizer:
                         return grant.allowed
         if not missing:
             return _PASS
-        names = list(missing)
-        return Verdict(Decision.NO_OPINION, "RBAC: " + (names[0] if len(names) == 1 else f"[{', '.join(names)}]"))
+        return Verdict(Decision.NO_OPINION, "RBAC: " + aggregated(missing))
 
     def _scopes(self, namespace: str) -> list[_BySubject]:
         scopes = []
@@ -227,5 +227,5 @@ class RoleBasedAuthorizer:
                 if r.get("nonResourceURLs")
             ),
             incomplete=bool(errors),
-            error=errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]" if errors else "",
+            error=aggregated(errors),
         )

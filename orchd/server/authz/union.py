@@ -8,6 +8,7 @@ from zope.interface import implementer
 
 from orchd.kinds.identity import User
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
+from orchd.server.authz.messages import aggregated
 
 
 @implementer(IAuthorizer)
@@ -38,9 +39,3 @@ class Union:
             incomplete=any(rules.incomplete for rules in found),
             error=aggregated([rules.error for rules in found if rules.error]),
         )
-
-
-def aggregated(errors: Sequence[str]) -> str:
-    """Several errors as one: each text once, in brackets when there is more than one."""
-    texts = list(dict.fromkeys(errors))
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
