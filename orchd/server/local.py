@@ -23,7 +23,7 @@ from orchd.client.statuses import error_of
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
-from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response
+from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response, whole
 
 #: Events that wait for a local watcher before its watch is cut; it then lists again.
 _MOST_EVENTS = 10_000
@@ -89,7 +89,7 @@ class LocalClient(Methods):
 
 def _value(response: Response) -> Any:
     """The JSON of a complete answer; the text of one that is no JSON."""
-    body = response.body if isinstance(response.body, bytes) else b"".join(response.body)
+    body = whole(response.body)
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:

@@ -31,7 +31,7 @@ from orchd.config.options import Options
 from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.local import LocalClient
-from orchd.server.pipeline.interfaces import IBody, Request, Response
+from orchd.server.pipeline.interfaces import IBody, Request, Response, whole
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
 from orchd.store.memory import MemoryStore
 from orchd.txkit.coroutines import start
@@ -163,8 +163,7 @@ class InProcessServer:
             hijack=hijack,
         )
         response = await self.server.pipeline.handle(request)
-        whole = response.body if isinstance(response.body, bytes) else b"".join(response.body)
-        return Answer(response.code, dict(response.headers), whole, response)
+        return Answer(response.code, dict(response.headers), whole(response.body), response)
 
     def stop(self) -> None:
         """Stop it; what is still to come after that comes now."""

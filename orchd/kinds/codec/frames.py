@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from orchd.kinds.codec import json_
@@ -10,6 +10,8 @@ from orchd.kinds.codec import json_
 _HEADS: Final = {
     name: f'{{"type":"{name}","object":'.encode() for name in ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
 }
+
+_TAIL: Final = b"]}\n"
 
 
 def watch_frame(type_: str, obj: bytes) -> bytes:
@@ -37,3 +39,22 @@ def list_pieces(
         return [head + (b"null}\n" if null else b"[]}\n")]
     # One join of everything would copy a large list twice; the items are joined once and sent between head and tail.
     return [head + b"[", b",".join(listed), b"]}\n"]
+
+
+def list_size(head: bytes, items: Sequence[bytes], skip: int) -> int:
+    """Bytes of what `list_parts` gives."""
+    separators = (len(items) - 1) * (2 if skip else 1)
+    return len(head) + sum(map(len, items)) - skip * len(items) + separators + len(_TAIL)
+
+
+def list_parts(head: bytes, items: Sequence[bytes], skip: int, together: int) -> Iterator[bytes]:
+    """A list of at least one item, `together` of them at a time, so that no more has to be there at once. `head` reaches up
+    to where the first item's text begins, without the first `skip` bytes that all items share."""
+    between = b",{" if skip else b","
+    yield head
+    for start in range(0, len(items), together):
+        part = items[start : start + together]
+        if start:
+            yield between
+        yield between.join([item[skip:] for item in part] if skip else part)
+    yield _TAIL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from email.utils import formatdate
 
 from orchd.server.http.heads import PHRASES, BadHead
@@ -60,7 +61,7 @@ def refusal(bad: BadHead) -> bytes:
     ).encode("utf-8", "replace")
 
 
-def compress(pieces: list[bytes]) -> list[bytes]:
+def compress(pieces: Iterable[bytes]) -> list[bytes]:
     """One gzip member (RFC 1952) of all pieces, at the fastest level: it is the server's time that is short."""
     gzip = zlib.compressobj(1, zlib.DEFLATED, 31)
     out = [done for piece in pieces if (done := gzip.compress(piece))]

@@ -17,6 +17,7 @@ The connection's life, one row per state::
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 from typing import Protocol as Shape
 
@@ -33,7 +34,7 @@ from orchd.server.http.bodies import ArrivingBody, NoBody
 from orchd.server.http.heads import BadHead, Fields, Target, parse_fields, parse_line
 from orchd.server.http.peers import certificate_chain, remote_address
 from orchd.server.http.sinks import ChunkSink
-from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.interfaces import Body, Pieces, Request, Response, size_of
 from orchd.txkit.coroutines import enter
 
 if TYPE_CHECKING:
@@ -90,6 +91,9 @@ class HttpChannel(Protocol):
         self._serial = 0
         self._sink: ChunkSink | None = None
         self._stream: Any = None
+        #: What is left of a large body, and whether it is being written right now.
+        self._pieces: Iterator[bytes] | None = None
+        self._writing = False
         self._taker: IProtocol | None = None
         self._fresh = True
         self._certificates: tuple[bytes, ...] = ()
@@ -144,6 +148,7 @@ class HttpChannel(Protocol):
                 self._taker.connectionLost(reason)
             return
         self._buffer = b""
+        self._pieces = None
         if self._sink is not None:
             self._end_stream()
         if self._body is not None:
@@ -160,6 +165,8 @@ class HttpChannel(Protocol):
         self.paused = False
         if self._sink is not None:
             self._sink.drained()
+        elif self._pieces is not None:
+            self._write_pieces()
 
     def stopProducing(self) -> None:
         """The transport is going away; connectionLost follows."""
@@ -307,7 +314,7 @@ class HttpChannel(Protocol):
             self._answer_stream(response)
             return
         body = response.body
-        size = len(body) if isinstance(body, bytes) else sum(map(len, body))
+        size = size_of(body)
         above = self._limits.gzip_above
         if self._gzip and above is not None and size > above and not _has(response, "content-encoding"):
             compressing = self._factory.compress([body] if isinstance(body, bytes) else body)
@@ -321,7 +328,7 @@ class HttpChannel(Protocol):
             response.headers = [*response.headers, ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
             self._write(response, pieces, sum(map(len, pieces)))
 
-    def _write(self, response: Response, body: bytes | list[bytes], size: int) -> None:
+    def _write(self, response: Response, body: Body, size: int) -> None:
         """Send a complete answer and go on."""
         bodiless = response.code in BODILESS
         framing = "" if bodiless else f"Content-Length: {size}\r\n"
@@ -335,9 +342,33 @@ class HttpChannel(Protocol):
             self._transport.write(text)
         elif size <= _JOIN:
             self._transport.write(text + body if isinstance(body, bytes) else b"".join((text, *body)))
+        elif isinstance(body, Pieces):
+            self._transport.write(text)
+            self._pieces = iter(body)
+            self._write_pieces()
+            return
         else:
             self._transport.writeSequence([text, body] if isinstance(body, bytes) else [text, *body])
         self._finished()
+
+    def _write_pieces(self) -> None:
+        """Go on with a large body, as far as the transport takes it."""
+        pieces = self._pieces
+        if pieces is None or self._writing:
+            # The transport takes more already while it is being written to: the loop below goes on.
+            return
+        self._writing = True
+        try:
+            while not self.paused and self.state == BUSY:
+                piece = next(pieces, None)
+                if piece is None:
+                    self._pieces = None
+                    break
+                self._transport.write(piece)
+        finally:
+            self._writing = False
+        if self._pieces is None and self.state == BUSY:
+            self._finished()
 
     def _connection(self) -> str:
         """The Connection line, if one is needed, after deciding whether another request can follow."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, cast
 
 from twisted.internet.defer import Deferred, TimeoutError, execute
@@ -76,7 +77,7 @@ class ApiServerFactory(Factory):
         for channel in list(self._channels):
             channel.check(now)
 
-    def compress(self, pieces: list[bytes]) -> Deferred[list[bytes]]:
+    def compress(self, pieces: Iterable[bytes]) -> Deferred[list[bytes]]:
         """For channels: gzip, off the reactor's thread where there are others."""
         if self._threads is None:
             return cast("Deferred[list[bytes]]", execute(compress, pieces))

@@ -247,7 +247,7 @@ class _Exchange:
             request.write(b"")
             response.stream.start(self._sink)
             return
-        pieces = [response.body] if isinstance(response.body, bytes) else response.body
+        pieces = [response.body] if isinstance(response.body, bytes) else list(response.body)
         size = sum(map(len, pieces))
         above = self._resource._limits.gzip_above
         if (

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -119,17 +119,47 @@ class IStream(Interface):
         """The peer has gone or the server stops: release everything. Idempotent, also after `finish`."""
 
 
+class Pieces:
+    """A large body that is put together while it is sent, so that a slow client does not keep all of it in memory.
+
+    `size` is its length in bytes; `make` gives its pieces in order, each time anew."""
+
+    __slots__ = ("_make", "size")
+
+    def __init__(self, size: int, make: Callable[[], Iterator[bytes]]) -> None:
+        self.size = size
+        self._make = make
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._make()
+
+
+#: A complete body. A list is sent piece by piece as well, without being joined.
+Body = bytes | list[bytes] | Pieces
+
+
+def size_of(body: Body) -> int:
+    """Its length in bytes."""
+    if isinstance(body, bytes):
+        return len(body)
+    return body.size if isinstance(body, Pieces) else sum(map(len, body))
+
+
+def whole(body: Body) -> bytes:
+    """All of it in one piece."""
+    return body if isinstance(body, bytes) else b"".join(body)
+
+
 @dataclass(slots=True, kw_only=True)
 class Response:
     """An answer. Either `body` (complete; Content-Length is set from it) or `stream`.
 
-    `headers` are (name, value) pairs in the order in which they are sent. `body` may be a list of pieces, which is
-    sent without being joined."""
+    `headers` are (name, value) pairs in the order in which they are sent."""
 
     code: int = 200
     content_type: str = "application/json"
     headers: list[tuple[str, str]] = field(default_factory=list)
-    body: bytes | list[bytes] = b""
+    body: Body = b""
     stream: Any = None  # IStream
 
 

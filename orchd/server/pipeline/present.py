@@ -6,7 +6,7 @@ entry, once per form, so that a second reader pays nothing, as long as there is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -24,9 +24,11 @@ from orchd.kinds.ir import Type
 from orchd.kinds.objects import convert, shape
 from orchd.kinds.objects.tabulate import table
 from orchd.kinds.objects.tabulate.ages import Ages
-from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.interfaces import Body, Pieces, Request, Response
 
 NO_STORE = ("Cache-Control", "no-cache, private")
+#: Lists of more bytes are put together while they are sent, so many items at a time.
+_LARGE, _TOGETHER = 4 << 20, 256
 #: How many combinations of what clients ask for are remembered.
 _MOST_VIEWS = 2048
 
@@ -252,7 +254,7 @@ class Presenter:
 
     def page(
         self, view: View, entries: Sequence[Entry], *, revision: int, token: str = "", remaining: int | None = None
-    ) -> bytes | list[bytes]:
+    ) -> Body:
         """The body that shows a list."""
         meta: dict[str, Any] = {"resourceVersion": str(revision)}
         if token:
@@ -302,15 +304,18 @@ class Presenter:
         out = {"kind": partial.LIST_KIND, "apiVersion": api_version, "metadata": meta, "items": shown or None}
         return self.encoded(view, out)
 
-    def _joined(self, resource: Resource, meta: Mapping[str, Any], entries: Sequence[Entry]) -> list[bytes]:
+    def _joined(self, resource: Resource, meta: Mapping[str, Any], entries: Sequence[Entry]) -> Body:
         """A list as JSON from stored bytes; items of built-in kinds go without kind and apiVersion."""
-        if resource.custom:
-            return frames.list_pieces(resource.api_version, resource.list_kind, meta, [e.json for e in entries])
-        skip = len(f'{{"kind":"{resource.kind}","apiVersion":"{resource.storage_version}",')
         head, *rest = frames.list_pieces(resource.api_version, resource.list_kind, meta, ())
         if not entries:
             return [head, *rest]
-        return [head.removesuffix(b"]}\n") + b"{", b",{".join([e.json[skip:] for e in entries]), b"]}\n"]
+        skip = 0 if resource.custom else len(f'{{"kind":"{resource.kind}","apiVersion":"{resource.storage_version}",')
+        head = head.removesuffix(b"]}\n") + (b"{" if skip else b"")
+        items = [entry.json for entry in entries]
+        size = frames.list_size(head, items, skip)
+        if size < _LARGE:
+            return list(frames.list_parts(head, items, skip, len(items)))
+        return Pieces(size, lambda: frames.list_parts(head, items, skip, _TOGETHER))
 
     # -- events
 
@@ -357,7 +362,7 @@ class Presenter:
 
     # -- responses
 
-    def response(self, view: View, body: bytes | list[bytes], *, code: int = 200) -> Response:
+    def response(self, view: View, body: Body, *, code: int = 200) -> Response:
         """A complete answer."""
         return Response(code=code, content_type=view.chosen.content_type, headers=[NO_STORE], body=body)
 
@@ -373,8 +378,3 @@ class Presenter:
             return Response(code=error.code, content_type=content_type, headers=headers)
         body = self.bytes_of(form, error.status(), pretty=pretty)
         return Response(code=error.code, content_type=content_type, headers=headers, body=body)
-
-
-def joined(pieces: bytes | Iterable[bytes]) -> bytes:
-    """A body in one piece; for callers that need it so."""
-    return pieces if isinstance(pieces, bytes) else b"".join(pieces)

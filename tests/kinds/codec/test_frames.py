@@ -44,3 +44,15 @@ def test_partial() -> None:
     whole = json.loads(b"".join(partial.partial_list("m/v1", {"resourceVersion": "1"}, [data])))
     assert whole["kind"] == "PartialObjectMetadataList" and len(whole["items"]) == 1
     assert json.loads(b"".join(partial.partial_list("m/v1", {}, [])))["items"] is None
+
+
+@pytest.mark.parametrize("together", [1, 2, 3, 10])
+@pytest.mark.parametrize("count", [1, 5])
+@pytest.mark.parametrize("skip", [0, len(b'{"kind":"Pod","apiVersion":"v1",')])
+def test_large_lists_in_parts(count: int, skip: int, together: int) -> None:
+    """However many items come at a time, the whole is the same, and as long as was said; items go without what they share."""
+    head = b'{"items":[' + (b"{" if skip else b"")
+    whole = b"".join(frames.list_parts(head, [POD] * count, skip, together))
+    items = json.loads(whole)["items"]
+    assert items == [{k: v for k, v in json.loads(POD).items() if not skip or k not in ("kind", "apiVersion")}] * count
+    assert len(whole) == frames.list_size(head, [POD] * count, skip)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from http_doubles import Answer, Paths, read_answers
@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 from orchd.server.http.channel import GONE
 from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.limits import Limits
-from orchd.server.pipeline.interfaces import Request, Response, StreamEnded
+from orchd.server.pipeline.interfaces import Pieces, Request, Response, StreamEnded
 from orchd.txkit.coroutines import start
 
 GET = b"GET %b HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -349,6 +349,76 @@ def test_backpressure() -> None:
     wire.channel.pauseProducing()
     wire.clock.pump([1] * 40)
     assert wire.transport.disconnected
+
+
+class Parts:
+    """A large body that tells how far it has been made."""
+
+    def __init__(self, count: int) -> None:
+        self.made = 0
+        self.body = Pieces(count * 40_000, lambda: self._pieces(count))
+
+    def _pieces(self, count: int) -> Iterator[bytes]:
+        for number in range(count):
+            self.made += 1
+            yield str(number).encode() * 40_000
+
+
+def test_a_large_body_is_made_as_it_is_taken() -> None:
+    """No more of it than the transport has room for; the next request's answer follows it."""
+    wire, parts = Wire(), Parts(9)
+    wire.paths.special["/parts"] = lambda request: Response(content_type="text/plain", body=parts.body)
+    wire.channel.pauseProducing()
+    wire.send(GET % b"/parts" + GET % b"/a")
+    assert parts.made == 0
+    wire.channel.resumeProducing()
+    assert parts.made == 9
+    big, small = wire.answers()
+    assert big.body == b"".join(str(number).encode() * 40_000 for number in range(9)) and small.body == b"GET /a"
+
+
+def test_large_bodies_one_after_the_other() -> None:
+    """A transport that asks for a pause within each write gets each body whole and in order."""
+    wire = Wire()
+    all_parts = [Parts(5), Parts(7)]
+    waiting = list(all_parts)
+    wire.paths.special["/parts"] = lambda request: Response(content_type="text/plain", body=waiting.pop(0).body)
+    write = wire.channel._transport.write
+
+    def grudging(data: bytes) -> None:
+        wire.channel.pauseProducing()
+        write(data)
+        wire.channel.resumeProducing()
+
+    wire.channel._transport.write = grudging  # type: ignore[method-assign]  # a double of one method
+    wire.send(GET % b"/parts" + GET % b"/parts" + GET % b"/a")
+    sizes = [len(answer.body) for answer in wire.answers()]
+    assert sizes == [200_000, 280_000, 6] and [parts.made for parts in all_parts] == [5, 7]
+
+
+def test_a_large_body_that_nobody_takes() -> None:
+    """A client that goes, or stands still for too long, costs nothing more."""
+    wire, parts = Wire(Limits(stall_timeout=30)), Parts(9)
+    wire.paths.special["/parts"] = lambda request: Response(content_type="text/plain", body=parts.body)
+    wire.channel.pauseProducing()
+    wire.send(GET % b"/parts")
+    wire.clock.pump([1] * 40)
+    assert wire.transport.disconnected and parts.made == 0
+    wire.lose()
+    wire.channel.resumeProducing()
+    assert parts.made == 0
+
+
+def test_gzip_of_a_large_body() -> None:
+    """It is compressed as any other."""
+    wire, parts = Wire(), Parts(9)
+    wire.paths.special["/parts"] = lambda request: Response(content_type="text/plain", body=parts.body)
+    wire.send(b"GET /parts HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n")
+    (packed,) = wire.answers()
+    assert len(gzip.decompress(packed.body)) == 360_000
+    wire.send(b"HEAD /parts HTTP/1.1\r\nHost: h\r\n\r\n")
+    (head,) = wire.answers(bodiless=1)
+    assert head.headers["content-length"] == "360000" and parts.made == 9
 
 
 def test_gzip() -> None:

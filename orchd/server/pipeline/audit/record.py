@@ -16,7 +16,7 @@ from orchd.kinds.identity import User
 from orchd.kinds.objects.scalars import format_microtime
 from orchd.server.admission.interfaces import PATCH_ANNOTATION
 from orchd.server.pipeline.audit.policy import COMPLETE, LEVELS, RECEIVED, REQUEST, RESPONSE, Rule
-from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.interfaces import Request, Response, whole
 
 Object = dict[str, Any]
 
@@ -141,7 +141,7 @@ def answer_of(response: Response) -> Any:
     """The object in an answer, None for one that is a stream or has no JSON."""
     if response.stream is not None or not response.content_type.startswith("application/json"):
         return None
-    return _json(response.body if isinstance(response.body, bytes) else b"".join(response.body))
+    return _json(whole(response.body))
 
 
 def source_addresses(request: Request) -> list[str]:

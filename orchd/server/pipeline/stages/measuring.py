@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response
+from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response, size_of
 from orchd.txkit.histogram import Histogram
 
 #: Upper bounds in seconds of apiserver_request_duration_seconds.
@@ -91,7 +91,5 @@ class Measuring:
         series.codes[response.code] = series.codes.get(response.code, 0) + 1
         if response.stream is None:
             series.duration.observe(DURATION_BUCKETS, self._clock() - begin)
-            body = response.body
-            size = len(body) if isinstance(body, bytes) else sum(map(len, body))
-            series.sizes.observe(SIZE_BUCKETS, size)
+            series.sizes.observe(SIZE_BUCKETS, size_of(response.body))
         return response
