@@ -21,6 +21,8 @@ from orchd.server.pipeline.interfaces import Request, Response, whole
 Object = dict[str, Any]
 
 _AGENT = 1024
+#: Bytes in which a Status has said what it is.
+_STATUS_BEGINS = 100
 _CUT = "...TRUNCATED"
 
 
@@ -137,11 +139,15 @@ def status_of(code: int, answer: Any = None) -> Object:
     return out
 
 
-def answer_of(response: Response) -> Any:
-    """The object in an answer, None for one that is a stream or has no JSON."""
+def answer_of(response: Response, *, shown: bool) -> Any:
+    """The object in an answer, None for one that is a stream or has no JSON. One that is not to be `shown` is looked at
+    only if it is a Status, which says how the request ended: large ones are dear to read."""
     if response.stream is not None or not response.content_type.startswith("application/json"):
         return None
-    return _json(whole(response.body))
+    body = response.body
+    if not shown and not (isinstance(body, bytes) and b'"Status"' in body[:_STATUS_BEGINS]):
+        return None
+    return _json(whole(body))
 
 
 def source_addresses(request: Request) -> list[str]:

@@ -12,7 +12,7 @@ from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.server.pipeline.audit.interfaces import IAuditSink
-from orchd.server.pipeline.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, STARTED, Policy
+from orchd.server.pipeline.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, RESPONSE, STARTED, Policy
 from orchd.server.pipeline.audit.record import Record, answer_of, status_of
 from orchd.server.pipeline.audit.sinks import GRACE
 from orchd.server.pipeline.interfaces import ISink, Next, Request, Response
@@ -96,7 +96,7 @@ class Auditing:
             await trail.write(record, PANIC, _panic(error))
             raise
         if response.stream is None:
-            answer = answer_of(response)
+            answer = answer_of(response, shown=record.rule.level >= RESPONSE)
             await trail.write(record, COMPLETE, status_of(response.code, answer), answer)
             return response
         status = status_of(response.code)

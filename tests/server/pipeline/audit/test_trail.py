@@ -20,7 +20,7 @@ from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.audit.interfaces import IAuditSink
 from orchd.server.pipeline.audit.policy import parse
-from orchd.server.pipeline.audit.record import source_addresses, without_managed_fields
+from orchd.server.pipeline.audit.record import answer_of, source_addresses, without_managed_fields
 from orchd.server.pipeline.audit.stage import Auditing, AuditingStrangers, Trail
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.testing.server import BytesBody, run
@@ -143,6 +143,20 @@ class TestEvents:
         sink = Kept()
         run(Auditing(trail(sink, level))(ask("PUT", body=b'{"a":1}'), pod))
         assert {"requestObject", "responseObject"} & set(sink.events[1]) == members
+
+    def test_answers_that_are_not_shown(self) -> None:
+        """They are not even read; a Status is, since it says how the request ended."""
+        request = ask("DELETE")
+        status = b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","details":{"name":"x"}}'
+
+        async def deleted(request: Request) -> Response:
+            return Response(body=status)
+
+        sink = Kept()
+        run(Auditing(trail(sink, "Metadata"))(request, deleted))
+        assert sink.events[1]["responseStatus"] == {"metadata": {}, "status": "Success", "details": {"name": "x"}, "code": 200}
+        assert answer_of(Response(body=b'{"kind":"PodList"}'), shown=False) is None
+        assert answer_of(Response(body=[b'{"kind":', b'"PodList"}']), shown=True) == {"kind": "PodList"}
 
     def test_parts_of_objects_are_objects(self) -> None:
         """Annotations that show a webhook's patch are kept from records that show no objects."""
