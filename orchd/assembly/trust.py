@@ -5,7 +5,6 @@ extension servers in a config map, so that they trust the same (specification, "
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +20,7 @@ from orchd.config.settings import Settings
 from orchd.errors import ApiError
 from orchd.pki.certificates import chain_pem, load_chain
 from orchd.pki.verify import ClientVerifier
+from orchd.server.http.tls import stamps
 from orchd.txkit.background import Background
 
 #: Seconds between looks at the files, and at the config map, which others may change or delete.
@@ -68,7 +68,7 @@ class Trust:
         self._authentication = authentication
         self._client = client
         self._wall = wall
-        self._seen = self._stamps()
+        self._seen = stamps(self._names.values())
         self._background = Background()
         self._polling, self._keeping = LoopingCall(self.look), LoopingCall(self.keep)
         self._polling.clock = self._keeping.clock = clock
@@ -98,8 +98,8 @@ class Trust:
 
     def look(self) -> None:
         """Read the files again if one has changed."""
-        stamps = self._stamps()
-        if stamps == self._seen:
+        found = stamps(self._names.values())
+        if found == self._seen:
             return
         try:
             given = {flag: Path(name).read_bytes() if name else self._given[flag] for flag, name in self._names.items()}
@@ -109,22 +109,12 @@ class Trust:
             # A file that is being replaced: what was read before is good until it can be read again.
             self._log.warn("authorities were not reloaded: {error}", error=str(error))
             return
-        self._seen, self._given = stamps, given
+        self._seen, self._given = found, given
         self._authentication.certificates.replace_authorities(clients)
         if proxies is not None and self._authentication.front_proxy is not None:
             self._authentication.front_proxy.replace_authorities(proxies)
         self._log.info("authorities reloaded")
         self.keep()
-
-    def _stamps(self) -> tuple[tuple[int, int, int], ...]:
-        out = []
-        for name in self._names.values():
-            try:
-                status = os.stat(name)
-                out.append((status.st_mtime_ns, status.st_ino, status.st_size))
-            except OSError:
-                out.append((0, 0, 0))
-        return tuple(out)
 
     def data(self) -> dict[str, str]:
         """What this server has to say in the config map."""

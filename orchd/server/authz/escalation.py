@@ -14,7 +14,7 @@ from orchd.dialect import Dialect
 from orchd.kinds.identity import MASTERS_GROUP, User
 from orchd.server.authz.covering import Rule, compact, describe, uncovered
 from orchd.server.authz.interfaces import Action, Decision, Verdict
-from orchd.server.authz.messages import quote, quote_list
+from orchd.server.authz.messages import quote_list
 from orchd.server.authz.rbac import RoleBasedAuthorizer, role_key
 
 Object = dict[str, Any]
@@ -31,7 +31,7 @@ def escalation_message(user: User, held: Iterable[Rule], granted: Iterable[Rule]
         return ""
     lines = sorted({describe(rule) for rule in compact(missing)})
     text = (
-        f"user {quote(user.name)} (groups={quote_list(user.groups)}) is attempting to grant RBAC permissions "
+        f"user {errors.quoted(user.name)} (groups={quote_list(user.groups)}) is attempting to grant RBAC permissions "
         "not currently held:\n" + "\n".join(lines)
     )
     listed = list(problems)

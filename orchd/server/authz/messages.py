@@ -4,47 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from orchd.errors import ApiError, qualified
+from orchd.errors import ApiError, qualified, quoted
 from orchd.server.authz.interfaces import Action
 
-_ESCAPES = {
-    "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
-    "\\": "\\\\", '"': '\\"',
-}
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-
-
-def quote(text: str) -> str:
-    """`text` in double quotes with control characters escaped; printable text of any script stays as it is."""
-    if text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    return '"' + "".join(_escape(c) for c in text) + '"'
-
-
-def _escape(char: str) -> str:
-    if char in _ESCAPES:
-        return _ESCAPES[char]
-    if char.isprintable():
-        return char
-    code = ord(char)
-    if code < 0x80:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def quote_list(texts: tuple[str, ...] | list[str]) -> str:
     """``["a" "b"]``"""
-    return "[" + " ".join(quote(t) for t in texts) + "]"
+    return "[" + " ".join(quoted(t) for t in texts) + "]"
 
 
 def forbidden_message(action: Action) -> str:
     """``User "alice" cannot list resource "pods" in API group "" in the namespace "a"`` and its kin."""
-    user = quote(action.user.name)
+    user = quoted(action.user.name)
     if action.path:
-        return f"User {user} cannot {action.verb} path {quote(action.path)}"
+        return f"User {user} cannot {action.verb} path {quoted(action.path)}"
     resource = f"{action.resource}/{action.subresource}" if action.subresource else action.resource
-    where = f"in the namespace {quote(action.namespace)}" if action.namespace else "at the cluster scope"
-    return f"User {user} cannot {action.verb} resource {quote(resource)} in API group {quote(action.group)} {where}"
+    where = f"in the namespace {quoted(action.namespace)}" if action.namespace else "at the cluster scope"
+    return f"User {user} cannot {action.verb} resource {quoted(resource)} in API group {quoted(action.group)} {where}"
 
 
 def forbidden(action: Action, reason: str = "") -> ApiError:
@@ -56,7 +34,7 @@ def forbidden(action: Action, reason: str = "") -> ApiError:
     if not action.resource or action.path:
         head = "forbidden: "
     elif action.name:
-        head = f"{qualified(action.group, action.resource)} {quote(action.name)} is forbidden: "
+        head = f"{qualified(action.group, action.resource)} {quoted(action.name)} is forbidden: "
     else:
         head = f"{qualified(action.group, action.resource)} is forbidden: "
     return ApiError(403, "Forbidden", head + message, details={k: v for k, v in details.items() if v})

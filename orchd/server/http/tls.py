@@ -76,6 +76,18 @@ def cipher_list(names: Iterable[str]) -> tuple[bytes, bytes]:
     return ":".join(old).encode("ascii"), ":".join(new).encode("ascii")
 
 
+def stamps(names: Iterable[str]) -> tuple[tuple[int, int, int], ...]:
+    """What tells files from those that take their places later; zeros for a file that is not there."""
+    out = []
+    for name in names:
+        try:
+            status = os.stat(name)
+            out.append((status.st_mtime_ns, status.st_ino, status.st_size))
+        except OSError:
+            out.append((0, 0, 0))
+    return tuple(out)
+
+
 @implementer(IOpenSSLServerConnectionCreator)
 class ServerContexts:
     """Makes the TLS side of new connections from the files of the settings, read again by `reload`.
@@ -89,7 +101,7 @@ class ServerContexts:
         self.settings = settings
         self._old, self._new = cipher_list(settings.cipher_suites)
         self._version = min_version(settings.min_version)
-        self._seen = self._stamps()
+        self._seen = stamps(self.settings.files())
         self._default, self._named = self._load()
 
     def serverConnectionForTLS(self, protocol: object) -> SSL.Connection:
@@ -100,8 +112,8 @@ class ServerContexts:
 
     def reload(self) -> bool:
         """Read the files again if one has changed. True when new connections get something new."""
-        stamps = self._stamps()
-        if stamps == self._seen:
+        found = stamps(self.settings.files())
+        if found == self._seen:
             return False
         try:
             self._default, self._named = self._load()
@@ -109,19 +121,9 @@ class ServerContexts:
             # Half-written pairs are normal while files are replaced one by one: try again at the next call.
             self._log.warn("certificates were not reloaded: {error}", error=str(error))
             return False
-        self._seen = stamps
+        self._seen = found
         self._log.info("certificates reloaded")
         return True
-
-    def _stamps(self) -> tuple[tuple[int, int, int], ...]:
-        out = []
-        for name in self.settings.files():
-            try:
-                status = os.stat(name)
-                out.append((status.st_mtime_ns, status.st_ino, status.st_size))
-            except OSError:
-                out.append((0, 0, 0))
-        return tuple(out)
 
     def _load(self) -> tuple[SSL.Context, dict[str, SSL.Context]]:
         named: dict[str, SSL.Context] = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from orchd.errors import quoted
 from orchd.kinds.objects.validate.numbers import go_quantity
 
 _POINTER: Final = "(0xc000000000)"
@@ -122,23 +123,8 @@ class Go(str):
     __slots__ = ()
 
 
-def quote(text: str) -> str:
-    """A string as Go's %q prints it."""
-    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    return '"' + "".join(map(_quoted, text)) + '"'
-
-
-def _quoted(char: str) -> str:
-    named = {'"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
-    if char in named:
-        return named[char]
-    if char.isprintable():
-        return char
-    code = ord(char)
-    if code < 0x80:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+#: A string as Go's %q prints it.
+quote: Final = quoted
 
 
 def show(value: Any) -> str:
