@@ -135,14 +135,14 @@ class Upkeep:
                 definition = await self._write(definition, status)
             said = self._clock.seconds()
             while await self._instances.delete(kind):
-                if not self._is_there(known):
-                    # Its finalizer was taken by force. What is made from now on is of another definition.
-                    return
                 if self._clock.seconds() - said >= _LONG:
                     said = self._clock.seconds()
                     status = self._terminating(known.load(), "True", "InstanceDeletionCheck", _UNCONFIRMED)
                     await self._write(known.load(), status)
                 await deferLater(self._clock, _PAUSE)
+                if not self._is_there(known):
+                    # Its finalizer was taken by force. What is made from now on is of another definition.
+                    return
             definition = known.load()
             reason, text = "InstanceDeletionCompleted", "removed all instances"
         finalizers = [f for f in definition["metadata"].get("finalizers") or () if f != self._finalizer]

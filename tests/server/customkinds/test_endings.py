@@ -1,0 +1,78 @@
+"""The end of a custom kind's objects."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from twisted.internet.task import Clock
+
+from orchd.dialect import ORCH
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.server.customkinds.upkeep import Upkeep
+from orchd.testing.server import run
+
+
+class Definition:
+    """One that is being deleted."""
+
+    name, group, kind, finalizing = "things.example.com", "example.com", "the kind", False
+
+    def load(self) -> dict[str, Any]:
+        return {
+            "metadata": {
+                "name": self.name, "deletionTimestamp": "2020-01-01T00:00:00Z",
+                "finalizers": ["customresourcecleanup.apiextensions.orch.io"],
+            },
+            "status": {},
+        }  # fmt: skip
+
+
+class Kinds(SimpleNamespace):
+    def overlaps(self, known: Definition) -> bool:
+        return False
+
+    def served_versions(self) -> dict[Any, Any]:
+        return {}
+
+
+class Client:
+    def __init__(self) -> None:
+        self.written: list[dict[str, Any]] = []
+
+    async def update(self, ref: Any, namespace: str, name: str, obj: Any, **more: Any) -> Any:
+        self.written.append(obj)
+        return obj
+
+    async def list(self, ref: Any) -> Any:
+        return {"items": []}
+
+
+class Held:
+    """Instances that something holds."""
+
+    def __init__(self) -> None:
+        self.attempts = 0
+
+    async def delete(self, kind: Any) -> int:
+        self.attempts += 1
+        return 1
+
+
+def test_the_end_of_one_definition_leaves_the_next_alone() -> None:
+    """Where a finalizer was taken by force while objects were held, those of the next definition of that name stay."""
+    clock, client, held, old = Clock(), Client(), Held(), Definition()
+    kinds: Any = Kinds(known={old.name: old}, settings=ObjectSettings(dialect=ORCH), changed=None)
+    upkeep = Upkeep(kinds, client, held, clock=clock, wall=lambda: 1e9)  # type: ignore[arg-type]  # as much of them as is asked
+    run(upkeep.start())
+    kinds.changed(old.name)
+    assert held.attempts == 1 and old.finalizing
+    clock.advance(1)
+    assert held.attempts == 2
+    kinds.known[old.name] = Definition()
+    written = len(client.written)
+    for _ in range(5):
+        clock.advance(1)
+    assert held.attempts == 2 and len(client.written) == written and not old.finalizing
+    run(upkeep.stop())
+    assert clock.getDelayedCalls() == []
