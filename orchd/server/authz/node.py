@@ -1,7 +1,8 @@
 """The Node authorizer: a node reads what the pods bound to it need, and writes what is its own.
 
 Which objects those are is answered by indexes on the informers of pods, persistent volumes and volume attachments, so a
-decision is a lookup. The indexes are made when the first node asks, who waits for them. All else is decided by the rules of the ``system:node`` role (specification, "Node authorization").
+decision is a lookup. The indexes are made when the first node asks, who waits for them. All else is decided by the rules of
+the ``system:node`` role (specification, "Node authorization").
 """
 
 from __future__ import annotations

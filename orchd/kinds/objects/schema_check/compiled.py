@@ -39,11 +39,12 @@ def _node(schema: Schema, either: str) -> Check:
         steps.append(type_step)
     if any(schema.get(word) for word in ("anyOf", "oneOf", "allOf")) or schema.get("not") is not None:
         steps.append(_junctors(schema, either))
-    for make in (_string, _format, _number, _list, _enum, _object):
-        step = make(schema, either)
+    enum_step = _enum(schema)
+    for step in (
+        _string(schema), _format(schema), _number(schema), _list(schema, either), enum_step, _object(schema, either)
+    ):  # fmt: skip
         if step is not None:
             steps.append(step)
-    enum_step = _enum(schema, either)
     if not steps:
         return _anything
     whole = steps[0] if len(steps) == 1 else _all_of(tuple(steps))
@@ -120,7 +121,7 @@ def _wrong_type(wanted: str, actual: str) -> Found:
     return Found(INVALID, f"must be of type {wanted}: {quote(actual)}", actual)
 
 
-def _enum(schema: Schema, either: str) -> Check | None:
+def _enum(schema: Schema) -> Check | None:
     allowed = schema.get("enum")
     if not allowed:
         return None
@@ -150,7 +151,7 @@ def same(one: Any, other: Any) -> bool:
 # --- strings and numbers ------------------------------------------------------------------------
 
 
-def _string(schema: Schema, either: str) -> Check | None:
+def _string(schema: Schema) -> Check | None:
     most, least, regex = schema.get("maxLength"), schema.get("minLength"), schema.get("pattern")
     if most is None and not least and not regex:
         return None
@@ -179,7 +180,7 @@ def _search(regex: str) -> Callable[[str], Any]:
     return found
 
 
-def _format(schema: Schema, either: str) -> Check | None:
+def _format(schema: Schema) -> Check | None:
     name = schema.get("format")
     good = FORMATS.get(name) if name else None
     if good is None:
@@ -205,7 +206,7 @@ def _bound(bound: float, value: Any) -> str:
     return f"{exact.scaleb(-power):f}e{power:+03d}"
 
 
-def _number(schema: Schema, either: str) -> Check | None:
+def _number(schema: Schema) -> Check | None:
     step, low, high = schema.get("multipleOf"), schema.get("minimum"), schema.get("maximum")
     if step is None and low is None and high is None:
         return None

@@ -58,9 +58,6 @@ class Report:
     def internal(self, at: Path, why: str) -> None:
         self._add("InternalError", "Internal error", at, why)
 
-    def wrong_type(self, at: Path, value: Any, why: str) -> None:
-        self._add("FieldValueTypeInvalid", f"Invalid value: {show(value)}", at, why)
-
     def immutable(self, at: Path, new: Any, old: Any) -> None:
         """`new` must equal `old`; an absent value equals null."""
         if new != old:
