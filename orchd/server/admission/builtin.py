@@ -34,6 +34,7 @@ from orchd.server.admission.plugins.namespaceexists import NamespaceAutoProvisio
 from orchd.server.admission.plugins.namespacelifecycle import NamespaceLifecycle
 from orchd.server.admission.plugins.noderestriction import NodeRestriction
 from orchd.server.admission.plugins.ownerreferences import OwnerReferencesPermissionEnforcement
+from orchd.server.admission.plugins.persistentvolumelabel import PersistentVolumeLabel
 from orchd.server.admission.plugins.podplacement import PodNodeSelector, PodTolerationRestriction
 from orchd.server.admission.plugins.podpolicies import (
     AlwaysPullImages,
@@ -42,6 +43,7 @@ from orchd.server.admission.plugins.podpolicies import (
     SecurityContextDeny,
 )
 from orchd.server.admission.plugins.podsecurity import PodSecurity
+from orchd.server.admission.plugins.podsecuritypolicy import PodSecurityPolicy
 from orchd.server.admission.plugins.priority import Priority
 from orchd.server.admission.plugins.pvcresize import PersistentVolumeClaimResize
 from orchd.server.admission.plugins.resourcequota import ResourceQuota
@@ -77,8 +79,9 @@ _DEFAULT = frozenset(
 _CLASSES: tuple[type[Plugin], ...] = (
     AlwaysAdmit, NamespaceAutoProvision, NamespaceLifecycle, NamespaceExists, SecurityContextDeny,
     LimitPodHardAntiAffinityTopology, LimitRanger, ServiceAccount, NodeRestriction, TaintNodesByCondition,
-    AlwaysPullImages, ImagePolicyWebhook, PodSecurity, PodNodeSelector, Priority, DefaultTolerationSeconds, PodTolerationRestriction,
-    EventRateLimit, ExtendedResourceToleration, DefaultStorageClass, StorageObjectInUseProtection,
+    AlwaysPullImages, ImagePolicyWebhook, PodSecurity, PodSecurityPolicy, PodNodeSelector, Priority,
+    DefaultTolerationSeconds, PodTolerationRestriction, EventRateLimit, ExtendedResourceToleration,
+    PersistentVolumeLabel, DefaultStorageClass, StorageObjectInUseProtection,
     OwnerReferencesPermissionEnforcement, PersistentVolumeClaimResize, RuntimeClass, CertificateApproval,
     CertificateSigning, CertificateSubjectRestriction, DefaultIngressClass, DenyServiceExternalIPs,
     MutatingAdmissionWebhook, ValidatingAdmissionWebhook, ResourceQuota, AlwaysDeny,

@@ -108,12 +108,11 @@ def test_flags_choose():
     [
         (["NamespaceLifecycl"], [], "the nearest is 'NamespaceLifecycle'"),
         ([], ["priority"], "the nearest is 'Priority'"),
-        (["PodSecurityPolicy"], [], "not built yet"),
         (["Priority"], ["Priority"], "both enabled and disabled"),
     ],
 )
 def test_wrong_names_are_errors(enable, disable, text):
-    """An unknown name gets the nearest known one, a plugin that does not exist yet is refused by name."""
+    """An unknown name gets the nearest known one, a name in both lists is refused."""
     with pytest.raises(ValueError, match=text):
         choose(enable, disable)
 

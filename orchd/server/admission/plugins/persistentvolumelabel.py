@@ -1,0 +1,90 @@
+"""PersistentVolumeLabel: volumes of clouds carry the zone and region where they are, and are bound to nodes there.
+
+Labels of a provisioner are trusted; others would be asked of the cloud, and there is none: such volumes are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from zope.interface import implementer
+
+from orchd.client.interfaces import Object
+from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, Review
+from orchd.server.admission.plugin import Plugin, annotations_of, labels_of, refuse, spec, with_metadata, with_spec
+
+#: Members of a volume's spec -> what the cloud calls it, the member that names it, why it cannot be asked.
+_CLOUDS = {
+    "awsElasticBlockStore": ("AWS EBS volume", "volumeID", "unable to build AWS cloud provider for EBS"),
+    "gcePersistentDisk": ("GCE PD volume", "pdName", "unable to build GCE cloud provider for PD"),
+    "azureDisk": ("AzureDisk volume", "diskName", "unable to build Azure cloud provider for AzureDisk"),
+    "vsphereVolume": ("vSphere Volume", "volumePath", "unable to build vSphere cloud provider"),
+}
+#: The name of a volume that is still being made; vSphere has no such thing.
+_PLACEHOLDER = "placeholder-for-provisioning"
+
+
+@implementer(IMutatingPlugin)
+class PersistentVolumeLabel(Plugin):
+    name = "PersistentVolumeLabel"
+    help = "Binds volumes of clouds to the zones in their labels; refuses those whose cloud would have to be asked."
+    operations = (CREATE,)
+    resources = ("persistentvolumes",)
+
+    def setup(self) -> None:
+        self._provisioned = self.dialect("pv.{long}.io/provisioned-by")
+        self._zones = tuple(
+            (self.dialect(f"{prefix}/zone"), self.dialect(f"{prefix}/region"))
+            for prefix in ("topology.{long}.io", "failure-domain.beta.{long}.io")
+        )
+
+    async def admit(self, review: Review) -> None:
+        volume = review.object
+        if volume is None:
+            return
+        labels = self._labels(review, volume)
+        if not labels:
+            return
+        requirements = [
+            {"key": key, "operator": "In", "values": self._values(review, key, value)} for key, value in labels.items()
+        ]
+        review.object = with_metadata(
+            with_spec(volume, nodeAffinity=_bound(spec(volume).get("nodeAffinity"), requirements)),
+            labels={**labels_of(volume), **labels},
+        )
+
+    def _labels(self, review: Review, volume: Object) -> Mapping[str, str]:
+        has = labels_of(volume)
+        if self._provisioned in annotations_of(volume):
+            for pair in self._zones:
+                if all(key in has for key in pair):
+                    return {key: has[key] for key in pair}
+        for member, (what, name, why) in _CLOUDS.items():
+            source = spec(volume).get(member)
+            if source is None:
+                continue
+            called = source.get(name) or ""
+            if called == _PLACEHOLDER and member != "vsphereVolume":
+                return {}
+            raise refuse(review, f"error querying {what} {called}: {why}")
+        return {}
+
+    def _values(self, review: Review, key: str, value: str) -> list[str]:
+        """A region is one value; zones may be several, joined with two underscores."""
+        if key not in (zone for zone, _ in self._zones):
+            return [value]
+        zones = [zone.strip() for zone in value.split("__")]
+        if not all(zones):
+            raise refuse(review, f"failed to convert label string for Zone: {value} to a Set")
+        return sorted(set(zones))
+
+
+def _bound(affinity: Mapping[str, Any] | None, requirements: list[Object]) -> Object:
+    """The node affinity with the requirements in every term, unless one of their keys is used there already."""
+    required = (affinity or {}).get("required") or {}
+    terms = required.get("nodeSelectorTerms") or [{}]
+    used = {e.get("key") for term in terms for e in term.get("matchExpressions") or ()}
+    if not used & {r["key"] for r in requirements}:
+        terms = [{**t, "matchExpressions": [*(t.get("matchExpressions") or ()), *requirements]} for t in terms]
+    return {**(affinity or {}), "required": {**required, "nodeSelectorTerms": terms}}

@@ -1,0 +1,40 @@
+"""Capabilities that containers gain by default, must drop and may add."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchd.errors import quoted
+from orchd.server.admission.plugins.podsecuritypolicies.findings import invalid, listing, written_out
+
+Object = dict[str, Any]
+
+
+def with_defaults(policy: Object, found: Object | None) -> Object | None:
+    """The capabilities of a container with those of the policy; `found` itself where nothing is to be added."""
+    add, drop = set((found or {}).get("add") or ()), set((found or {}).get("drop") or ())
+    all_add = add | (set(policy.get("defaultAddCapabilities") or ()) - drop)
+    all_drop = drop | set(policy.get("requiredDropCapabilities") or ())
+    if len(all_add) == len(add) and len(all_drop) == len(drop):
+        return found
+    return {key: sorted(caps) for key, caps in (("add", all_add), ("drop", all_drop)) if caps}
+
+
+def findings(policy: Object, path: str, found: Object | None) -> list[str]:
+    default, must_drop = policy.get("defaultAddCapabilities") or (), policy.get("requiredDropCapabilities") or ()
+    if found is None:
+        if not default and not must_drop:
+            return []
+        return [invalid(path, None, "required capabilities are not set on the securityContext")]
+    allowed = {*(policy.get("allowedCapabilities") or ()), *default}
+    if "*" in (policy.get("allowedCapabilities") or ()):
+        return []
+    out = [invalid(f"{path}.add", c, "capability may not be added") for c in found.get("add") or () if c not in allowed]
+    dropped = found.get("drop") or []
+    value = listing("[]core.Capability", [quoted(c) for c in dropped])
+    out += [
+        written_out(f"{path}.drop", value, f"{c} is required to be dropped but was not found")
+        for c in must_drop
+        if c not in dropped
+    ]
+    return out

@@ -1,0 +1,48 @@
+"""What is wrong with a pod, as the reference words it: a path, what sort of error, the value, the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from orchd.errors import quoted
+
+
+def shown(value: Any) -> str:
+    """A value in a message: words quoted, no value as the word null, numbers and truth values plain."""
+    if value is None:
+        return '"null"'
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return quoted(value) if isinstance(value, str) else str(value)
+
+
+def invalid(path: str, value: Any, why: str) -> str:
+    return written_out(path, shown(value), why)
+
+
+def written_out(path: str, value: str, why: str) -> str:
+    """An invalid value that is already written as messages show it."""
+    return f"{path}: Invalid value: {value}" + (f": {why}" if why else "")
+
+
+def forbidden(path: str, why: str) -> str:
+    return f"{path}: Forbidden: {why}"
+
+
+def required(path: str, why: str = "") -> str:
+    return f"{path}: Required value" + (f": {why}" if why else "")
+
+
+def listing(type_: str, items: Sequence[str] | None) -> str:
+    """A list with its type: ``[]int64{1, 2}``, ``[]int64(nil)`` for none."""
+    return f"{type_}(nil)" if not items else f"{type_}{{{', '.join(items)}}}"
+
+
+def spans(ranges: Iterable[Any]) -> str:
+    """Ranges of identities: ``[{1 10} {20 30}]``."""
+    return "[" + " ".join(f"{{{r.get('min') or 0} {r.get('max') or 0}}}" for r in ranges) + "]"
+
+
+def within(number: int, ranges: Iterable[Any]) -> bool:
+    return any((r.get("min") or 0) <= number <= (r.get("max") or 0) for r in ranges)

@@ -1,0 +1,113 @@
+"""PodSecurityPolicy: a pod needs a policy that its maker or its service account may use; the policy gives defaults.
+
+Policies are tried by name; one that takes the pod as it is goes before one that must change it. Only a creation may be changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zope.interface import implementer
+
+from orchd.client.interfaces import Object
+from orchd.kinds.identity import User, service_account
+from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review
+from orchd.server.admission.plugin import Plugin, annotations_of, metadata, refuse, spec, with_metadata
+from orchd.server.admission.plugins.podsecuritypolicies.provider import Provider
+from orchd.server.authz.interfaces import Action, Decision
+
+#: Members of metadata that the garbage collector changes.
+_COLLECTED = ("ownerReferences", "finalizers", "managedFields", "selfLink")
+
+
+@implementer(IMutatingPlugin, IValidatingPlugin)
+class PodSecurityPolicy(Plugin):
+    name = "PodSecurityPolicy"
+    help = "Holds pods to the pod security policies that their makers or service accounts may use, and fills in defaults."
+    resources = ("pods",)
+    informers = (("policy", "v1beta1", "podsecuritypolicies"),)
+
+    def setup(self) -> None:
+        self._annotation = self.dialect("{long}.io/psp")
+        self._audit = self.dialect("podsecuritypolicy.policy.{abbr}.io/")
+
+    async def admit(self, review: Review) -> None:
+        pod = review.object
+        if pod is None or review.operation != CREATE:
+            return
+        allowed, policy, wrong = await self._decide(review, pod, change=True)
+        if allowed is None:
+            raise refuse(review, f"PodSecurityPolicy: unable to admit pod: [{' '.join(wrong)}]")
+        review.object = with_metadata(allowed, annotations={**annotations_of(allowed), self._annotation: policy})
+        review.annotate(self._audit + "admit-policy", policy)
+
+    async def validate(self, review: Review) -> None:
+        pod = review.object
+        if pod is None or (review.operation == UPDATE and _only_collected(pod, review.old_object or {})):
+            return
+        allowed, policy, wrong = await self._decide(review, pod, change=False)
+        if allowed is None:
+            raise refuse(review, f"PodSecurityPolicy: unable to validate pod: [{' '.join(wrong)}]")
+        review.annotate(self._audit + "validate-policy", policy)
+
+    async def _decide(self, review: Review, pod: Object, *, change: bool) -> tuple[Object | None, str, list[str]]:
+        """The pod as a policy lets it in and that policy's name; or None and what the usable policies say against it."""
+        await self.wait_ready(review)
+        # The policy that let the pod in is most likely the one that still does.
+        hint = None if change else annotations_of(pod).get(self._annotation)
+        providers = self._providers(hint)
+        if not providers:
+            raise refuse(review, "PodSecurityPolicy: no providers available to validate pod request")
+        first: tuple[Object, str] | None = None
+        wrong: dict[str, list[str]] = {}
+        for provider in providers:
+            made = provider.with_defaults(pod)
+            found = provider.findings(made)
+            if found:
+                wrong[provider.name] = found
+                continue
+            changed = made != pod
+            if (changed and not change) or not await self._may_use(review, pod, provider.name):
+                continue
+            if not changed:
+                return pod, provider.name, []
+            first = first or (made, provider.name)
+        if first is not None:
+            return *first, []
+        shown = [text for name, texts in wrong.items() if await self._may_use(review, pod, name) for text in texts]
+        return None, "", shown
+
+    def _providers(self, hint: str | None) -> list[Provider]:
+        policies: list[Any] = sorted(
+            self.informer(0).list(), key=lambda p: (p["metadata"]["name"] != hint, p["metadata"]["name"])
+        )
+        providers = []
+        for policy in policies:
+            try:
+                providers.append(Provider(policy, self.dialect))
+            except ValueError:
+                # A policy that cannot be applied lets nobody in, and says nothing against anybody.
+                continue
+        return providers
+
+    async def _may_use(self, review: Review, pod: Object, policy: str) -> bool:
+        account = spec(pod).get("serviceAccountName")
+        users: list[User] = [service_account(review.namespace, account)] if account else []
+        for user in (*users, review.user):
+            for group in ("policy", "extensions"):
+                action = Action(
+                    user=user, verb="use", group=group, version="*", resource="podsecuritypolicies",
+                    namespace=review.namespace, name=policy,
+                )
+                if (await self.context.authorize(action)).decision is Decision.ALLOW:
+                    return True
+        return False
+
+
+def _only_collected(pod: Object, old: Object) -> bool:
+    """Does the update change nothing but what the garbage collector changes?"""
+    return _rest(pod) == _rest(old)
+
+
+def _rest(pod: Object) -> Object:
+    return {**pod, "metadata": {k: v for k, v in metadata(pod).items() if k not in _COLLECTED}}

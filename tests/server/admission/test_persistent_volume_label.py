@@ -1,0 +1,68 @@
+"""PersistentVolumeLabel: volumes of clouds, where no cloud can be asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchd.dialect import ORCH
+
+ZONE, REGION = ORCH("topology.{long}.io/zone"), ORCH("topology.{long}.io/region")
+BETA = tuple(ORCH(f"failure-domain.beta.{{long}}.io/{k}") for k in ("zone", "region"))
+MADE = {ORCH("pv.{long}.io/provisioned-by"): "x"}
+
+
+def volume(labels=None, annotations=None, **spec):
+    return {"metadata": {"name": "v", "labels": labels or {}, "annotations": annotations or {}}, "spec": spec}
+
+
+@pytest.fixture
+def chain(world):
+    return world(only=["PersistentVolumeLabel"])
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ({"awsElasticBlockStore": {"volumeID": "a"}}, "AWS EBS volume a: unable to build AWS cloud provider for EBS"),
+        ({"gcePersistentDisk": {"pdName": "a"}}, "GCE PD volume a: unable to build GCE cloud provider for PD"),
+        ({"azureDisk": {"diskName": "a"}}, "AzureDisk volume a: unable to build Azure cloud provider for AzureDisk"),
+        ({"vsphereVolume": {"volumePath": "a"}}, "vSphere Volume a: unable to build vSphere cloud provider"),
+    ],
+)
+def test_clouds_cannot_be_asked(spec, text, chain):
+    """A volume of a cloud without trusted labels is refused, naming the cloud."""
+    error = chain.refusal("persistentvolumes", volume({ZONE: "a", REGION: "b"}, **spec))
+    assert error.code == 403
+    assert error.message == f'persistentvolumes "v" is forbidden: error querying {text}'
+
+
+@pytest.mark.parametrize(
+    "spec", [{"nfs": {}}, {"hostPath": {}}, {"gcePersistentDisk": {"pdName": "placeholder-for-provisioning"}}]
+)
+def test_other_volumes_stay(spec, chain):
+    """Volumes of no cloud, and those that are still being made, stay as they are."""
+    assert chain.run("persistentvolumes", volume(**spec)) == volume(**spec)
+
+
+@pytest.mark.parametrize("keys", [(ZONE, REGION), BETA])
+def test_labels_of_a_provisioner_bind(keys, chain):
+    """Labels of a provisioned volume are trusted and become its node affinity; zones are several values."""
+    labels = dict(zip(keys, ("b__a", "r"), strict=True))
+    made = chain.run("persistentvolumes", volume(labels, MADE, awsElasticBlockStore={"volumeID": "a"}))
+    wanted = [
+        {"key": keys[0], "operator": "In", "values": ["a", "b"]}, {"key": keys[1], "operator": "In", "values": ["r"]},
+    ]
+    assert made["spec"]["nodeAffinity"] == {"required": {"nodeSelectorTerms": [{"matchExpressions": wanted}]}}
+
+
+def test_affinity_that_speaks_of_zones_stays(chain):
+    """A node affinity that uses one of the keys is left alone."""
+    affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": ZONE, "operator": "Exists"}]}]}}
+    given = volume({ZONE: "a", REGION: "r"}, MADE, nodeAffinity=affinity)
+    assert chain.run("persistentvolumes", given) == given
+
+
+def test_empty_zone(chain):
+    """A label without a zone in it is refused."""
+    error = chain.refusal("persistentvolumes", volume({ZONE: "", REGION: "r"}, MADE))
+    assert error.message.endswith("failed to convert label string for Zone:  to a Set")
