@@ -38,6 +38,12 @@ def test_pull_policy_follows_the_tag(image: str, policy: str) -> None:
     assert pull_policy(image) == policy
 
 
+@pytest.mark.parametrize("image", ["a" * 4000 + "!", "a-" * 2000 + "!", "a." * 2000 + "!", "A" * 4000 + "!"])
+def test_image_names_that_are_none(image: str) -> None:
+    """They are seen to be none at once: a search of all ways to take them apart would not end."""
+    assert pull_policy(image) == "IfNotPresent"
+
+
 def test_service_defaults_follow_its_type() -> None:
     """Traffic policies and node ports depend on the type; affinity has a timeout only by client IP."""
     sent = {

@@ -11,7 +11,8 @@ from typing import Final
 
 _LABEL: Final = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
 _DOMAIN: Final = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
-_PART: Final = r"[a-z0-9]+(?:(?:\.|_|__|-*)[a-z0-9]+)*"
+#: Each separator has a character, so that there is one way only to take a part apart: time is linear in its length.
+_PART: Final = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _REFERENCE = re.compile(
     rf"(?P<name>(?:{_DOMAIN}/)?{_PART}(?:/{_PART})*)"
     r"(?::(?P<tag>\w[\w.-]{0,127}))?"
