@@ -226,6 +226,12 @@ class ApiServer:
             settings, self.client, self.informers, reactor=reactor, wall=self.wall, random=self.random
         )
         self._compose_gates()
+        self._compose_registry(access)
+        self._compose_pipeline()
+
+    def _compose_registry(self, access: Access) -> None:
+        """What becomes of a write, and where it goes."""
+        settings, reactor = self.settings, self.reactor
         union, rbac = self.authorization.union, self.authorization.rbac
         self.admission = admission_chain(
             settings,
@@ -257,6 +263,10 @@ class ApiServer:
             mutate=guarded(self.admission.admit, escalation, group),
             validate=self.admission.validate,
         )
+
+    def _compose_pipeline(self) -> None:
+        """The stages in running order, and what is behind them."""
+        settings, reactor, union = self.settings, self.reactor, self.authorization.union
         self.present = Presenter(lambda: self.catalog, self.wall)
         self.measuring = Measuring(reactor.seconds, lambda info: served(self.catalog, info))
         self.underway = Underway()
@@ -431,12 +441,15 @@ class ApiServer:
     def _members(self) -> list[Member]:
         flow_control, availability = self.flow_control, self.aggregation.availability
         return [
+            # First, so that they end last: everybody may still call somebody, and everything is written down.
+            as_member("calls to others", self._nothing, self._hang_up),
+            *([] if self.trail is None else [as_member("audit", self._nothing, self.trail.stop)]),
             as_member("store", lambda: start_store(self.settings, self.store), self.store.stop),
             as_member("caches", self.caches.start, self.caches.stop),
             as_member("custom kinds", self._start_custom_kinds, self.custom.stop),
             as_member("informers", self._start_informers, self.informers.stop),
             as_member("issuers", self._begin_authentication, self.authentication.background.stop),
-            as_member("bootstrap", self._bootstrap, self._drain),
+            as_member("bootstrap", self._bootstrap, self.deadline.drained),
             as_member("authorities", self.trust.start, self.trust.stop),
             *([] if flow_control is None else [as_member("flow control", flow_control.start, flow_control.stop)]),
             as_member("upkeep of custom kinds", self.upkeep.start, self.upkeep.stop),
@@ -477,10 +490,10 @@ class ApiServer:
     async def _begin_authentication(self) -> None:
         self.authentication.begin()
 
-    async def _drain(self) -> None:
-        await self.deadline.drained()
-        if self.trail is not None:
-            await self.trail.stop()
+    async def _nothing(self) -> None:
+        """For members that only have an end."""
+
+    async def _hang_up(self) -> None:
         await self.webhooks.close()
         await self.reviewers.close()
 

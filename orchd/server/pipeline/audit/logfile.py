@@ -6,7 +6,6 @@ import glob
 import gzip
 import os
 import shutil
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -56,7 +55,8 @@ class LogFile:
         self._background = Background()
         self._untidy = False
         if self._path is None:
-            self._file: Any = sys.stdout.buffer
+            # The descriptor itself: the daemon has put a log of its own in place of the stream.
+            self._file: Any = os.fdopen(os.dup(1), "ab")
         else:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._open()
@@ -81,8 +81,7 @@ class LogFile:
 
     async def close(self) -> None:
         await self._background.stop(cancel=False)
-        if self._path is not None:
-            self._file.close()
+        self._file.close()
 
     def _put_aside(self) -> None:
         path = self._path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -190,6 +191,15 @@ class TestLogFile:
             run(file.close())
         assert [json.loads(line)["auditID"] for line in path.read_text().splitlines()] == ["id-1", "id-2"]
         assert path.stat().st_mode & 0o777 == 0o600
+
+    def test_standard_output(self, capfd: pytest.CaptureFixture[str]) -> None:
+        """The descriptor, whatever the process has made of the stream; it stays open for others."""
+        file = log_file(Path("-"))
+        run(file.send([event(1)]))
+        run(file.close())
+        os.write(1, b"still open")
+        out = capfd.readouterr().out
+        assert '"auditID":"id-1"' in out and "still open" in out
 
     def test_legacy_lines(self) -> None:
         """What people read: words for what is not known."""
