@@ -12,9 +12,13 @@ from orchd.assembly.checks import Progress, checks
 from orchd.assembly.guards import guarded
 from orchd.assembly.plugins import capabilities, sections
 from orchd.assembly.served import catalog_of
+from orchd.config import names
 from orchd.config import settings as configuration
 from orchd.config.options import Options
+from orchd.controllers.table import CONTROLLERS
 from orchd.dialect import ORCH
+from orchd.server.admission import builtin
+from orchd.server.authz import modes
 from orchd.testing.server import make_server, run
 
 
@@ -132,3 +136,10 @@ def test_granting_is_guarded() -> None:
         ("clusterrolebindings", {"admitted": True, "metadata": {}}),
     ]
     assert guarded(mutate, None, "rbac") is mutate
+
+
+def test_names_in_flags_are_those_of_what_is_built() -> None:
+    """The tables of flags may not import what they name; whoever knows both sees that they agree."""
+    assert names.ADMISSION_PLUGINS == builtin.ORDER and set(builtin.DEFAULT_ON) == names.DEFAULT_ADMISSION_PLUGINS
+    assert set(names.CONTROLLERS_BUILT) == {name for name, _ in CONTROLLERS}
+    assert set(names.AUTHORIZERS) == set(modes.MODES)
