@@ -47,8 +47,8 @@ class TestHealth:
     def test_names_are_one_each(self) -> None:
         """On each list a name appears once."""
         made = checks(ORCH, Progress(lambda: 0.0, 0), store=lambda: "", informers=lambda: "")
-        for names in ([c.name for c in made if c.live], [c.name for c in made if c.ready]):
-            assert len(names) == len(set(names))
+        for listed in ([c.name for c in made if c.live], [c.name for c in made if c.ready]):
+            assert len(listed) == len(set(listed))
 
     def test_a_server_that_stops(self, tmp_path: Path) -> None:
         """A started server is ready; a stopping one says that it is not, and its watches end."""
