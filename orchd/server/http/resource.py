@@ -27,6 +27,7 @@ from orchd.server.http.limits import Limits
 from orchd.server.http.peers import certificate_chain
 from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response, StreamEnded
 from orchd.txkit.coroutines import enter
+from orchd.txkit.draining import Drain
 
 #: No body of any verb is larger than this; what is more is dropped as it arrives and refused when it is read.
 MAX_BODY = 4 << 20
@@ -75,7 +76,7 @@ class WebSink:
         self._paused = False
         self._closed = False
         self.buffered = 0
-        self._drained: list[Deferred[None]] = []
+        self._drain = Drain()
         request.registerProducer(self, True)
 
     def write(self, data: bytes) -> None:
@@ -89,9 +90,7 @@ class WebSink:
             return fail(StreamEnded())
         if not self._paused:
             return succeed(None)
-        waiting: Deferred[None] = Deferred(self._drained.remove)
-        self._drained.append(waiting)
-        return waiting
+        return self._drain.wait()
 
     def pauseProducing(self) -> None:
         self._paused = True
@@ -99,9 +98,7 @@ class WebSink:
     def resumeProducing(self) -> None:
         self._paused = False
         self.buffered = 0
-        waiting, self._drained = self._drained, []
-        for one in waiting:
-            one.callback(None)
+        self._drain.opened()
 
     def stopProducing(self) -> None:
         """The connection is lost; `notifyFinish` says so as well."""
@@ -110,9 +107,7 @@ class WebSink:
         """The client is gone."""
         self._closed = True
         self.buffered = 0
-        waiting, self._drained = self._drained, []
-        for one in waiting:
-            one.errback(StreamEnded())
+        self._drain.lost(StreamEnded)
 
     def finish(self) -> None:
         if not self._closed:

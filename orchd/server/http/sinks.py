@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import fail, succeed
 from zope.interface import implementer
 
 from orchd.server.http.answers import LAST_CHUNK, chunk
 from orchd.server.pipeline.interfaces import ISink, StreamEnded
+from orchd.txkit.draining import Drain
 
 if TYPE_CHECKING:
     from orchd.server.http.channel import HttpChannel
@@ -37,7 +38,7 @@ class ChunkSink:
 
     For clients of HTTP/1.0 (`raw`) the bytes are sent as they are and the end of the connection is their end."""
 
-    __slots__ = ("_channel", "_chunks", "_closed", "_drained", "_raw", "_send", "buffered")
+    __slots__ = ("_channel", "_chunks", "_closed", "_drain", "_raw", "_send", "buffered")
 
     def __init__(self, channel: HttpChannel, chunks: ChunkCache, *, raw: bool) -> None:
         self._channel = channel
@@ -47,7 +48,7 @@ class ChunkSink:
         self._closed = False
         #: Bytes written since the transport said that its buffer is full.
         self.buffered = 0
-        self._drained: list[Deferred[None]] = []
+        self._drain = Drain()
 
     def write(self, data: bytes) -> None:
         if self._closed or not data:
@@ -64,24 +65,18 @@ class ChunkSink:
             return fail(StreamEnded())
         if not self._channel.paused:
             return succeed(None)
-        waiting: Deferred[None] = Deferred(self._drained.remove)
-        self._drained.append(waiting)
-        return waiting
+        return self._drain.wait()
 
     def drained(self) -> None:
         """The transport takes data again (called by the channel)."""
         self.buffered = 0
-        waiting, self._drained = self._drained, []
-        for one in waiting:
-            one.callback(None)
+        self._drain.opened()
 
     def lost(self) -> None:
         """The connection is gone (called by the channel)."""
         self._closed = True
         self.buffered = 0
-        waiting, self._drained = self._drained, []
-        for one in waiting:
-            one.errback(StreamEnded())
+        self._drain.lost(StreamEnded)
 
     def finish(self) -> None:
         if not self._closed:

@@ -10,13 +10,14 @@ from base64 import b64encode
 from collections.abc import Awaitable
 from typing import Any
 
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import fail, succeed
 from twisted.internet.interfaces import IPushProducer
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
+from orchd.txkit.draining import Drain
 
 _MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0x1, 0x2, 0x8, 0x9, 0xA
@@ -76,7 +77,7 @@ class WatchSocket(Protocol):
         self._received = b""
         #: Bytes of the client's current frame that are still to come and to be left.
         self._left = 0
-        self._drained: list[Deferred[None]] = []
+        self._drain = Drain()
         #: Bytes written since the transport said that its buffer is full.
         self.buffered = 0
 
@@ -96,9 +97,7 @@ class WatchSocket(Protocol):
             return fail(StreamEnded())
         if not self._paused:
             return succeed(None)
-        waiting: Deferred[None] = Deferred(self._drained.remove)
-        self._drained.append(waiting)
-        return waiting
+        return self._drain.wait()
 
     def finish(self) -> None:
         if not self._closed:
@@ -119,9 +118,7 @@ class WatchSocket(Protocol):
     def resumeProducing(self) -> None:
         self._paused = False
         self.buffered = 0
-        waiting, self._drained = self._drained, []
-        for one in waiting:
-            one.callback(None)
+        self._drain.opened()
 
     def stopProducing(self) -> None:
         self._gone()
@@ -193,6 +190,4 @@ class WatchSocket(Protocol):
     def _close(self) -> None:
         self._closed = True
         self.transport.unregisterProducer()
-        waiting, self._drained = self._drained, []
-        for one in waiting:
-            one.errback(StreamEnded())
+        self._drain.lost(StreamEnded)
