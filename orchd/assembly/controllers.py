@@ -7,10 +7,12 @@ from random import Random
 
 from twisted.internet.interfaces import IReactorTime
 
+from orchd.client.events import EventBroadcaster
 from orchd.client.interfaces import IClient, IInformers
 from orchd.config.settings import Settings
 from orchd.controllers.group import ControllerGroup
 from orchd.controllers.interfaces import Environment
+from orchd.controllers.settings import ControllerSettings
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.identity import AUTHENTICATED_GROUP, User, service_account
 from orchd.server.authn.serviceaccount import TokenIssuer
@@ -48,12 +50,14 @@ def controller_group(
             dialect=dialect,
             client=client,
             reader=reader,
+            recorder=EventBroadcaster(client(""), wall).recorder,
             informers=informers,
             clock=clock,
-            now=wall,
+            wall=wall,
             random=random,
             catalog=catalog,
             authority=authority.decode(),
             issue_token=issuer.issue_legacy,
+            settings=ControllerSettings(),
         ),
     )

@@ -119,3 +119,15 @@ class IInformers(Interface):
 
     def informer(ref: ResourceRef) -> IInformer:
         """The informer of a resource over all namespaces."""
+
+
+class IEventRecorder(Interface):
+    """Records Events about objects for one component. Recording never blocks and never raises: events are queued,
+    similar ones are aggregated, and what the API does not accept is dropped and counted."""
+
+    def event(
+        regarding: Object, type: str, reason: str, note: str, *, action: str = "", related: Object | None = None
+    ) -> None:
+        """Record an event about `regarding`, an object as the API returns it (with apiVersion and kind, or a reference
+        with these fields). `type` is Normal or Warning; `note` is the message for people; `action` and `related` exist in
+        events.{abbr}.io/v1 only."""

@@ -23,17 +23,20 @@ Listener = Callable[[str, "Object | None", "Object | None"], None]
 class Controller:
     """Override `reconcile`; call `follow` in `__init__` for everything that is read.
 
-    `account` names the service account as which it writes, "" for the controller manager's own user.
+    `account` names the service account as which it writes, "" for the controller manager's own user; `component` is the
+    source of its Events, "" for its name with "-controller".
     """
 
     name: ClassVar[str]
     account: ClassVar[str]
+    component: ClassVar[str] = ""
     workers: ClassVar[int] = 5
 
     def __init__(self, env: Environment) -> None:
         self.env = env
         self.dialect = env.dialect
         self.client = env.client(self.account)
+        self.recorder = env.recorder(self.component or f"{self.name}-controller")
         self.loop: ControlLoop[Key] = ControlLoop(
             self.name, env.clock, self.reconcile, workers=self.workers, refill=self._refill
         )

@@ -9,8 +9,9 @@ from random import Random
 from twisted.internet.interfaces import IReactorTime
 from zope.interface import Attribute, Interface
 
-from orchd.client.interfaces import IClient, IInformers, Object
+from orchd.client.interfaces import IClient, IEventRecorder, IInformers, Object
 from orchd.controllers.counts import Counts
+from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog
 
@@ -33,21 +34,24 @@ class Environment:
     """What controllers are made from.
 
     `client(account)` is a client that speaks as the service account of that name in the system namespace; "" stands for
-    the controller manager's own user. `reader` may read everything and writes nothing. Informers are shared by all controllers of the process. `now` is wall-clock
-    seconds since the epoch; `clock` only measures and delays. `authority` is the PEM of the server's certificate
-    authority; `issue_token(account, secret name)` signs a token that does not expire.
+    the controller manager's own user. `reader` may read everything and writes nothing. `recorder(component)` records
+    Events under a component's name. Informers are shared by all controllers of the process. `wall` is seconds since the
+    epoch; `clock` only measures and delays. `authority` is the PEM of the server's certificate authority;
+    `issue_token(account, secret name)` signs a token that does not expire. `settings` holds the controllers' flags.
     """
 
     dialect: Dialect
     client: Callable[[str], IClient]
     reader: IClient
+    recorder: Callable[[str], IEventRecorder]
     informers: IInformers
     clock: IReactorTime
-    now: Callable[[], float]
+    wall: Callable[[], float]
     random: Random
     catalog: Callable[[], Catalog]
     authority: str
     issue_token: Callable[[Object, str], str]
+    settings: ControllerSettings
 
 
 #: Makes a controller; asks the environment's informers for what it will read, so that they can be listed early.

@@ -116,7 +116,7 @@ class JobController(Controller):
         return await self._pass(key, job, mine)
 
     async def _pass(self, key: Key, job: Object, mine: list[Object]) -> float | None:
-        now = self.env.now()
+        now = self.env.wall()
         suspended = bool(spec(job).get("suspend"))
         fresh = {k: v for k, v in status(job).items() if k not in ("active", "succeeded", "failed")}
         if not fresh.get("startTime") and not suspended:
@@ -177,7 +177,7 @@ class JobController(Controller):
         if failed > limit or (restarts and restarts >= max(limit, 1)):
             return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
         seconds, started = spec(job).get("activeDeadlineSeconds"), seconds_of(fresh.get("startTime"))
-        if seconds is not None and started is not None and not spec(job).get("suspend") and self.env.now() - started >= seconds:
+        if seconds is not None and started is not None and not spec(job).get("suspend") and self.env.wall() - started >= seconds:
             return "DeadlineExceeded", "Job was active longer than specified deadline"
         return None
 
@@ -198,7 +198,7 @@ class JobController(Controller):
             found.append(self._condition("Failed", "True", *over))
         elif complete:
             found.append(self._condition("Complete", "True"))
-            fresh["completionTime"] = timestamp(self.env.now())
+            fresh["completionTime"] = timestamp(self.env.wall())
         else:
             self._note_suspension(fresh, found, suspended)
         if found:
@@ -216,10 +216,10 @@ class JobController(Controller):
         if suspended:
             fresh.pop("startTime", None)
         else:
-            fresh["startTime"] = timestamp(self.env.now())
+            fresh["startTime"] = timestamp(self.env.wall())
 
     def _condition(self, type_: str, value: str, reason: str = "", message: str = "") -> dict[str, Any]:
-        at = timestamp(self.env.now())
+        at = timestamp(self.env.wall())
         out = {"type": type_, "status": value, "lastProbeTime": at, "lastTransitionTime": at}
         if reason:
             out.update(reason=reason, message=message)
@@ -229,7 +229,7 @@ class JobController(Controller):
         seconds, started = spec(job).get("activeDeadlineSeconds"), seconds_of(fresh.get("startTime"))
         if seconds is None or started is None or condition(fresh, "Failed") or condition(fresh, "Complete"):
             return None
-        return max(0.001, started + int(seconds) - self.env.now())
+        return max(0.001, started + int(seconds) - self.env.wall())
 
     # -- pods
 

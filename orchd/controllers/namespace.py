@@ -158,7 +158,7 @@ class NamespaceController(Controller):
             self.dialect,
             status(namespace).get("conditions") or (),
             wrong_conditions(remains),
-            timestamp(self.env.now()),
+            timestamp(self.env.wall()),
         )
         if conditions is None:
             return namespace
@@ -215,5 +215,5 @@ class NamespaceController(Controller):
         for pod in (await self.client.list(ResourceRef("", "v1", "pods"), namespace))["items"]:
             if status(pod).get("phase") not in ("Succeeded", "Failed"):
                 longest = max(longest, int(spec(pod).get("terminationGracePeriodSeconds") or 0))
-        passed = self.env.now() - (seconds_of(since) or 0)
+        passed = self.env.wall() - (seconds_of(since) or 0)
         return 0 if passed >= longest else longest

@@ -153,7 +153,7 @@ class ReplicaSetController(Controller):
         least = int(spec(parent).get("minReadySeconds") or 0)
         if not least:
             return None
-        now = self.env.now()
+        now = self.env.wall()
         if any(podfacts.ready(p) and not podfacts.available(p, least, now) for p in mine):
             return float(least)
         return None
@@ -173,7 +173,7 @@ class ReplicaSetController(Controller):
                 raise
 
     def _status(self, parent: Object, mine: list[Object], problem: tuple[str, str] | None) -> dict[str, Any]:
-        now = self.env.now()
+        now = self.env.wall()
         template = (spec(parent)["template"].get("metadata") or {}).get("labels") or {}
         least = int(spec(parent).get("minReadySeconds") or 0)
         fresh: dict[str, Any] = {"replicas": len(mine)}

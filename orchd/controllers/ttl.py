@@ -35,7 +35,7 @@ class TtlAfterFinished(Controller):
         ended = finish_time(job)
         if wanted is None or ended is None or deleting(job):
             return None
-        return float(ended + int(wanted) - self.env.now())
+        return float(ended + int(wanted) - self.env.wall())
 
     async def reconcile(self, key: Key) -> float | None:
         job = self._jobs.get(*key)

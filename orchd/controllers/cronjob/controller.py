@@ -100,7 +100,7 @@ class CronJobController(Controller):
         except ScheduleError:
             # Nothing to do until somebody changes it.
             return None
-        now = self.env.now()
+        now = self.env.wall()
         due = self._due(cron, schedule, now)
         following = schedule.after(due if due is not None and schedule.every else now)
         again = None if following is None else max(_SLACK, following - now + _SLACK)

@@ -90,7 +90,7 @@ class DeploymentController(Controller):
             informer=self._sets,
             ref=REPLICA_SETS,
         )
-        rollout = Rollout(self.client, self._keys, deployment, sets, now=self.env.now)
+        rollout = Rollout(self.client, self._keys, deployment, sets, now=self.env.wall)
         try:
             return await self._pass(rollout)
         except ApiError as error:

@@ -103,7 +103,7 @@ class StatefulSetController(Controller):
 
     def _available(self, parent: Object, pod: Object) -> bool:
         least = int(spec(parent).get("minReadySeconds") or 0)
-        return _running_and_ready(pod) and podfacts.available(pod, least, self.env.now())
+        return _running_and_ready(pod) and podfacts.available(pod, least, self.env.wall())
 
     async def _step(self, parent: Object, numbered: dict[int, Object], current: Object, update: Object) -> None:
         """Make what is missing, delete what is too much, replace what is outdated; with an order, one thing a pass."""
