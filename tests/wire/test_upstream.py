@@ -13,6 +13,7 @@ from twisted.internet.protocol import Factory, Protocol
 
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline.interfaces import Request
+from orchd.server.pipeline.query import EMPTY
 from orchd.server.pipeline.verbs.subresources.upstream import NodePolicy, UnreachableError, Upstream, text
 
 CLOCK: Any = reactor
@@ -138,7 +139,7 @@ async def test_connections_are_joined() -> None:
         await pause
     headers = {"upgrade": ("X/1",), "connection": ("Upgrade",), "authorization": ("Bearer s",)}
     request = Request(
-        method="POST", path="/", raw_path="/", query={}, headers=headers, body=None,
+        method="POST", path="/", raw_path="/", query=EMPTY, headers=headers, body=None,
         credentials=Credentials(headers=headers), received=0.0, hijack=lambda: Taken(sides[0]),
     )  # fmt: skip
     await Upstream(reactor, NodePolicy()).hand_through(request, f"http://127.0.0.1:{number}/exec?command=ls")

@@ -35,6 +35,7 @@ from orchd.server.http.heads import BadHead, Fields, Target, parse_fields, parse
 from orchd.server.http.peers import certificate_chain, remote_address
 from orchd.server.http.sinks import ChunkSink
 from orchd.server.pipeline.interfaces import Body, Pieces, Request, Response, size_of
+from orchd.server.pipeline.query import Query
 from orchd.txkit.coroutines import enter
 
 if TYPE_CHECKING:
@@ -246,7 +247,7 @@ class HttpChannel(Protocol):
             method=target.method,
             path=target.path,
             raw_path=target.raw_path,
-            query=target.query,
+            query=Query.of(target.query),
             headers=fields.headers,
             body=_NO_BODY if body is None else body,
             credentials=Credentials(

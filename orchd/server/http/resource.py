@@ -26,6 +26,7 @@ from orchd.server.http.heads import BadHead, parse_fields, parse_line
 from orchd.server.http.limits import Limits
 from orchd.server.http.peers import certificate_chain
 from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response, StreamEnded
+from orchd.server.pipeline.query import Query
 from orchd.txkit.coroutines import enter
 from orchd.txkit.draining import Drain
 
@@ -165,7 +166,7 @@ class ApiResource(Resource):
             method=target.method,
             path=target.path,
             raw_path=target.raw_path,
-            query=target.query,
+            query=Query.of(target.query),
             headers=fields.headers,
             body=CompleteBody(request),
             credentials=credentials,

@@ -75,7 +75,7 @@ def test_keep_alive() -> None:
         assert answer.headers == {
             "content-type": "text/plain", "content-length": "6", "date": "Mon, 12 Jan 1970 13:46:40 GMT",
         }  # fmt: skip
-    assert wire.paths.requests[0].query == {"b": ["c"]}
+    assert wire.paths.requests[0].query == {"b": ("c",)}
     assert wire.paths.requests[0].credentials.remote == "192.168.1.1"
     assert not wire.closed
 

@@ -22,7 +22,7 @@ from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, 
 from orchd.server.pipeline.present import NO_STORE, View
 from orchd.server.pipeline.verbs import watchsocket
 from orchd.server.pipeline.verbs.converting import BATCH, ConvertedFeed, SharedConversions
-from orchd.server.pipeline.verbs.options import boolean, list_options
+from orchd.server.pipeline.verbs.options import boolean, check_selected, list_options
 from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.txkit.coroutines import start
 
@@ -77,8 +77,7 @@ class Watching:
         options = list_options(request)
         validate_options(tools.dialect, options, watch=bool(boolean(request, "watch")))
         chosen = selection(target.resource, options.label_selector, options.field_selector)
-        if target.name and options.field_selector and (chosen.fields or {}).get("metadata.name") != target.name:
-            raise errors.bad_request("fieldSelector metadata.name doesn't match requested name")
+        check_selected(request, target.resource, options)
         after = parse_version(options.resource_version)
         tools.present.check_table(view)
         seconds = options.timeout_seconds or self._shortest + self._random.randrange(self._shortest)
