@@ -27,7 +27,7 @@ from orchd.assembly.gates import Outside, authentication, authorization
 from orchd.assembly.guards import guarded
 from orchd.assembly.informing import own_informers
 from orchd.assembly.issuer import issuer_endpoints
-from orchd.assembly.nodes import node_upstream
+from orchd.assembly.nodes import NodeUpstreams, node_upstreams
 from orchd.assembly.numbers import Numbers, controller_metrics
 from orchd.assembly.plugins import admission_chain
 from orchd.assembly.presence import Presence
@@ -136,7 +136,7 @@ class ApiServer:
         self.reactor = reactor
         self.wall = wall
         self._opened = opened
-        self._to_nodes = node_upstream(settings, reactor) if upstream is None else upstream
+        self._to_nodes = node_upstreams(settings, reactor) if upstream is None else NodeUpstreams(upstream, upstream)
         self._to_others: IUpstream = Upstream(reactor, NodePolicy()) if upstream is None else upstream
         #: Health probes of what runs beside the server ("scheduler", "controller-manager"): what is wrong, or "".
         self.beside: dict[str, Callable[[], str]] = {}

@@ -87,6 +87,8 @@ class HttpChannel(Protocol):
         self._told_continue = True
         self._request: Target | None = None
         self._keep = True
+        #: Is there something to be read of the client before the connection is closed?
+        self._lingering = False
         self._gzip = False
         self._running: Deferred[Any] | None = None
         self._serial = 0
@@ -311,6 +313,9 @@ class HttpChannel(Protocol):
             if stream is not None:
                 stream.stop()
             return
+        if response.close:
+            self._keep = False
+            self._lingering = True
         if response.stream is not None:
             self._answer_stream(response)
             return
@@ -427,7 +432,8 @@ class HttpChannel(Protocol):
         """An answer has been written: what comes next on this connection?"""
         body = self._body
         if not self._keep:
-            self._linger(self._limits.linger if body is not None and not body.complete else 0)
+            unread = self._lingering or (body is not None and not body.complete)
+            self._linger(self._limits.linger if unread else 0)
             return
         self._request = None
         self.since = self._factory.clock.seconds()

@@ -161,6 +161,8 @@ class Response:
     headers: list[tuple[str, str]] = field(default_factory=list)
     body: Body = b""
     stream: Any = None  # IStream
+    #: Does the connection end with this answer?
+    close: bool = False
 
 
 #: The rest of the pipeline after a stage.
