@@ -32,6 +32,7 @@ _BY_PLURAL: dict[str, type[Strategy]] = {
     "persistentvolumeclaims": small.PhaseStrategy,
     "persistentvolumes": small.PhaseStrategy,
     "pods": PodStrategy,
+    "priorityclasses": small.PriorityClassStrategy,
     "serviceaccounts": small.ServiceAccountStrategy,
 }
 

@@ -23,7 +23,12 @@ from twisted.web.iweb import IAgentEndpointFactory, IPolicyForHTTPS
 from zope.interface import implementer
 
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
-from orchd.server.pipeline.verbs.subresources.addresses import AddressPolicy, CheckedEndpoint, any_address, global_unicast
+from orchd.server.pipeline.verbs.subresources.addresses import (
+    AddressPolicy,
+    CheckedEndpoint,
+    any_address,
+    global_unicast,
+)
 from orchd.server.pipeline.verbs.subresources.upgrade import (
     BackendSide,
     Side,
@@ -32,6 +37,7 @@ from orchd.server.pipeline.verbs.subresources.upgrade import (
     offered_protocols,
     upgrade_request,
 )
+from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.coroutines import start
 from orchd.txkit.outgoing import ReadyBody, Unchecked, own_certificate, trust_roots
 from orchd.txkit.timeouts import within
@@ -140,7 +146,7 @@ class Upstream:
         self._head_seconds = head_seconds
         self._policy = policy
         self._at = at
-        self._agent = Agent.usingEndpointFactory(reactor, self)
+        self._agent = Agent.usingEndpointFactory(reactor, self, pool=bounded_heads_pool(reactor, persistent=False))
 
     def endpointForURI(self, uri: Any) -> Any:
         """For the agent: where a URL leads."""
