@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from orchd import errors
-from orchd.kinds.objects.listing import ListOptions
+from orchd.kinds.objects.list_options import ListOptions
 
 _NOTHING: tuple[str, ...] = ()
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from orchd.errors import ApiError
-from orchd.kinds.objects.select import FieldSelector, LabelSelector
+from orchd.kinds.objects.selectors import FieldSelector, LabelSelector
 from orchd.server.pipeline.interfaces import RequestInfo
 from orchd.server.pipeline.query import EMPTY, Query
 

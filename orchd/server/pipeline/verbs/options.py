@@ -10,8 +10,8 @@ from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import Cause
 from orchd.kinds.catalog import Resource
-from orchd.kinds.objects.listing import ListOptions
-from orchd.kinds.objects.select import FieldSelector
+from orchd.kinds.objects.list_options import ListOptions
+from orchd.kinds.objects.selectors import FieldSelector
 from orchd.kinds.patch import managers
 from orchd.server.pipeline.interfaces import Request
 

@@ -16,7 +16,7 @@ from twisted.internet.protocol import Protocol as Wire
 from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 
-from orchd.server.http.chunks import BadChunk, ChunkDecoder
+from orchd.server.http.chunked import BadChunk, ChunkDecoder
 from orchd.server.pipeline.interfaces import Request
 
 #: Largest head of a backend's answer, and largest body of one that refuses, in bytes.
