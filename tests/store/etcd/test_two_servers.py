@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred, DeferredList, gatherResults
 from twisted.internet.task import deferLater
 
 from orchd.assembly import api_endpoints
-from orchd.assembly.plugins import capabilities
+from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.client.interfaces import ResourceRef
 from orchd.config import settings
