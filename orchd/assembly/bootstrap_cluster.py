@@ -35,7 +35,7 @@ class ClusterBootstrap:
         self._roles = identity.authorization.rbac is not None
         self._shared = not storage.store.exclusive
         self._server = objects.Server(ip=advertised_address(settings), port=settings.serving.port)
-        self._endpoints = EndpointReconciler(
+        self.endpoints = EndpointReconciler(
             storage.store, client, runtime.dialect, runtime.reactor, runtime.wall, self._server
         )
 
@@ -46,7 +46,7 @@ class ClusterBootstrap:
     def reconcilers(self) -> list[Member]:
         if not self._shared:
             return []
-        return [as_member("endpoints of the API service", self._endpoints.start, self._endpoints.stop)]
+        return [as_member("endpoints of the API service", self.endpoints.start, self.endpoints.stop)]
 
     async def run(self) -> None:
         """Create what is missing and restore what must not differ; the steps are what health checks report. Raises
