@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchd.assembly.keypairs import KeyPair
 from orchd.config.settings import Settings
+from orchd.server.key_pairs import KeyPair
 from orchd.server.pipeline.verbs.subresources.addresses import any_address
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePolicy, Upstream
 
