@@ -13,7 +13,7 @@ from twisted.internet.testing import MemoryReactorClock
 from zope.interface import implementer
 
 from orchd.assembly.nodes import node_upstreams
-from orchd.assembly.plugins import capabilities
+from orchd.assembly.capabilities import capabilities
 from orchd.config import settings as configuration
 from orchd.config.options import Options
 from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError

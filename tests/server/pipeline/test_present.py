@@ -62,7 +62,7 @@ def test_lists_check_what_they_leave_out(space: Any, damage: bytes) -> None:
     """Stored bytes that do not begin with the resource's kind and version, from an older release for one, are shown whole."""
     space.config("a")
     value = damage + b'"metadata":{"name":"b","namespace":"%b","uid":"u","resourceVersion":""},"data":{"k":"v"}}'
-    run(space.server.server.store.create(f"/configmaps/{space.name}/b", value % space.name.encode()))
+    run(space.server.server.storage.store.create(f"/configmaps/{space.name}/b", value % space.name.encode()))
     listed = space("GET", "configmaps").json["items"]
     assert [(item["metadata"]["name"], item["data"], "kind" in item) for item in listed] == [
         ("a", {"k": "v"}, False), ("b", {"k": "v"}, False),

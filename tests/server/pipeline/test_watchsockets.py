@@ -120,12 +120,12 @@ def test_bad_handshakes(space: Any, header: str, value: str, why: bytes) -> None
     taken over."""
     headers = {**HANDSHAKE, header: value}
     taken: list[Taken] = []
-    running = len(space.server.server.watching.running)
+    running = len(space.server.server.api.watches.running)
     answer = run(
         space.server.request("GET", space.url("configmaps?watch=1"), headers=headers, hijack=lambda: taken.append(Taken()))
     )
     assert (answer.code, answer.body, taken) == (400, why, [])
-    assert len(space.server.server.watching.running) == running
+    assert len(space.server.server.api.watches.running) == running
 
 
 def test_refusals_come_before(space: Any) -> None:
