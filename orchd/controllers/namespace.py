@@ -110,10 +110,9 @@ class NamespaceController(Controller):
 
     name = "namespace"
     account = "namespace-controller"
-    workers = 10
 
     def __init__(self, env: Environment, *, grace: float = 0.0) -> None:
-        super().__init__(env)
+        super().__init__(env, workers=env.settings.concurrent_namespace_syncs)
         self._grace = grace
         self._own = env.dialect("{long}")
         self.follow(NAMESPACES, self._changed, primary=True)

@@ -51,14 +51,13 @@ def collectable(catalog: Catalog) -> dict[ResourceRef, Resource]:
 class GarbageCollector:
     name: Final = "garbagecollector"
     account: Final = "generic-garbage-collector"
-    workers: Final = 20
 
     def __init__(self, env: Environment) -> None:
         self.graph = Graph()
         self._env = env
         self._client = env.client(self.account)
         self._loop: ControlLoop[Task] = ControlLoop(
-            self.name, env.clock, self._reconcile, workers=self.workers, refill=self._refill
+            self.name, env.clock, self._reconcile, workers=env.settings.concurrent_gc_syncs, refill=self._refill
         )
         self._background = Background()
         self._monitors: dict[ResourceRef, Monitor] = {}
