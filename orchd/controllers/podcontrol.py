@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchd.client.interfaces import IClient, IEventRecorder, Object
 from orchd.controllers.base import terminating_namespace
-from orchd.controllers.facts import PODS, name, namespace, uid
+from orchd.controllers.objects import PODS, name, namespace, uid
 from orchd.controllers.recording import NORMAL, WARNING, typed
 from orchd.errors import ApiError
 
