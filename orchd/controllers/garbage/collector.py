@@ -23,7 +23,7 @@ from orchd.kinds.catalog import Catalog, Resource
 from orchd.txkit.background import Background
 
 #: Seconds between looks at whether the catalog has changed, which is one comparison; and after a custom kind changed.
-_CATALOG_PERIOD, _CATALOG_SOON = 30.0, 0.5
+_CATALOG_PERIOD, _CATALOG_SOON = 1.0, 0.25
 #: Absent owners that are remembered, so that many dependents of one cost one question.
 _ABSENT = 500
 
@@ -131,6 +131,13 @@ class GarbageCollector:
             env.reader, ref, env.clock, env.random, seen=self._seen, gone=self._gone, known=self._known
         )
         self._background.add(monitor.run(), f"garbage collector, {ref.plural}")
+        self._background.add(self._check_expecting(monitor), f"garbage collector, dependents of {ref.plural}")
+
+    async def _check_expecting(self, monitor: Monitor) -> None:
+        """Look again at dependents of owners that have not been seen: the monitor's first list would have shown them."""
+        await monitor.wait_synced()
+        for uid in self.graph.expecting():
+            self._loop.queue.add(("check", uid))
 
     # -- events
 
@@ -210,6 +217,9 @@ class GarbageCollector:
             drop = {uid for uid, found in classes.items() if found != "solid"}
             if drop:
                 await self._drop_owners(node.ref, latest, drop)
+            if any(found == "solid" and uid not in self.graph.nodes for uid, found in classes.items()):
+                # The end of an owner that no monitor has shown would not be noticed.
+                raise RetryError(f"an owner of {node.ref.plural} {node.name} has not been observed")
         elif "waiting" in classes.values() and node.dependents:
             if any(dependent.waiting for dependent in self.graph.dependents(node.uid)):
                 # A circle of foreground deletions would wait for itself.
