@@ -42,6 +42,6 @@ CONTROLLERS_OFF_BY_DEFAULT: Final = frozenset(("bootstrapsigner", "tokencleaner"
 CONTROLLERS_BUILT: Final = (
     "clusterrole-aggregation", "cronjob", "deployment", "endpoint", "endpointslice", "garbagecollector", "job", "namespace",
     "podgc",
-    "replicaset", "replicationcontroller", "root-ca-cert-publisher", "serviceaccount", "serviceaccount-token",
+    "replicaset", "replicationcontroller", "resourcequota", "root-ca-cert-publisher", "serviceaccount", "serviceaccount-token",
     "statefulset", "ttl-after-finished",
 )

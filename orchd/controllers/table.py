@@ -16,6 +16,7 @@ from orchd.controllers.namespace import NamespaceController
 from orchd.controllers.podgc import PodGarbageCollector
 from orchd.controllers.replicaset import ReplicaSetController
 from orchd.controllers.replicationcontroller import ReplicationControllerController
+from orchd.controllers.resourcequota.controller import ResourceQuotaController
 from orchd.controllers.rootca import RootCaPublisher
 from orchd.controllers.serviceaccount import ServiceAccountController
 from orchd.controllers.serviceaccount_tokens import TokensController
@@ -28,6 +29,7 @@ CONTROLLERS: Final[tuple[tuple[str, Factory], ...]] = (
     ("endpointslice", EndpointSliceController),
     ("replicationcontroller", ReplicationControllerController),
     ("podgc", PodGarbageCollector),
+    ("resourcequota", ResourceQuotaController),
     ("garbagecollector", GarbageCollector),
     ("namespace", NamespaceController),
     ("serviceaccount", ServiceAccountController),

@@ -13,10 +13,10 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.controllers.garbage.graph import FOREGROUND, ORPHAN, Graph, Node, Owner, Work, owners_of
-from orchd.controllers.garbage.monitor import Monitor
 from orchd.controllers.interfaces import Environment, IController
 from orchd.controllers.loop import ControlLoop, RetryError
 from orchd.controllers.metrics import ControllerMetrics
+from orchd.controllers.monitor import Monitor
 from orchd.controllers.objects import MERGE, deleting
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
