@@ -7,6 +7,7 @@ from typing import Final
 from orchd.controllers.clusterrole_aggregation import ClusterRoleAggregation
 from orchd.controllers.cronjob.controller import CronJobController
 from orchd.controllers.deployment.controller import DeploymentController
+from orchd.controllers.disruption.controller import DisruptionController
 from orchd.controllers.endpoints.endpoints_controller import EndpointsController
 from orchd.controllers.endpoints.slice_controller import EndpointSliceController
 from orchd.controllers.garbage.collector import GarbageCollector
@@ -36,6 +37,7 @@ CONTROLLERS: Final[tuple[tuple[str, Factory], ...]] = (
     ("job", JobController),
     ("deployment", DeploymentController),
     ("replicaset", ReplicaSetController),
+    ("disruption", DisruptionController),
     ("statefulset", StatefulSetController),
     ("cronjob", CronJobController),
     ("ttl-after-finished", TtlAfterFinished),

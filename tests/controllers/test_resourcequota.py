@@ -101,7 +101,7 @@ def test_claims_by_class(cluster: Cluster) -> None:
     cluster.create(CLAIMS, {"metadata": {"name": "c"}, "spec": spec})
     names = ("persistentvolumeclaims", "requests.storage", "gold.storageclass.storage.orch.io/requests.storage",
              "tin.storageclass.storage.orch.io/persistentvolumeclaims")
-    cluster.create(QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": {name: "10Gi" for name in names}}})
+    cluster.create(QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": dict.fromkeys(names, "10Gi")}})
     assert used(cluster) == dict(zip(names, ("1", "3Gi", "3Gi", "0"), strict=True))
 
 
