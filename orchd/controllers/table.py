@@ -6,6 +6,7 @@ from typing import Final
 
 from orchd.controllers.clusterrole_aggregation import ClusterRoleAggregation
 from orchd.controllers.cronjob.controller import CronJobController
+from orchd.controllers.daemonset.controller import DaemonSetController
 from orchd.controllers.deployment.controller import DeploymentController
 from orchd.controllers.disruption.controller import DisruptionController
 from orchd.controllers.endpoints.endpoints_controller import EndpointsController
@@ -34,6 +35,7 @@ CONTROLLERS: Final[tuple[tuple[str, Factory], ...]] = (
     ("garbagecollector", GarbageCollector),
     ("namespace", NamespaceController),
     ("serviceaccount", ServiceAccountController),
+    ("daemonset", DaemonSetController),
     ("job", JobController),
     ("deployment", DeploymentController),
     ("replicaset", ReplicaSetController),
