@@ -10,6 +10,7 @@ from orchd.controllers.daemonset.controller import DaemonSetController
 from orchd.controllers.deployment.controller import DeploymentController
 from orchd.controllers.disruption.controller import DisruptionController
 from orchd.controllers.endpoints.endpoints_controller import EndpointsController
+from orchd.controllers.endpoints.mirroring_controller import EndpointSliceMirroringController
 from orchd.controllers.endpoints.slice_controller import EndpointSliceController
 from orchd.controllers.garbage.collector import GarbageCollector
 from orchd.controllers.interfaces import Factory
@@ -29,6 +30,7 @@ CONTROLLERS: Final[tuple[tuple[str, Factory], ...]] = (
     ("serviceaccount-token", TokensController),
     ("endpoint", EndpointsController),
     ("endpointslice", EndpointSliceController),
+    ("endpointslicemirroring", EndpointSliceMirroringController),
     ("replicationcontroller", ReplicationControllerController),
     ("podgc", PodGarbageCollector),
     ("resourcequota", ResourceQuotaController),
