@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from orchd.controllers.autoscaling.controller import HorizontalPodAutoscalerController
 from orchd.controllers.clusterrole_aggregation import ClusterRoleAggregation
 from orchd.controllers.cronjob.controller import CronJobController
 from orchd.controllers.daemonset.controller import DaemonSetController
@@ -41,6 +42,7 @@ CONTROLLERS: Final[tuple[tuple[str, Factory], ...]] = (
     ("job", JobController),
     ("deployment", DeploymentController),
     ("replicaset", ReplicaSetController),
+    ("horizontalpodautoscaling", HorizontalPodAutoscalerController),
     ("disruption", DisruptionController),
     ("statefulset", StatefulSetController),
     ("cronjob", CronJobController),

@@ -142,6 +142,8 @@ class DaemonSetController(Controller):
         again = self._admit_failed(parent, plan)
         await self._carry_out(key, parent, plan, revision)
         if not self._expected.pause(key):
+            # Pods that were just made count as unavailable, so the plan is made anew.
+            planner = await self._planner(parent, revision)
             await self._carry_out(key, parent, planner.roll(), revision)
         return again
 
