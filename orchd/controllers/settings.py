@@ -33,3 +33,12 @@ class ControllerSettings:
     horizontal_pod_autoscaler_downscale_stabilization: float = 300.0
     horizontal_pod_autoscaler_cpu_initialization_period: float = 300.0
     horizontal_pod_autoscaler_initial_readiness_delay: float = 30.0
+    concurrent_ephemeralvolume_syncs: int = 5
+    enable_dynamic_provisioning: bool = True
+    pvclaimbinder_sync_period: float = 15.0
+    pv_recycler_minimum_timeout_hostpath: int = 60
+    pv_recycler_timeout_increment_hostpath: int = 30
+    pv_recycler_minimum_timeout_nfs: int = 300
+    pv_recycler_increment_timeout_nfs: int = 30
+    attach_detach_reconcile_sync_period: float = 60.0
+    disable_attach_detach_reconcile_sync: bool = False

@@ -26,6 +26,10 @@ from orchd.controllers.serviceaccount import ServiceAccountController
 from orchd.controllers.serviceaccount_tokens import TokensController
 from orchd.controllers.statefulset.controller import StatefulSetController
 from orchd.controllers.ttl_after_finished import TtlAfterFinished
+from orchd.controllers.volumes.binding.controller import PersistentVolumeBinder
+from orchd.controllers.volumes.ephemeral import EphemeralVolumeController
+from orchd.controllers.volumes.expansion import VolumeExpansion
+from orchd.controllers.volumes.protection import ClaimProtection, VolumeProtection
 
 CONTROLLERS: Final[tuple[tuple[str, Factory], ...]] = (
     ("serviceaccount-token", TokensController),
@@ -47,6 +51,11 @@ CONTROLLERS: Final[tuple[tuple[str, Factory], ...]] = (
     ("statefulset", StatefulSetController),
     ("cronjob", CronJobController),
     ("ttl-after-finished", TtlAfterFinished),
+    ("persistentvolume-binder", PersistentVolumeBinder),
+    ("persistentvolume-expander", VolumeExpansion),
     ("clusterrole-aggregation", ClusterRoleAggregation),
+    ("pvc-protection", ClaimProtection),
+    ("pv-protection", VolumeProtection),
+    ("ephemeral-volume", EphemeralVolumeController),
     ("root-ca-cert-publisher", RootCaPublisher),
 )

@@ -1,0 +1,118 @@
+"""What is to happen with a claim: find it a volume, hand it to a provisioner, finish its binding, or call it lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from orchd.client.interfaces import IInformer, Object
+from orchd.controllers.objects import annotations_of, name, spec, uid
+from orchd.controllers.recording import NORMAL, WARNING
+from orchd.controllers.volumes.binding.provisioning import Provisioning
+from orchd.controllers.volumes.binding.states import best_volume, mismatch
+from orchd.controllers.volumes.binding.writer import BindingWriter
+from orchd.controllers.volumes.migration import with_migration
+from orchd.kinds.objects.volumes.claims import (
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    SELECTED_NODE,
+    WAIT_FOR_FIRST_CONSUMER,
+    bound_to,
+    class_of,
+)
+
+_LOST = "Data on the volume is lost!"
+
+
+class Claims:
+    """`suitable(claim)` gives volumes that may suit a claim; `waiting(claim)` names pods without a node that use it."""
+
+    def __init__(
+        self,
+        writer: BindingWriter,
+        classes: IInformer,
+        provisioning: Provisioning,
+        suitable: Callable[[Object], Iterable[Object]],
+        waiting: Callable[[Object], list[str]],
+    ) -> None:
+        self._writer = writer
+        self._dialect = writer.dialect
+        self._classes = classes
+        self._provisioning = provisioning
+        self._suitable = suitable
+        self._waiting = waiting
+
+    async def sync(self, claim: Object) -> None:
+        migrated = with_migration(claim, self._dialect, claim=True)
+        if migrated is not claim:
+            claim = await self._writer.save_claim(migrated)
+        if self._dialect(BIND_COMPLETED) in annotations_of(claim):
+            await self._check_bound(claim)
+        elif spec(claim).get("volumeName"):
+            await self._bind_chosen(claim)
+        else:
+            await self._find(claim)
+
+    def delayed(self, claim: Object) -> bool:
+        """Does the class of a claim wait for a pod that uses it?"""
+        found = self._classes.get("", class_of(claim, self._dialect))
+        return found is not None and found.get("volumeBindingMode") == WAIT_FOR_FIRST_CONSUMER
+
+    async def _find(self, claim: Object) -> None:
+        delayed = self.delayed(claim)
+        volume = best_volume(claim, self._suitable(claim), self._dialect, delayed=delayed)
+        if volume is not None:
+            await self._writer.bind(volume, claim)
+            return
+        if delayed and not annotations_of(claim).get(self._dialect(SELECTED_NODE)):
+            self._record_waiting(claim)
+        elif class_of(claim, self._dialect):
+            await self._provisioning.provision(claim)
+            return
+        else:
+            note = "no persistent volumes available for this claim and no storage class is set"
+            self._writer.record_claim(claim, NORMAL, "FailedBinding", note)
+        await self._writer.claim_phase(claim, "Pending")
+
+    def _record_waiting(self, claim: Object) -> None:
+        pods = self._waiting(claim)
+        reason, note = "WaitForFirstConsumer", "waiting for first consumer to be created before binding"
+        if pods:
+            reason = "WaitForPodScheduled"
+            note = f"waiting for pod{'s' if len(pods) > 1 else ''} {','.join(pods)} to be scheduled"
+        self._writer.record_claim(claim, NORMAL, reason, note)
+
+    async def _bind_chosen(self, claim: Object) -> None:
+        """The claim names its volume."""
+        volume = self._writer.volumes.get("", spec(claim)["volumeName"])
+        if volume is None:
+            await self._writer.claim_phase(claim, "Pending")
+        elif spec(volume).get("claimRef") is None:
+            trouble = mismatch(volume, claim, self._dialect)
+            if not trouble:
+                await self._writer.bind(volume, claim)
+                return
+            note = f'Cannot bind to requested volume "{name(volume)}": {trouble}'
+            self._writer.record_claim(claim, WARNING, "VolumeMismatch", note)
+            await self._writer.claim_phase(claim, "Pending")
+        elif bound_to(volume, claim):
+            await self._writer.bind(volume, claim)
+        else:
+            note = f'volume "{name(volume)}" already bound to a different claim.'
+            self._writer.record_claim(claim, WARNING, "FailedBinding", note)
+            if self._dialect(BOUND_BY_CONTROLLER) not in annotations_of(claim):
+                await self._writer.claim_phase(claim, "Pending")
+
+    async def _check_bound(self, claim: Object) -> None:
+        """The claim was bound once."""
+        chosen = spec(claim).get("volumeName")
+        volume = self._writer.volumes.get("", chosen) if chosen else None
+        if not chosen:
+            note = f"Bound claim has lost reference to PersistentVolume. {_LOST}"
+            await self._writer.claim_lost(claim, "ClaimLost", note)
+        elif volume is None:
+            await self._writer.claim_lost(claim, "ClaimLost", f"Bound claim has lost its PersistentVolume. {_LOST}")
+        elif spec(volume).get("claimRef") is None or spec(volume)["claimRef"].get("uid") == uid(claim):
+            await self._writer.bind(volume, claim)
+        else:
+            note = "Two claims are bound to the same volume, this one is bound incorrectly"
+            await self._writer.claim_lost(claim, "ClaimMisbound", note)

@@ -1,0 +1,170 @@
+"""The persistentvolume-binder: its queue, and what puts claims and volumes on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from orchd.client.informers import key_of
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.controllers.base import Controller, Key
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import CLAIMS, PODS, annotations_of, name, namespace, spec, status
+from orchd.controllers.volumes.binding import recycler
+from orchd.controllers.volumes.binding.claims import Claims
+from orchd.controllers.volumes.binding.provisioning import Provisioning
+from orchd.controllers.volumes.binding.reclaiming import Reclaiming
+from orchd.controllers.volumes.binding.volumes import Volumes
+from orchd.controllers.volumes.binding.writer import BindingWriter
+from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, index_by_claim, terminated
+from orchd.controllers.volumes.written import Written
+from orchd.dialect import Dialect
+from orchd.kinds.objects.volumes.claims import BIND_COMPLETED, class_of
+
+#: Index of volumes: "class/NAME" for those without a claim, "claim/NAMESPACE/NAME" for those with one.
+_SUITABLE: Final = "binder/suitable"
+#: Index of claims: "class/NAME" for those that wait for a volume, "volume/NAME" for those that name one.
+_WAITING: Final = "binder/waiting"
+#: The key that stands for all claims and volumes that are not bound.
+_ALL: Final[Key] = ("", "")
+
+
+class PersistentVolumeBinder(Controller):
+    """Keys without a namespace are volumes, others claims. One worker: two at once could give one volume to two claims."""
+
+    name = "persistentvolume-binder"
+    account = "persistent-volume-binder"
+    component = "persistentvolume-controller"
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env, workers=1)
+        self._period = env.settings.pvclaimbinder_sync_period
+        # Volumes first: a claim that is looked at before its volume is known would count as lost.
+        self._volumes = self.follow(VOLUMES, self._volume_changed)
+        self._volumes.add_index(_SUITABLE, _volume_index(env.dialect))
+        self._claims = self.follow(CLAIMS, self._claim_changed)
+        self._claims.add_index(_WAITING, _claim_index(env.dialect))
+        self._pods = self.follow(PODS, self._pod_changed)
+        index_by_claim(self._pods)
+        classes = self.follow(ResourceRef(env.dialect("storage.{abbr}.io"), "v1", "storageclasses"), self._class_changed)
+        self._newest_volumes = Written(self._volumes)
+        self._newest_claims = Written(self._claims)
+        writer = BindingWriter(
+            self.client, env.dialect, self._newest_volumes, self._newest_claims, self.recorder.event
+        )
+        self._reclaiming = Reclaiming(self.client, writer, self._pods, env.settings)
+        provisioning = Provisioning(writer, classes, enabled=env.settings.enable_dynamic_provisioning)
+        self._sync_claims = Claims(writer, classes, provisioning, self._suitable, self._pods_without_node)
+        self._sync_volumes = Volumes(writer, self._reclaiming, self._live_claim, self._enqueue)
+
+    async def start(self) -> None:
+        await super().start()
+        self.queue.add_after(_ALL, self._period)
+
+    def _refill(self) -> None:
+        """Queue what may need work: everything, because the dropped keys are not known."""
+        for informer in (self._volumes, self._claims):
+            for obj in informer.list():
+                self._enqueue(obj)
+        self.queue.add_after(_ALL, self._period)
+
+    def _enqueue(self, obj: Object) -> None:
+        self.queue.add(key_of(obj))
+
+    def _enqueue_all(self, objects: Iterable[Object]) -> None:
+        for obj in objects:
+            self._enqueue(obj)
+
+    # -- what changed
+
+    def _volume_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        """Also look at claims that the volume is, was or may become the volume of."""
+        self._newest_volumes.observe(old, new)
+        volume = new or old
+        if volume is None:
+            return
+        if new is None:
+            self._reclaiming.forget(volume)
+        else:
+            self._enqueue(new)
+        self._enqueue_all(self._claims.by_index(_WAITING, f"volume/{name(volume)}"))
+        if new is not None and _available(new) and not (old is not None and _available(old)):
+            self._enqueue_all(self._claims.by_index(_WAITING, f"class/{class_of(new, self.dialect)}"))
+
+    def _claim_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        """Also look at volumes that were bound to the claim when it is deleted or bound to another."""
+        self._newest_claims.observe(old, new)
+        if new is not None:
+            self._enqueue(new)
+        claim = new or old
+        if claim is None:
+            return
+        if new is None or old is None or spec(old).get("volumeName") != spec(new).get("volumeName"):
+            self._enqueue_all(self._volumes.by_index(_SUITABLE, f"claim/{namespace(claim)}/{name(claim)}"))
+
+    def _class_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        """A class that is new may say how claims that name it get volumes."""
+        if old is None and new is not None:
+            self._enqueue_all(self._claims.by_index(_WAITING, f"class/{name(new)}"))
+
+    def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        """Only pods that recycle a volume matter."""
+        pod = new or old
+        volume = recycler.volume_of(pod) if pod is not None else ""
+        if not volume:
+            return
+        if new is None and old is not None:
+            self._reclaiming.pod_deleted(old)
+        self.queue.add(("", volume))
+
+    # -- what the parts ask
+
+    def _suitable(self, claim: Object) -> Iterator[Object]:
+        """Volumes of the claim's class without a claim, and those reserved for it."""
+        for index in (f"class/{class_of(claim, self.dialect)}", f"claim/{namespace(claim)}/{name(claim)}"):
+            yield from self._newest_volumes.newest(self._volumes.by_index(_SUITABLE, index))
+
+    def _pods_without_node(self, claim: Object) -> list[str]:
+        pods = self._pods.by_index(BY_CLAIM, f"{namespace(claim)}/{name(claim)}")
+        return [name(pod) for pod in pods if not terminated(pod) and not spec(pod).get("nodeName")]
+
+    async def _live_claim(self, within: str, called: str) -> Object | None:
+        return await self.live(CLAIMS, within, called)
+
+    # -- work
+
+    async def reconcile(self, key: Key) -> float | None:
+        if key == _ALL:
+            self._enqueue_all(each for each in self._volumes.list() if status(each).get("phase") not in ("Bound", "Available"))
+            self._enqueue_all(each for each in self._claims.list() if status(each).get("phase") != "Bound")
+            return self._period
+        found = (self._newest_claims if key[0] else self._newest_volumes).get(*key)
+        if found is not None:
+            await (self._sync_claims.sync(found) if key[0] else self._sync_volumes.sync(found))
+        return None
+
+
+def _available(volume: Object) -> bool:
+    return status(volume).get("phase") == "Available"
+
+
+def _volume_index(dialect: Dialect) -> Callable[[Object], Iterable[str]]:
+    def keys(volume: Object) -> Iterable[str]:
+        reference = spec(volume).get("claimRef")
+        if reference is None:
+            return (f"class/{class_of(volume, dialect)}",)
+        return (f"claim/{reference.get('namespace', '')}/{reference.get('name', '')}",)
+
+    return keys
+
+
+def _claim_index(dialect: Dialect) -> Callable[[Object], Iterable[str]]:
+    def keys(claim: Object) -> Iterable[str]:
+        volume = spec(claim).get("volumeName")
+        if volume:
+            return (f"volume/{volume}",)
+        if dialect(BIND_COMPLETED) in annotations_of(claim):
+            return ()
+        return (f"class/{class_of(claim, dialect)}",)
+
+    return keys

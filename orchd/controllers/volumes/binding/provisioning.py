@@ -1,0 +1,77 @@
+"""Provisioning: claims are handed to external provisioners; what cannot be provisioned gets an Event."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchd.client.interfaces import IInformer, Object
+from orchd.controllers.objects import annotations_of, with_annotations
+from orchd.controllers.recording import NORMAL, WARNING
+from orchd.controllers.volumes.binding.writer import BindingWriter
+from orchd.controllers.volumes.migration import BETA_PROVISIONER, PROVISIONER, driver_of, with_migration
+from orchd.kinds.objects.volumes.claims import class_of
+
+_FAILED: Final = "ProvisioningFailed"
+_HOST_PATH: Final = "{long}.io/host-path"
+#: Plugins of the core API that exist and provision nothing here.
+_WITHOUT_PROVISIONER: Final = tuple(
+    "{long}.io/" + each
+    for each in (
+        "azure-file", "csi", "flocker", "glusterfs", "local-volume", "nfs", "portworx-volume", "quobyte", "rbd",
+        "storageos", "vsphere-volume",
+    )
+)
+
+
+class Provisioning:
+    """`classes` are the storage classes; `enabled` is the flag --enable-dynamic-provisioning."""
+
+    def __init__(self, writer: BindingWriter, classes: IInformer, *, enabled: bool) -> None:
+        self._writer = writer
+        self._dialect = writer.dialect
+        self._classes = classes
+        self._enabled = enabled
+
+    async def provision(self, claim: Object) -> None:
+        """Ask for a volume for a claim that has a class."""
+        if not self._enabled:
+            return
+        called = class_of(claim, self._dialect)
+        found = self._classes.get("", called)
+        if found is None:
+            resource = self._dialect("storageclass.storage.{abbr}.io")
+            self._writer.record_claim(claim, WARNING, _FAILED, f'{resource} "{called}" not found')
+            return
+        provisioner = str(found.get("provisioner") or "")
+        driver = driver_of(provisioner, self._dialect)
+        if not driver and provisioner.startswith(self._dialect("{long}.io/")):
+            await self._refuse(claim, provisioner)
+            return
+        await self._ask(claim, driver or provisioner)
+
+    async def _ask(self, claim: Object, provisioner: str) -> None:
+        """Name the provisioner in the claim, which makes it begin."""
+        note = (
+            f'waiting for a volume to be created, either by external provisioner "{provisioner}" or manually created by '
+            "system administrator"
+        )
+        claim = await self._assign(claim, provisioner)
+        self._writer.record_claim(claim, NORMAL, "ExternalProvisioning", note)
+
+    async def _refuse(self, claim: Object, plugin: str) -> None:
+        """Record why a plugin of the core API makes no volume: these plugins need a storage backend."""
+        if plugin == self._dialect(_HOST_PATH):
+            note = f'Failed to create provisioner: provisioning in volume plugin "{plugin}" is disabled'
+            claim = await self._assign(claim, plugin)
+        elif any(plugin == self._dialect(each) for each in _WITHOUT_PROVISIONER):
+            note = "no provisionable volume plugin matched"
+        else:
+            note = f"no volume plugin matched name: {plugin}"
+        self._writer.record_claim(claim, WARNING, _FAILED, note)
+
+    async def _assign(self, claim: Object, provisioner: str) -> Object:
+        notes, key = annotations_of(claim), self._dialect(PROVISIONER)
+        if notes.get(key) == provisioner:
+            return claim
+        named = with_annotations(claim, {**notes, self._dialect(BETA_PROVISIONER): provisioner, key: provisioner})
+        return await self._writer.save_claim(with_migration(named, self._dialect, claim=True))

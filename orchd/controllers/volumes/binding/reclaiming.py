@@ -1,0 +1,164 @@
+"""What becomes of a volume whose claim was deleted: kept, recycled or deleted, as its reclaim policy says."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from orchd.client.interfaces import IClient, IInformer, Object
+from orchd.controllers.objects import PODS, annotations_of, deleting, name, namespace, spec, status, uid
+from orchd.controllers.recording import NORMAL
+from orchd.controllers.settings import ControllerSettings
+from orchd.controllers.volumes.binding import recycler
+from orchd.controllers.volumes.binding.writer import BindingWriter
+from orchd.controllers.volumes.migration import MIGRATED_TO, PROVISIONED_BY
+from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, terminated
+from orchd.errors import ApiError
+
+_DELETE_FAILED: Final = "VolumeFailedDelete"
+_RECYCLE_FAILED: Final = "VolumeFailedRecycle"
+#: Sources that have a plugin, though none that deletes.
+_WITHOUT_DELETER: Final = (
+    "azureFile", "csi", "flocker", "glusterfs", "local", "nfs", "portworxVolume", "quobyte", "rbd", "storageos",
+    "vsphereVolume", "awsElasticBlockStore", "gcePersistentDisk", "cinder", "azureDisk",
+)
+_TEMPORARY = re.compile("/tmp/.+")
+
+
+class Reclaiming:
+    """`pods` has the index `BY_CLAIM`."""
+
+    def __init__(
+        self, client: IClient, writer: BindingWriter, pods: IInformer, settings: ControllerSettings
+    ) -> None:
+        self._client = client
+        self._writer = writer
+        self._dialect = writer.dialect
+        self._pods = pods
+        self._settings = settings
+        #: uid of the pod that this process made for a volume. Pods of the name that it did not make prove nothing.
+        self._recyclers: dict[str, str] = {}
+
+    async def reclaim(self, volume: Object) -> None:
+        """One step; events of the volume and of its recycler's pod ask for the next."""
+        policy = spec(volume).get("persistentVolumeReclaimPolicy")
+        if self._dialect(MIGRATED_TO) in annotations_of(volume) or policy == "Retain":
+            return
+        if policy not in ("Delete", "Recycle"):
+            note = "Volume has unrecognized PersistentVolumeReclaimPolicy"
+            await self._writer.volume_failed(volume, "VolumeUnknownReclaimPolicy", note)
+            return
+        live = await self._live(volume)
+        if live is None or not self._released(live):
+            return
+        if policy == "Recycle":
+            await self._recycle(live)
+        elif not deleting(live):
+            await self._delete(live)
+
+    async def _live(self, volume: Object) -> Object | None:
+        try:
+            found: Object = await self._client.get(VOLUMES, "", name(volume))
+        except ApiError as error:
+            if error.code == 404:
+                return None
+            raise
+        return found if uid(found) == uid(volume) else None
+
+    def _released(self, volume: Object) -> bool:
+        """Is the claim of a volume deleted, or bound to another volume?"""
+        reference = spec(volume).get("claimRef") or {}
+        if not reference.get("uid"):
+            return False
+        claim = self._writer.claims.get(reference.get("namespace", ""), reference.get("name", ""))
+        if claim is None or uid(claim) != reference["uid"]:
+            return True
+        return bool(spec(claim).get("volumeName")) and spec(claim)["volumeName"] != name(volume)
+
+    # -- deletion
+
+    async def _delete(self, volume: Object) -> None:
+        by = annotations_of(volume).get(self._dialect(PROVISIONED_BY), "")
+        if by and not by.startswith(self._dialect("{long}.io/")):
+            return  # its provisioner deletes it
+        trouble = self._deleter_trouble(volume, by)
+        if trouble:
+            await self._writer.volume_failed(volume, _DELETE_FAILED, trouble)
+            return
+        try:
+            await self._client.delete(VOLUMES, "", name(volume), options={"preconditions": {"uid": uid(volume)}})
+        except ApiError as error:
+            if error.code not in (404, 409):
+                raise
+
+    def _deleter_trouble(self, volume: Object, by: str) -> str:
+        """Why the storage of a volume cannot be deleted; "" when there is nothing to delete outside its node."""
+        if spec(volume).get("hostPath") is not None and by in ("", self._dialect("{long}.io/host-path")):
+            path = str(spec(volume)["hostPath"].get("path") or "")
+            if _TEMPORARY.search(path):
+                return ""
+            return f"host_path deleter only supports /tmp/.+ but received provided {path}"
+        known = any(spec(volume).get(field) is not None for field in _WITHOUT_DELETER)
+        cause = "no deletable volume plugin matched" if known else "no volume plugin matched"
+        return cause if by else f'error getting deleter volume plugin for volume "{name(volume)}": {cause}'
+
+    # -- recycling
+
+    async def _recycle(self, volume: Object) -> None:
+        users = self._users(volume)
+        if users:
+            self._writer.record_volume(volume, NORMAL, _RECYCLE_FAILED, f"Volume is used by pods: {','.join(users)}")
+        elif not recycler.recyclable(volume):
+            await self._writer.volume_failed(volume, _RECYCLE_FAILED, "No recycler plugin found for the volume!")
+        else:
+            await self._recycle_by_pod(volume)
+
+    def _users(self, volume: Object) -> list[str]:
+        """Pods that still use the claim of a volume. A new claim of the name has another volume, and so do its pods."""
+        reference = spec(volume)["claimRef"]
+        key = (reference.get("namespace", ""), reference.get("name", ""))
+        if self._writer.claims.get(*key) is not None:
+            return []
+        pods = self._pods.by_index(BY_CLAIM, "/".join(key))
+        return sorted(f"{namespace(pod)}/{name(pod)}" for pod in pods if not terminated(pod))
+
+    async def _recycle_by_pod(self, volume: Object) -> None:
+        pod = self._pods.get(recycler.NAMESPACE, recycler.pod_name(volume))
+        mine = self._recyclers.get(uid(volume))
+        if pod is None:
+            if mine is None:
+                await self._start_recycler(volume)
+            return
+        if uid(pod) != mine:
+            await self._end_recycler(volume, pod)
+        elif status(pod).get("phase") == "Succeeded":
+            await self._end_recycler(volume, pod)
+            self._writer.record_volume(volume, NORMAL, "VolumeRecycled", "Volume recycled")
+            await self._writer.unbind(volume)
+        elif status(pod).get("phase") == "Failed":
+            await self._end_recycler(volume, pod)
+            await self._writer.volume_failed(volume, _RECYCLE_FAILED, f"Recycle failed: {recycler.failure(pod)}")
+
+    async def _start_recycler(self, volume: Object) -> None:
+        pod = recycler.recycler_pod(volume, self._dialect(recycler.IMAGE), self._settings)
+        made = await self._client.create(PODS, recycler.NAMESPACE, pod)
+        self._recyclers[uid(volume)] = uid(made)
+
+    async def _end_recycler(self, volume: Object, pod: Object) -> None:
+        self._recyclers.pop(uid(volume), None)
+        options = {"preconditions": {"uid": uid(pod)}}
+        try:
+            await self._client.delete(PODS, recycler.NAMESPACE, name(pod), options=options)
+        except ApiError as error:
+            if error.code not in (404, 409):
+                raise
+
+    def forget(self, volume: Object) -> None:
+        """The volume was deleted."""
+        self._recyclers.pop(uid(volume), None)
+
+    def pod_deleted(self, pod: Object) -> None:
+        """A pod was deleted; if it recycled a volume, the next step makes another one."""
+        for volume, made in list(self._recyclers.items()):
+            if made == uid(pod):
+                del self._recyclers[volume]

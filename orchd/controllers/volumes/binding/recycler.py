@@ -1,0 +1,77 @@
+"""Recycling: a pod that empties a volume, so that other claims can have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from orchd.client.interfaces import Object
+from orchd.controllers.objects import name, spec, status
+from orchd.controllers.settings import ControllerSettings
+from orchd.kinds.objects.volumes.claims import capacity
+
+#: Namespace of the pods.
+NAMESPACE: Final = "default"
+_PREFIX: Final = "recycler-for-"
+#: Image of the pods, a template for a dialect.
+IMAGE: Final = "{abbr}.gcr.io/debian-base:v2.0.0"
+_SCRUB: Final = (
+    'test -e /scrub && find /scrub -mindepth 1 -delete && test -z "$(ls -A /scrub)" || exit 1'
+)
+_GIB_NANO: Final = 1024**3 * 10**9
+
+
+def recyclable(volume: Object) -> bool:
+    """Can a pod of any node empty the volume?"""
+    return any(spec(volume).get(field) is not None for field in ("nfs", "hostPath"))
+
+
+def pod_name(volume: Object) -> str:
+    return f"{_PREFIX}{name(volume)}"
+
+
+def volume_of(pod: Object) -> str:
+    """The name of the volume that a pod recycles; "" for other pods."""
+    if pod["metadata"].get("namespace") != NAMESPACE or not name(pod).startswith(_PREFIX):
+        return ""
+    return name(pod).removeprefix(_PREFIX)
+
+
+def deadline(volume: Object, settings: ControllerSettings) -> int:
+    """Seconds that the pod may run: so many per GiB, at least a minimum."""
+    if spec(volume).get("nfs") is not None:
+        least, increment = settings.pv_recycler_minimum_timeout_nfs, settings.pv_recycler_increment_timeout_nfs
+    else:
+        least = settings.pv_recycler_minimum_timeout_hostpath
+        increment = settings.pv_recycler_timeout_increment_hostpath
+    return max(least, capacity(volume).nano // _GIB_NANO * increment)
+
+
+def recycler_pod(volume: Object, image: str, settings: ControllerSettings) -> Object:
+    """The pod for a volume that `recyclable` accepts."""
+    field = "nfs" if spec(volume).get("nfs") is not None else "hostPath"
+    source: Mapping[str, Any] = spec(volume)[field]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": pod_name(volume), "namespace": NAMESPACE},
+        "spec": {
+            "activeDeadlineSeconds": deadline(volume, settings),
+            "restartPolicy": "Never",
+            "volumes": [{"name": "vol", field: source}],
+            "containers": [
+                {
+                    "name": "pv-recycler",
+                    "image": image,
+                    "command": ["/bin/sh"],
+                    "args": ["-c", _SCRUB],
+                    "volumeMounts": [{"name": "vol", "mountPath": "/scrub"}],
+                }
+            ],
+        },
+    }
+
+
+def failure(pod: Object) -> str:
+    """Why a failed pod failed."""
+    return str(status(pod).get("message") or "pod failed, pod.Status.Message unknown")

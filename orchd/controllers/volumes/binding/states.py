@@ -1,0 +1,94 @@
+"""Claims and volumes in the state that the binder wants: pure functions, which give the object itself when nothing changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from orchd.client.interfaces import Object
+from orchd.controllers.objects import annotations_of, spec, status, with_annotations, without
+from orchd.dialect import Dialect
+from orchd.kinds.objects.scalars import Quantity
+from orchd.kinds.objects.volumes.claims import (
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    capacity,
+    class_of,
+    has_access_modes,
+    requested,
+    volume_mode,
+)
+from orchd.kinds.objects.volumes.matching import find_volume
+
+
+def with_claim_phase(claim: Object, phase: str, volume: Object | None) -> Object:
+    """A claim in a phase, with the access modes and capacity of its volume (None: without them).
+
+    The capacity of a claim that was in the phase already stays: its file system may be smaller than the device."""
+    current = status(claim)
+    fresh = {**current, "phase": phase}
+    if volume is None:
+        fresh = without(fresh, "accessModes", "capacity")
+    else:
+        fresh["accessModes"] = spec(volume).get("accessModes") or []
+        if current.get("phase") != phase and _other_capacity(current, volume):
+            fresh["capacity"] = spec(volume).get("capacity") or {}
+    return claim if fresh == current else {**claim, "status": fresh}
+
+
+def _other_capacity(claim_status: Object, volume: Object) -> bool:
+    found = (claim_status.get("capacity") or {}).get("storage")
+    return found is None or Quantity.parse(found).nano != capacity(volume).nano
+
+
+def with_volume_phase(volume: Object, phase: str, message: str) -> Object:
+    """A volume in a phase; the message of one that was in it already stays."""
+    if status(volume).get("phase") == phase:
+        return volume
+    fresh = {**without(status(volume), "message"), "phase": phase}
+    return {**volume, "status": {**fresh, "message": message} if message else fresh}
+
+
+def bound_claim(claim: Object, volume: Object, dialect: Dialect) -> Object:
+    """A claim that is bound to a volume; a volume that the user did not choose is marked as a controller's choice."""
+    notes, name = annotations_of(claim), volume["metadata"]["name"]
+    chosen = spec(claim).get("volumeName") == name
+    marks = {} if chosen or dialect(BOUND_BY_CONTROLLER) in notes else {dialect(BOUND_BY_CONTROLLER): "yes"}
+    if dialect(BIND_COMPLETED) not in notes:
+        marks[dialect(BIND_COMPLETED)] = "yes"
+    if chosen and not marks:
+        return claim
+    return {**with_annotations(claim, {**notes, **marks}), "spec": {**spec(claim), "volumeName": name}}
+
+
+def unbound_volume(volume: Object, dialect: Dialect) -> Object:
+    """A volume without its claim. One that a user reserved stays reserved, for a claim of that name and any uid."""
+    notes, mark = annotations_of(volume), dialect(BOUND_BY_CONTROLLER)
+    if mark not in notes:
+        return {**volume, "spec": {**spec(volume), "claimRef": without(spec(volume)["claimRef"], "uid")}}
+    return {**with_annotations(volume, without(notes, mark)), "spec": without(spec(volume), "claimRef")}
+
+
+def mismatch(volume: Object, claim: Object, dialect: Dialect) -> str:
+    """Why a volume that a claim names does not suit it; "" when it does."""
+    if volume["metadata"].get("deletionTimestamp"):
+        return f'the volume is marked for deletion "{volume["metadata"]["name"]}"'
+    if capacity(volume) < requested(claim):
+        return "requested PV is too small"
+    if class_of(volume, dialect) != class_of(claim, dialect):
+        return "storageClassName does not match"
+    if volume_mode(volume) != volume_mode(claim):
+        return "incompatible volumeMode"
+    return "" if has_access_modes(volume, claim) else "incompatible accessMode"
+
+
+def best_volume(claim: Object, volumes: Iterable[Object], dialect: Dialect, *, delayed: bool) -> Object | None:
+    """The volume for a claim: of those with the fewest access modes the smallest that suits. None when none does."""
+    groups: dict[frozenset[str], list[Object]] = {}
+    for volume in volumes:
+        if has_access_modes(volume, claim):
+            groups.setdefault(frozenset(spec(volume).get("accessModes") or ()), []).append(volume)
+    for modes in sorted(groups, key=lambda each: (len(each), sorted(each))):
+        found = find_volume(claim, groups[modes], dialect, delayed=delayed)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,56 @@
+"""Volume sources of the core API whose work CSI drivers do in release 1.23, and the drivers' names."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchd.client.interfaces import Object
+from orchd.controllers.objects import annotations_of, spec, with_annotations
+from orchd.dialect import Dialect
+
+#: Field of a volume's spec -> plugin and driver.
+_MIGRATED: Final = {
+    "awsElasticBlockStore": ("{long}.io/aws-ebs", "ebs.csi.aws.com"),
+    "gcePersistentDisk": ("{long}.io/gce-pd", "pd.csi.storage.gke.io"),
+    "cinder": ("{long}.io/cinder", "cinder.csi.openstack.org"),
+    "azureDisk": ("{long}.io/azure-disk", "disk.csi.azure.com"),
+}
+_DRIVERS: Final = dict(_MIGRATED.values())
+
+#: Annotation of claims and volumes: the driver that does the work of their plugin.
+MIGRATED_TO: Final = "pv.{long}.io/migrated-to"
+#: Annotation of volumes: the plugin or driver that made them.
+PROVISIONED_BY: Final = "pv.{long}.io/provisioned-by"
+#: Annotations of claims: who is to make a volume. The older one is still written.
+PROVISIONER: Final = "volume.{long}.io/storage-provisioner"
+BETA_PROVISIONER: Final = "volume.beta.{long}.io/storage-provisioner"
+
+
+def driver_of(plugin: str, dialect: Dialect) -> str:
+    """The driver that does the work of a plugin; "" for a plugin that is not migrated."""
+    for template, driver in _DRIVERS.items():
+        if dialect(template) == plugin:
+            return driver
+    return ""
+
+
+def migrated_source(volume: Object, dialect: Dialect) -> tuple[str, str]:
+    """Plugin and driver of a volume's source; two empty strings when it is not migrated."""
+    for field, (template, driver) in _MIGRATED.items():
+        if spec(volume).get(field) is not None:
+            return dialect(template), driver
+    return "", ""
+
+
+def with_migration(obj: Object, dialect: Dialect, *, claim: bool) -> Object:
+    """A claim or volume whose annotation says which driver does its plugin's work: `obj` itself when that is so already."""
+    notes = annotations_of(obj)
+    keys = (PROVISIONER, BETA_PROVISIONER) if claim else (PROVISIONED_BY,)
+    plugin = next((notes[dialect(key)] for key in keys if dialect(key) in notes), None)
+    if plugin is None:
+        return obj
+    mark, driver = dialect(MIGRATED_TO), driver_of(plugin, dialect)
+    if notes.get(mark, "") == driver:
+        return obj
+    others = {key: value for key, value in notes.items() if key != mark}
+    return with_annotations(obj, {**others, mark: driver} if driver else others)

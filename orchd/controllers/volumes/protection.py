@@ -1,0 +1,119 @@
+"""Protection of claims and volumes: a finalizer that keeps them until nothing uses them."""
+
+from __future__ import annotations
+
+from orchd.client.informers import key_of
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.controllers.base import Controller, Key
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import CLAIMS, PODS, deleting, name, namespace, spec, status, uid
+from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, claim_keys, claim_name, index_by_claim, made_for
+from orchd.errors import ApiError
+
+
+class ProtectionController(Controller):
+    """Adds the finalizer to objects of `ref` that lack it, and removes it from deleted ones that are not in use."""
+
+    ref: ResourceRef
+    finalizer: str
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env, workers=1)
+        self._finalizer = env.dialect(self.finalizer)
+        self._objects = self.follow(self.ref, self._changed, primary=True)
+
+    def _changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if new is not None and self._has_work(new):
+            self.queue.add(key_of(new))
+
+    def _has_work(self, obj: Object) -> bool:
+        """Protected objects that are not deleted, and deleted ones without protection, are as they should be."""
+        return deleting(obj) == self._protected(obj)
+
+    def _protected(self, obj: Object) -> bool:
+        return self._finalizer in (obj["metadata"].get("finalizers") or ())
+
+    async def in_use(self, obj: Object) -> bool:
+        """Must a deleted object stay? Asked of objects that have the finalizer."""
+        raise NotImplementedError
+
+    async def reconcile(self, key: Key) -> float | None:
+        obj = self._objects.get(*key)
+        if obj is None or not self._has_work(obj) or (deleting(obj) and await self.in_use(obj)):
+            return None
+        finalizers = obj["metadata"].get("finalizers") or []
+        if deleting(obj):
+            wanted = [each for each in finalizers if each != self._finalizer]
+        else:
+            wanted = [*finalizers, self._finalizer]
+        changed = {**obj, "metadata": {**obj["metadata"], "finalizers": wanted}}
+        try:
+            await self.client.update(self.ref, *key, changed)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+        return None
+
+
+class VolumeProtection(ProtectionController):
+    """A volume is in use while it is bound to a claim."""
+
+    name = "pv-protection"
+    account = "pv-protection-controller"
+    ref = VOLUMES
+    finalizer = "{long}.io/pv-protection"
+
+    async def in_use(self, obj: Object) -> bool:
+        return status(obj).get("phase") == "Bound"
+
+
+class ClaimProtection(ProtectionController):
+    """A claim is in use while a pod that has a node refers to it."""
+
+    name = "pvc-protection"
+    account = "pvc-protection-controller"
+    ref = CLAIMS
+    finalizer = "{long}.io/pvc-protection"
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env)
+        self._pods = self.follow(PODS, self._pod_changed)
+        index_by_claim(self._pods)
+
+    def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if old is not None and (new is None or uid(old) != uid(new)):
+            self._look_at_claims(old)
+        if new is not None and shut_down(new):
+            self._look_at_claims(new)
+
+    def _look_at_claims(self, pod: Object) -> None:
+        for key in claim_keys(pod):
+            within, _, called = key.partition("/")
+            claim = self._objects.get(within, called)
+            if claim is not None and self._has_work(claim):
+                self.queue.add((within, called))
+
+    async def in_use(self, obj: Object) -> bool:
+        """By the informer first; what it does not show yet may exist all the same, so the server is asked as well."""
+        for pod in self._pods.by_index(BY_CLAIM, f"{namespace(obj)}/{name(obj)}"):
+            if uses(pod, obj):
+                return True
+        pods = (await self.client.list(PODS, namespace(obj)))["items"]
+        return any(uses(pod, obj) for pod in pods)
+
+
+def shut_down(pod: Object) -> bool:
+    """Is a pod done with its node, or was it deleted by force? Only finalizers can keep it."""
+    return deleting(pod) and pod["metadata"].get("deletionGracePeriodSeconds") == 0
+
+
+def uses(pod: Object, claim: Object) -> bool:
+    """Does a pod use a claim? Nodes start no pod with a claim that is being deleted, so pods without a node do not count."""
+    if not spec(pod).get("nodeName"):
+        return False
+    for volume in spec(pod).get("volumes") or ():
+        if claim_name(pod, volume) != name(claim):
+            continue
+        if volume.get("ephemeral") is None or (not shut_down(pod) and made_for(claim, pod)):
+            return True
+    return False
