@@ -40,7 +40,7 @@ CONTROLLERS_OFF_BY_DEFAULT: Final = frozenset(("bootstrapsigner", "tokencleaner"
 
 #: Controllers that exist here.
 CONTROLLERS_BUILT: Final = (
-    "clusterrole-aggregation", "cronjob", "daemonset", "deployment", "disruption", "endpoint", "endpointslice",
+    "attachdetach", "clusterrole-aggregation", "cronjob", "daemonset", "deployment", "disruption", "endpoint", "endpointslice",
     "endpointslicemirroring", "ephemeral-volume", "garbagecollector", "horizontalpodautoscaling", "job", "namespace",
     "persistentvolume-binder", "persistentvolume-expander", "podgc", "pv-protection", "pvc-protection",
     "replicaset", "replicationcontroller", "resourcequota", "root-ca-cert-publisher", "serviceaccount", "serviceaccount-token",

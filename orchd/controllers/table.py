@@ -26,6 +26,7 @@ from orchd.controllers.serviceaccount import ServiceAccountController
 from orchd.controllers.serviceaccount_tokens import TokensController
 from orchd.controllers.statefulset.controller import StatefulSetController
 from orchd.controllers.ttl_after_finished import TtlAfterFinished
+from orchd.controllers.volumes.attachment.controller import AttachDetachController
 from orchd.controllers.volumes.binding.controller import PersistentVolumeBinder
 from orchd.controllers.volumes.ephemeral import EphemeralVolumeController
 from orchd.controllers.volumes.expansion import VolumeExpansion
@@ -52,6 +53,7 @@ CONTROLLERS: Final[tuple[tuple[str, Factory], ...]] = (
     ("cronjob", CronJobController),
     ("ttl-after-finished", TtlAfterFinished),
     ("persistentvolume-binder", PersistentVolumeBinder),
+    ("attachdetach", AttachDetachController),
     ("persistentvolume-expander", VolumeExpansion),
     ("clusterrole-aggregation", ClusterRoleAggregation),
     ("pvc-protection", ClaimProtection),

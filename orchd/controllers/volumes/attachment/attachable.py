@@ -1,0 +1,90 @@
+"""Volumes that have to be attached to a node before a pod there can use them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final
+
+from orchd.client.interfaces import Object
+from orchd.controllers.objects import name, spec
+from orchd.dialect import Dialect
+
+_CSI: Final = "{long}.io/csi/"
+#: Sources that nodes attach by themselves, which wait all the same until the node's status says that they may.
+_BY_NODE: Final = {"iscsi": "{long}.io/iscsi/", "fc": "{long}.io/fc/", "rbd": "{long}.io/rbd/"}
+_SHARED: Final = frozenset(("ReadWriteMany", "ReadOnlyMany"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachable:
+    """`unique_name` is its name in statuses of nodes, `volume` the one in messages. `driver` and `handle` are empty where
+    nodes attach by themselves. `exclusive`: on one node at a time."""
+
+    unique_name: str
+    volume: str
+    driver: str = ""
+    handle: str = ""
+    exclusive: bool = False
+
+
+def persistent(volume: Object, dialect: Dialect) -> Attachable | None:
+    """A persistent volume; None when its source is not attached. Whether the driver attaches at all is not looked at."""
+    modes = spec(volume).get("accessModes") or ()
+    exclusive = bool(modes) and _SHARED.isdisjoint(modes)
+    source = spec(volume).get("csi")
+    if source is None:
+        return _by_node(spec(volume), name(volume), exclusive, dialect)
+    driver, handle = str(source["driver"]), str(source["volumeHandle"])
+    unique = csi_prefix(dialect) + f"{driver}^{handle}"
+    return Attachable(unique_name=unique, volume=name(volume), driver=driver, handle=handle, exclusive=exclusive)
+
+
+def inline(volume: Mapping[str, Any], dialect: Dialect) -> Attachable | None:
+    """A volume in a pod's spec that needs no claim; None when it is not attached. Whether it may be shared is not known."""
+    return _by_node(volume, str(volume["name"]), False, dialect)
+
+
+def _by_node(sources: Mapping[str, Any], called: str, exclusive: bool, dialect: Dialect) -> Attachable | None:
+    for field, prefix in _BY_NODE.items():
+        if sources.get(field) is not None:
+            unique = dialect(prefix) + _target(field, sources[field])
+            return Attachable(unique_name=unique, volume=called, exclusive=exclusive)
+    return None
+
+
+def _target(field: str, source: Mapping[str, Any]) -> str:
+    """What nodes call the target of a source."""
+    if field == "iscsi":
+        return f"{source.get('targetPortal', '')}:{source.get('iqn', '')}:{source.get('lun', 0)}"
+    if field == "rbd":
+        return f"{source.get('pool') or 'rbd'}:{source.get('image', '')}"
+    if source.get("targetWWNs") and source.get("lun") is not None:
+        return f"[{' '.join(source['targetWWNs'])}]:{source['lun']}"
+    return f"[{' '.join(source.get('wwids') or ())}]"
+
+
+def csi_prefix(dialect: Dialect) -> str:
+    """How the unique names of drivers' volumes begin."""
+    return dialect(_CSI)
+
+
+def reported_here(unique_name: str, dialect: Dialect) -> bool:
+    """Is a volume that a node reports as attached one that this controller may add and remove?"""
+    return unique_name.startswith((csi_prefix(dialect), *(dialect(each) for each in _BY_NODE.values())))
+
+
+def attachment_name(volume: Attachable, node: str) -> str:
+    """The name of the VolumeAttachment of a driver's volume on a node; kubelets compute the same one."""
+    return "csi-" + sha256(f"{volume.handle}{volume.driver}{node}".encode()).hexdigest()
+
+
+def attachment(volume: Attachable, node: str, api_version: str) -> Object:
+    """The VolumeAttachment that asks a driver to attach."""
+    return {
+        "apiVersion": api_version,
+        "kind": "VolumeAttachment",
+        "metadata": {"name": attachment_name(volume, node)},
+        "spec": {"attacher": volume.driver, "nodeName": node, "source": {"persistentVolumeName": volume.volume}},
+    }

@@ -1,0 +1,49 @@
+"""Attachments that are under way: how long they may take, and when a failed one is reported again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+#: Seconds within which a driver has to attach.
+TIMEOUT: Final = 120.0
+_FIRST_PAUSE: Final = 0.5
+_LONGEST_PAUSE: Final = 122.0
+
+
+@dataclass(slots=True)
+class _Attempt:
+    deadline: float
+    failures: int = 0
+    quiet_until: float = 0.0
+
+
+class Attempts:
+    """By name of the attachment. Times are of a monotonic clock."""
+
+    def __init__(self) -> None:
+        self._attempts: dict[str, _Attempt] = {}
+
+    def begin(self, name: str, now: float) -> None:
+        """The attachment is awaited; nothing changes when it was already."""
+        self._attempts.setdefault(name, _Attempt(now + TIMEOUT))
+
+    def end(self, name: str) -> bool:
+        """It is attached or not wanted any more; was it awaited?"""
+        return self._attempts.pop(name, None) is not None
+
+    def failed(self, name: str, error: str, now: float) -> tuple[bool, float]:
+        """Is a failure to be reported now, and in how many seconds is there something new to decide?
+
+        `error` is the driver's, "" while it has not answered, which is a failure once the deadline has passed."""
+        attempt = self._attempts[name]
+        if not error and now < attempt.deadline:
+            return False, attempt.deadline - now
+        if now < attempt.quiet_until:
+            return False, attempt.quiet_until - now
+        pause = min(_FIRST_PAUSE * 2.0 ** min(attempt.failures, 16), _LONGEST_PAUSE)
+        attempt.failures += 1
+        attempt.quiet_until = now + pause
+        if not error:
+            attempt.deadline = attempt.quiet_until + TIMEOUT
+        return True, pause if error else pause + TIMEOUT

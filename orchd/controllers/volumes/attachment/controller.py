@@ -1,0 +1,366 @@
+"""The attachdetach controller: its queue of nodes, and one turn of a node."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.controllers.base import Controller, Key
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import (
+    CLAIMS,
+    MERGE,
+    NODES,
+    PODS,
+    annotations_of,
+    deleting,
+    name,
+    namespace,
+    spec,
+    status,
+)
+from orchd.controllers.recording import NORMAL, WARNING
+from orchd.controllers.volumes.attachment.attachable import (
+    Attachable,
+    attachment,
+    attachment_name,
+    persistent,
+    reported_here,
+)
+from orchd.controllers.volumes.attachment.attempts import Attempts
+from orchd.controllers.volumes.attachment.conflicts import conflict_note
+from orchd.controllers.volumes.attachment.wanted import BY_NODE, Wanted, WantedVolumes, managed, node_of
+from orchd.controllers.volumes.usage import BY_CLAIM, POD_KIND, VOLUMES, index_by_claim, terminated
+from orchd.errors import ApiError
+
+#: Seconds for which a volume that its node still reports as in use stays attached after its last pod.
+UNMOUNT_PATIENCE: Final = 360.0
+#: Index of attachments by node, and of both attachments and nodes by what is attached.
+_BY_NODE: Final = "attachdetach/node"
+_BY_VOLUME: Final = "attachdetach/volume"
+_OWN_NAME = re.compile(r"csi-[0-9a-f]{64}")
+#: The key that stands for all nodes.
+_ALL: Final[Key] = ("", "")
+_FAILED: Final = "FailedAttachVolume"
+
+
+class AttachDetachController(Controller):
+    """Keys are nodes. One worker: two nodes at once could both get a volume that only one may have."""
+
+    name = "attachdetach"
+    account = "attachdetach-controller"
+    subject = POD_KIND
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env, workers=1)
+        settings = env.settings
+        self._period = 0.0 if settings.disable_attach_detach_reconcile_sync else settings.attach_detach_reconcile_sync_period
+        group = env.dialect("storage.{abbr}.io")
+        self._attachment_ref = ResourceRef(group, "v1", "volumeattachments")
+        self._nodes = self.follow(NODES, self._node_changed)
+        self._nodes.add_index(_BY_VOLUME, lambda node: tuple(reported(node)))
+        self._attachments = self.follow(self._attachment_ref, self._attachment_changed)
+        self._attachments.add_index(_BY_NODE, lambda obj: (str(spec(obj).get("nodeName")),))
+        self._attachments.add_index(_BY_VOLUME, _persistent_name)
+        self._volumes = self.follow(VOLUMES, self._volume_changed)
+        self._claims = self.follow(CLAIMS, self._claim_changed)
+        self._pods = self.follow(PODS, self._pod_changed)
+        self._pods.add_index(BY_NODE, node_of)
+        index_by_claim(self._pods)
+        drivers = self.follow(ResourceRef(group, "v1", "csidrivers"))
+        self._wanted = WantedVolumes(self._pods, self._claims, self._volumes, drivers, env.dialect)
+        self._attempts = Attempts()
+        #: Since when volumes wait to be detached, by node and unique name (or attachment, where the volume is unknown).
+        self._leaving: dict[tuple[str, str], float] = {}
+        #: Nodes that wait for another node to release a volume, and the conflicts of which their pods were told.
+        self._blocked: dict[str, set[str]] = {}
+
+    async def start(self) -> None:
+        await super().start()
+        if self._period >= 1.0:
+            self.queue.add_after(_ALL, self._period)
+
+    def _refill(self) -> None:
+        for node in self._nodes.list():
+            self.queue.add(("", name(node)))
+        for each in self._attachments.list():
+            self.queue.add(("", str(spec(each).get("nodeName"))))
+
+    # -- what changed
+
+    def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        node = new or old
+        if node is None or (old is not None and new is not None and _same_volumes(old, new)):
+            return
+        self.queue.add(("", name(node)))
+        self._enqueue_blocked()
+
+    def _attachment_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        obj = new or old
+        if obj is not None:
+            self.queue.add(("", str(spec(obj).get("nodeName"))))
+        if new is None:
+            self._enqueue_blocked()
+
+    def _enqueue_blocked(self) -> None:
+        for node in self._blocked:
+            self.queue.add(("", node))
+
+    def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if old is not None and new is not None and _same_use(old, new):
+            return
+        for pod in (old, new):
+            if pod is not None:
+                for node in node_of(pod):
+                    self.queue.add(("", node))
+
+    def _claim_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        claim = new or old
+        if claim is not None and (old is None or new is None or status(old).get("phase") != status(new).get("phase")):
+            self._enqueue_users(namespace(claim), name(claim))
+
+    def _volume_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        volume = new or old
+        reference = spec(volume).get("claimRef") if volume is not None else None
+        if reference is not None and (old is None or new is None or spec(old) != spec(new)):
+            self._enqueue_users(reference.get("namespace", ""), reference.get("name", ""))
+
+    def _enqueue_users(self, within: str, claim: str) -> None:
+        for pod in self._pods.by_index(BY_CLAIM, f"{within}/{claim}"):
+            for node in node_of(pod):
+                self.queue.add(("", node))
+
+    # -- one turn of a node
+
+    async def reconcile(self, key: Key) -> float | None:
+        if key == _ALL:
+            self._refill()
+            return self._period
+        called = key[1]
+        node = self._nodes.get("", called)
+        if node is not None and not managed(node, self.dialect):
+            return None
+        wanted = self._wanted.on(called, node)
+        waits = await self._detach(called, node, wanted)
+        if node is not None:
+            waits += await self._attach(called, node, wanted)
+        return min(waits, default=None)
+
+    def _own_attachments(self, node: str) -> dict[str, Attachable | None]:
+        """Attachments of a node that have this controller's names, with their volumes; None for one that was deleted."""
+        found: dict[str, Attachable | None] = {}
+        for each in self._attachments.by_index(_BY_NODE, node):
+            volume = self._volumes.get("", next(iter(_persistent_name(each)), ""))
+            attachable = None if volume is None else persistent(volume, self.dialect)
+            if attachable is None and _OWN_NAME.fullmatch(name(each)):
+                found[name(each)] = None
+            elif attachable is not None and attachment_name(attachable, node) == name(each):
+                found[name(each)] = attachable
+        return found
+
+    async def _detach(self, node_name: str, node: Object | None, wanted: dict[str, Wanted]) -> list[float]:
+        """Report what is attached, then delete attachments that no pod wants. Seconds after which to look again."""
+        own = self._own_attachments(node_name)
+        unwanted = {
+            each: volume for each, volume in own.items() if volume is None or volume.unique_name not in wanted
+        }
+        for attachable in own.values():
+            if attachable is not None and attachable.unique_name in wanted:
+                self._leaving.pop((node_name, attachable.unique_name), None)
+        waits: list[float] = []
+        ready: list[str] = []
+        for each, volume in unwanted.items():
+            wait = self._wait_for_unmount(node_name, node, each if volume is None else volume.unique_name)
+            if wait > 0:
+                waits.append(wait)
+            else:
+                ready.append(each)
+        if node is not None:
+            node = await self._report(node_name, node, wanted, own, set(ready), waits)
+        for each in ready:
+            volume = own[each]
+            if volume is not None and self._wait_for_unmount(node_name, node, volume.unique_name) > 0:
+                waits.append(1.0)
+                continue
+            await self._delete_attachment(node_name, each, volume)
+        return waits
+
+    def _wait_for_unmount(self, node_name: str, node: Object | None, unique_name: str) -> float:
+        """Seconds for which a volume that is not wanted must stay: its node may still have it mounted."""
+        now = self.env.clock.seconds()
+        since = self._leaving.setdefault((node_name, unique_name), now)
+        if node is None or unique_name not in (status(node).get("volumesInUse") or ()):
+            return 0.0
+        return max(0.0, since + UNMOUNT_PATIENCE - now)
+
+    async def _delete_attachment(self, node_name: str, called: str, volume: Attachable | None) -> None:
+        self._leaving.pop((node_name, called if volume is None else volume.unique_name), None)
+        self._attempts.end(called)
+        found = self._attachments.get("", called)
+        if found is not None and not deleting(found):
+            await self.remove(self._attachment_ref, "", called)
+
+    async def _report(
+        self,
+        node_name: str,
+        node: Object,
+        wanted: dict[str, Wanted],
+        own: dict[str, Attachable | None],
+        ready: set[str],
+        waits: list[float],
+    ) -> Object | None:
+        """Write what is attached into the node's status. The node as it is then; None when it was deleted meanwhile."""
+        before = reported(node)
+        after = {each for each in before if not reported_here(each, self.dialect)}
+        for each, volume in own.items():
+            found = self._attachments.get("", each)
+            if volume is not None and each not in ready and found is not None and _attached(found):
+                after.add(volume.unique_name)
+        after |= self._by_node(node_name, node, wanted, waits)
+        if after == set(before):
+            return node
+        listed = [{"name": each, "devicePath": before.get(each, "")} for each in sorted(after)]
+        change = {"status": {"volumesAttached": listed or None}}
+        try:
+            changed: Object = await self.client.patch(
+                NODES, "", node_name, change, content_type=MERGE, subresource="status"
+            )
+        except ApiError as error:
+            if error.code == 404:
+                return None
+            raise
+        for unique_name in after - set(before):
+            each_wanted = wanted.get(unique_name)
+            if each_wanted is not None and not each_wanted.volume.driver:
+                self._record_success(each_wanted)
+        return changed
+
+    def _by_node(self, node_name: str, node: Object, wanted: dict[str, Wanted], waits: list[float]) -> set[str]:
+        """Volumes that the node attaches by itself and may have: those wanted, and those still mounted."""
+        found: set[str] = set()
+        for unique_name, each in wanted.items():
+            if not each.volume.driver:
+                self._leaving.pop((node_name, unique_name), None)
+                if not self._conflict(node_name, each):
+                    found.add(unique_name)
+        for unique_name in reported(node):
+            mine = reported_here(unique_name, self.dialect) and "^" not in unique_name
+            if not mine or unique_name in wanted:
+                continue
+            wait = self._wait_for_unmount(node_name, node, unique_name)
+            if wait > 0:
+                found.add(unique_name)
+                waits.append(wait)
+            else:
+                self._leaving.pop((node_name, unique_name), None)
+        return found
+
+    async def _attach(self, node_name: str, node: Object, wanted: dict[str, Wanted]) -> list[float]:
+        """Ask drivers for what is missing, and tell pods what became of it. Seconds after which to look again."""
+        waits: list[float] = []
+        clear = True
+        for each in wanted.values():
+            if not each.volume.driver:
+                clear = clear and not self._conflict(node_name, each)
+                continue
+            found = self._attachments.get("", attachment_name(each.volume, node_name))
+            if found is not None:
+                waits += self._follow_attachment(found, each)
+            elif self._conflict(node_name, each):
+                clear = False
+            else:
+                waits.append(await self._create_attachment(node_name, each))
+        if clear:
+            self._blocked.pop(node_name, None)
+        return waits
+
+    async def _create_attachment(self, node_name: str, wanted: Wanted) -> float:
+        made = attachment(wanted.volume, node_name, f"{self._attachment_ref.group}/v1")
+        self._attempts.begin(name(made), self.env.clock.seconds())
+        try:
+            await self.client.create(self._attachment_ref, "", made)
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                return self._record_failure(name(made), wanted, error.message)
+        return self._attempts.failed(name(made), "", self.env.clock.seconds())[1]
+
+    def _follow_attachment(self, found: Object, wanted: Wanted) -> list[float]:
+        """An attachment that is there: attached, failed, or awaited."""
+        if deleting(found):
+            return []
+        if _attached(found):
+            if self._attempts.end(name(found)):
+                self._record_success(wanted)
+            return []
+        self._attempts.begin(name(found), self.env.clock.seconds())
+        return [self._record_failure(name(found), wanted, (status(found).get("attachError") or {}).get("message") or "")]
+
+    def _record_success(self, wanted: Wanted) -> None:
+        for pod in wanted.pods:
+            note = f'AttachVolume.Attach succeeded for volume "{wanted.volume.volume}" '
+            self.record(pod, NORMAL, "SuccessfulAttachVolume", note)
+
+    def _record_failure(self, called: str, wanted: Wanted, error: str) -> float:
+        """Tell the pods, not too often. Seconds after which to look again."""
+        due, wait = self._attempts.failed(called, error, self.env.clock.seconds())
+        late = (
+            f"timed out waiting for external-attacher of {wanted.volume.driver} CSI driver to attach volume "
+            f"{wanted.volume.handle}"
+        )
+        if due:
+            for pod in wanted.pods:
+                note = f'AttachVolume.Attach failed for volume "{wanted.volume.volume}" : {error or late}'
+                self.record(pod, WARNING, _FAILED, note)
+        return wait
+
+    # -- volumes of one node at a time
+
+    def _conflict(self, node_name: str, wanted: Wanted) -> bool:
+        """Has another node a volume that only one may have? The pods are told once."""
+        if not wanted.volume.exclusive:
+            return False
+        others = self._nodes_with(wanted.volume) - {node_name}
+        if not others:
+            return False
+        told = self._blocked.setdefault(node_name, set())
+        if wanted.volume.unique_name not in told:
+            told.add(wanted.volume.unique_name)
+            users = [pod for other in sorted(others) for pod in self._users(other, wanted.volume)]
+            for pod in wanted.pods:
+                self.record(pod, WARNING, _FAILED, conflict_note(pod, wanted.volume.volume, users))
+        return True
+
+    def _nodes_with(self, volume: Attachable) -> set[str]:
+        if volume.driver:
+            found = self._attachments.by_index(_BY_VOLUME, volume.volume)
+            return {str(spec(each).get("nodeName")) for each in found}
+        return {name(node) for node in self._nodes.by_index(_BY_VOLUME, volume.unique_name)}
+
+    def _users(self, node_name: str, volume: Attachable) -> list[Object]:
+        found = self._wanted.on(node_name, self._nodes.get("", node_name)).get(volume.unique_name)
+        return [] if found is None else found.pods
+
+
+def reported(node: Object) -> dict[str, str]:
+    """Device path of each volume that a node's status says is attached, by unique name."""
+    return {str(each["name"]): str(each.get("devicePath", "")) for each in status(node).get("volumesAttached") or ()}
+
+
+def _attached(found: Object) -> bool:
+    return bool(status(found).get("attached")) and not deleting(found)
+
+
+def _persistent_name(found: Object) -> Iterable[str]:
+    called = (spec(found).get("source") or {}).get("persistentVolumeName")
+    return (str(called),) if called else ()
+
+
+def _same_volumes(old: Object, new: Object) -> bool:
+    fields = ("volumesAttached", "volumesInUse")
+    return annotations_of(old) == annotations_of(new) and all(status(old).get(f) == status(new).get(f) for f in fields)
+
+
+def _same_use(old: Object, new: Object) -> bool:
+    return node_of(old) == node_of(new) and terminated(old) == terminated(new)

@@ -1,0 +1,89 @@
+"""Which volumes the pods of a node want attached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from orchd.client.interfaces import IInformer, Object
+from orchd.controllers.objects import annotations_of, namespace, spec, status, uid
+from orchd.controllers.volumes.attachment.attachable import Attachable, inline, persistent
+from orchd.controllers.volumes.usage import claim_name, made_for, terminated
+from orchd.dialect import Dialect
+
+#: Index of pods: the node of those that have a volume which may have to be attached.
+BY_NODE: Final = "attachdetach/node"
+#: Annotation of nodes: this controller attaches for them, and not they themselves.
+_MANAGED: Final = "volumes.{long}.io/controller-managed-attach-detach"
+#: Annotation of nodes: volumes of pods that have ended stay attached.
+_KEEP: Final = "volumes.{long}.io/keep-terminated-pod-volumes"
+_FIELDS: Final = ("persistentVolumeClaim", "ephemeral", "iscsi", "fc", "rbd")
+
+
+@dataclass(slots=True)
+class Wanted:
+    """A volume and the pods of one node that want it."""
+
+    volume: Attachable
+    pods: list[Object] = field(default_factory=list)
+
+
+def node_of(pod: Object) -> Iterable[str]:
+    """The index function of `BY_NODE`."""
+    node = spec(pod).get("nodeName")
+    volumes = spec(pod).get("volumes") or ()
+    attached = any(each.get(kind) is not None for each in volumes for kind in _FIELDS)
+    return (str(node),) if node and attached else ()
+
+
+def managed(node: Object, dialect: Dialect) -> bool:
+    """Does this controller attach for a node?"""
+    return dialect(_MANAGED) in annotations_of(node)
+
+
+class WantedVolumes:
+    """`pods` has the index `BY_NODE`; `drivers` are the CSIDrivers."""
+
+    def __init__(
+        self, pods: IInformer, claims: IInformer, volumes: IInformer, drivers: IInformer, dialect: Dialect
+    ) -> None:
+        self._pods = pods
+        self._claims = claims
+        self._volumes = volumes
+        self._drivers = drivers
+        self._dialect = dialect
+
+    def on(self, name: str, node: Object | None) -> dict[str, Wanted]:
+        """By unique name. `node` is None for a node that was deleted, whose pods may still be there."""
+        keep = node is not None and annotations_of(node).get(self._dialect(_KEEP)) == "true"
+        found: dict[str, Wanted] = {}
+        for pod in self._pods.by_index(BY_NODE, name):
+            if terminated(pod) and not keep:
+                continue
+            for volume in spec(pod).get("volumes") or ():
+                each = self._attachable(pod, volume)
+                if each is not None:
+                    found.setdefault(each.unique_name, Wanted(each)).pods.append(pod)
+        return found
+
+    def _attachable(self, pod: Object, volume: Mapping[str, Any]) -> Attachable | None:
+        """What is to be attached for a volume of a pod; None when nothing is, or not yet."""
+        called = claim_name(pod, volume)
+        if not called:
+            return inline(volume, self._dialect)
+        claim = self._claims.get(namespace(pod), called)
+        if claim is None or status(claim).get("phase") != "Bound":
+            return None
+        if volume.get("ephemeral") is not None and not made_for(claim, pod):
+            return None
+        bound = self._volumes.get("", spec(claim).get("volumeName") or "")
+        if bound is None or (spec(bound).get("claimRef") or {}).get("uid") != uid(claim):
+            return None
+        found = persistent(bound, self._dialect)
+        return found if found is not None and self._attaches(found.driver) else None
+
+    def _attaches(self, driver: str) -> bool:
+        """Drivers attach unless they say that they need not."""
+        found = self._drivers.get("", driver) if driver else None
+        return found is None or spec(found).get("attachRequired") is not False
