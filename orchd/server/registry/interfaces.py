@@ -145,9 +145,10 @@ class IRegistry(Interface):
         """The write sequence for a new object."""
 
     async def update(
-        context: Context, name: str, transform: Transform, *, create: bool = False, replace: bool = False
+        context: Context, name: str, transform: Transform, *, create: bool = False, uid: str = ""
     ) -> tuple[Entry, bool]:
-        """The write sequence for a change; `create` lets it make the object. Gives back whether it was created."""
+        """The write sequence for a change; `create` lets it make the object, `uid` is a precondition ("" is none). Gives
+        back whether it was created."""
 
     async def delete(context: Context, name: str, *, options: Mapping[str, Any]) -> Deleted:
         """Preconditions, grace, finalizers, propagation; admission for DELETE."""

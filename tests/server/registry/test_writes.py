@@ -58,6 +58,34 @@ class TestCreate:
         assert space("POST", "configmaps", {"metadata": metadata}).code == code
         assert revision(space) == before
 
+    @pytest.mark.parametrize("version", ["0", "00", "text", "-1", "9" * 30])
+    def test_versions_that_are_none(self, space: Any, version: str) -> None:
+        """A new object may carry a resourceVersion that is 0 or no number of 64 bits; it gets its own."""
+        made = space.config("a", resourceVersion=version)
+        assert made["metadata"]["resourceVersion"] == str(revision(space))
+
+    def test_a_dry_run_keeps_the_version(self, space: Any) -> None:
+        """A dry run never reaches the store's check: it shows the resourceVersion that was sent."""
+        answer = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "a", "resourceVersion": "5"}})
+        assert (answer.code, answer.json["metadata"]["resourceVersion"]) == (201, "5")
+
+    @pytest.mark.parametrize(("version", "code"), [("0", 201), ("7", 201), ("text", 500), ("9" * 30, 500)])
+    def test_versions_of_what_an_update_creates(self, space: Any, version: str, code: int) -> None:
+        """PUT and apply that create ask for a version that can be read, and ignore it."""
+        meta = {"name": "a", "resourceVersion": version}
+        limits = {"spec": {"limits": [{"type": "Pod"}]}, "metadata": meta}
+        assert space("PUT", "limitranges/a", limits).code == code
+        config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
+        assert space("PATCH", "configmaps/a?fieldManager=m", config, content_type=APPLY).code == code
+
+    def test_a_uid_of_a_missing_object(self, space: Any) -> None:
+        """A uid is a precondition, checked before whether PUT may create; a dry run's key is not complete."""
+        for query, root in (("", "/registry"), ("?dryRun=All", "")):
+            for plural in ("configmaps", "limitranges"):
+                answer = space("PUT", f"{plural}/a{query}", {"metadata": {"name": "a", "uid": "u"}})
+                assert (answer.code, answer.json["reason"]) == (409, "Conflict")
+                assert f"Key: {root}/{plural}/{space.name}/a, ResourceVersion: 0" in answer.json["message"]
+
     def test_a_missing_namespace(self, space: Any) -> None:
         """Objects are made in namespaces that exist."""
         answer = run(space.server.request("POST", "/api/v1/namespaces/nowhere/configmaps", body={"metadata": {"name": "a"}}))
