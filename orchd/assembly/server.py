@@ -150,8 +150,8 @@ class ApiServer:
         self.store: IStore = make_store(settings, reactor, self.random) if store is None else store
         self.caches = Caches(self.store, clock=reactor, window_seconds=settings.storage.history_duration)
         self._entrance = _Entrance()
-        # Field owners are named after this, as the reference's are: with the minor release.
-        agent = settings.dialect("{short}-apiserver-") + RELEASE[1:].rpartition(".")[0] + "/" + RELEASE
+        # Field owners are named after what stands before the release.
+        agent = settings.dialect("{short}-apiserver/") + RELEASE
         user = User(name=LOOPBACK_USER, groups=(MASTERS_GROUP,))
         self.client = LocalClient(self._entrance, user, agent=agent, clock=reactor.seconds)  # type: ignore[arg-type]  # an IPipeline by shape
         self._at = objects.Server(ip=advertised_address(settings), port=settings.serving.port)

@@ -59,11 +59,18 @@ class Writer:
             return await self._create_patiently(context, obj)
         except KeyExistsError as taken:
             name = taken.key.rpartition("/")[2]
-            if metadata.get("generateName"):
-                raise errors.generated_name_conflict(resource.group, resource.plural, name) from None
-            raise errors.already_exists(resource.group, resource.plural, name) from None
+            made = errors.generated_name_conflict if metadata.get("generateName") else errors.already_exists
+            error = made(resource.group, resource.plural, name)
+            if self._terminating(context, name):
+                error.message = f"object is being deleted: {error.message}"
+            raise error from None
         except StoreError as error:
             raise store_failure(error) from error
+
+    def _terminating(self, context: Context, name: str) -> bool:
+        """Is the object of this name marked for deletion?"""
+        found = self._access.cache(context.resource).get(path_of(context.resource, context.namespace, name))
+        return found is not None and bool(self._access.decode(found)["metadata"].get("deletionTimestamp"))
 
     async def _create_patiently(self, context: Context, obj: Object) -> Entry:
         for _ in range(_ATTEMPTS - 1):

@@ -43,6 +43,16 @@ class TestCreate:
             both = space("POST", f"configmaps{query}", {"metadata": {"name": "a", "generateName": "a"}})
             assert both.json["details"]["retryAfterSeconds"] == 1 and both.headers["Retry-After"] == "1"
 
+    def test_a_name_of_a_terminating_object(self, space: Any) -> None:
+        """Who may not have a name is told that it will be free: also in a dry run and with a generated name."""
+        space.config("a", finalizers=["example.com/hold"])
+        space("DELETE", "configmaps/a")
+        for query in ("", "?dryRun=All"):
+            for more in ({}, {"generateName": "a"}):
+                taken = space("POST", f"configmaps{query}", {"metadata": {"name": "a", **more}})
+                assert (taken.code, taken.json["reason"]) == (409, "AlreadyExists")
+                assert taken.json["message"].startswith('object is being deleted: configmaps "a" already exists')
+
     @pytest.mark.parametrize(
         ("metadata", "code"),
         [

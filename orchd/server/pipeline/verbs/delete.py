@@ -46,6 +46,7 @@ async def delete(tools: Tools, request: Request, target: Target) -> Response:
     resource = target.resource
     view = tools.present.view(request, resource)
     options = await _options(tools, request, decode.OPTIONS)
+    request.warnings += tools.registry.strategy(resource).deletion_warnings(options)
     deleted = await tools.registry.delete(_context(tools, request, target, options), target.name, options=options)
     return finished(tools, request, target, view, deleted, options)
 
@@ -75,6 +76,7 @@ async def deletecollection(tools: Tools, request: Request, target: Target) -> Re
     validate_options(tools.dialect, listing, watch=bool(boolean(request, "watch")))
     selection(resource, listing.label_selector, listing.field_selector)
     options = await _options(tools, request, decode.BODIES)
+    request.warnings += tools.registry.strategy(resource).deletion_warnings(options)
     page, token, chosen = await tools.registry.list(resource, target.namespace, listing)
 
     async def delete_one(entry: Entry) -> None:

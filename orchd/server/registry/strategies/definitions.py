@@ -16,9 +16,6 @@ from orchd.kinds.patch.fieldset import of_paths
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.strategies.base import Strategy
 
-#: What a deletion's propagation policy adds; a definition has no dependents but its instances.
-_PROPAGATION: Final = ("orphan", "foregroundDeletion")
-
 
 def _stored(obj: Object) -> Object:
     """`obj` with its storage version among the versions that may be in the store."""
@@ -65,20 +62,16 @@ class DefinitionStrategy(Strategy):
     def holds(self, obj: Object) -> bool:
         return not obj["metadata"].get("deletionTimestamp")
 
-    def marked(self, context: Context, obj: Object) -> Object:
-        metadata = {k: v for k, v in obj["metadata"].items() if k not in ("deletionGracePeriodSeconds", "finalizers")}
-        finalizers = [f for f in obj["metadata"].get("finalizers") or () if f not in _PROPAGATION]
+    def marked(self, context: Context, obj: Object, old: Object) -> Object:
+        # Propagation counts for nothing here: a definition has no dependents but its instances.
+        finalizers = list(old["metadata"].get("finalizers") or ())
         finalizer = self.settings.dialect(FINALIZER)
-        status = obj.get("status") or {}
-        if finalizer not in finalizers and find(status, TERMINATING) is None:
-            # The first deletion; once the instances are gone nothing needs to be held any more.
+        if finalizer not in finalizers:
             finalizers.append(finalizer)
-            text = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
-            now = timestamp(context.now)
-            status = with_condition(status, TERMINATING, "True", "InstanceDeletionPending", text, now=now)
-        if finalizers:
-            metadata["finalizers"] = finalizers
-        return {**obj, "metadata": metadata, "status": status}
+        text = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+        now = timestamp(context.now)
+        status = with_condition(obj.get("status") or {}, TERMINATING, "True", "InstanceDeletionPending", text, now=now)
+        return {**obj, "metadata": {**obj["metadata"], "finalizers": finalizers}, "status": status}
 
     def gone_after_update(self, context: Context, obj: Object, old: Object) -> bool:
         return not obj["metadata"].get("finalizers") and bool(old["metadata"].get("deletionTimestamp"))

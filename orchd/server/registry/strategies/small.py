@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchd.errors import Cause
@@ -12,6 +12,13 @@ from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.strategies.base import Strategy
+
+
+#: What a deletion of jobs is told that does not say what becomes of their pods.
+_ORPHANED_PODS = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
 
 
 class PhaseStrategy(Strategy):
@@ -78,6 +85,10 @@ class JobStrategy(Strategy):
                 # The default of a job's labels, which sees the template as it is stored.
                 obj = {**obj, "metadata": {**obj["metadata"], "labels": metadata["labels"]}}
         return {**obj, "spec": spec}
+
+    def deletion_warnings(self, options: Mapping[str, Any]) -> Sequence[str]:
+        asked = options.get("propagationPolicy") is not None or options.get("orphanDependents") is not None
+        return () if asked or self.propagation != "Orphan" else (_ORPHANED_PODS,)
 
 
 class APIServiceStrategy(Strategy):
