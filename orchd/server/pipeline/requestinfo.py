@@ -89,4 +89,5 @@ def _parse(method: str, path: str, query: Mapping[str, list[str]]) -> RequestInf
         subresource=subresource,
         name=name,
         parts=tuple(rest),
+        special=special,
     )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from orchd.errors import Cause
 from orchd.kinds.catalog import Catalog, Resource
-from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, find, with_condition
+from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, with_condition
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import apiextensions

@@ -13,7 +13,6 @@ from orchd.kinds.objects.scalars import timestamp
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.strategies.base import Strategy
 
-
 #: What a deletion of jobs is told that does not say what becomes of their pods.
 _ORPHANED_PODS = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
