@@ -8,6 +8,7 @@ from typing import Any
 from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError
 from orchd.kinds.codec import decode, mediatype
+from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.objects import shape
 from orchd.kinds.objects.listing import selection, validate_options
 from orchd.server.pipeline.interfaces import Request, Response
@@ -30,6 +31,10 @@ async def _options(tools: Tools, request: Request, scheme: str) -> dict[str, Any
                 any_version=True, scheme=scheme,
             )
             body = shape.canonical(sent, type_)
+            named = form is Form.PROTOBUF or b"apiVersion" in data
+            if named and not sent["apiVersion"].startswith(f"{tools.dialect.meta_group}/"):
+                # Options without a version are of that group, in which the reference cannot write them down.
+                request.sent = {"kind": "DeleteOptions", "apiVersion": sent["apiVersion"], **body}
         except decode.UndecodableError as error:
             raise ApiError(500, "", error.why) from None
         except shape.ShapeError as error:
