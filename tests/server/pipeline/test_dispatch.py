@@ -83,3 +83,33 @@ class TestCustomKinds:
         watched = run(space.server.request("GET", f"{foos}/watch/namespaces/{space.name}/foos/x/status"))
         assert watched.code == 405 and watched.json["message"].startswith("watch is not supported")
         assert run(space.server.request("POST", f"{url}/scale", body={})).code == 404
+
+    def test_list_metadata(self, space: Any, foos: str) -> None:
+        """A list of a custom kind has a continue member always; its other forms have it for a next page alone."""
+        url = f"{foos}/namespaces/{space.name}/foos"
+        assert run(space.server.request("GET", url)).json["metadata"]["continue"] == ""
+        asked = {"accept": f"application/json;as=Table;g={space.server.dialect.meta_group};v=v1"}
+        assert "continue" not in run(space.server.request("GET", url, headers=asked)).json["metadata"]
+
+
+@pytest.mark.parametrize("pretty", ["", "&pretty=1"])
+def test_rows_of_old_tables(space: Any, pretty: str) -> None:
+    """What a table includes of its objects is of the table's version."""
+    space.config("a")
+    group = space.server.dialect.meta_group
+    asked = {"accept": f"application/json;as=Table;g={group};v=v1beta1"}
+    shown = run(space.server.request("GET", space.url(f"configmaps?limit=5{pretty}"), headers=asked)).json
+    assert {shown["apiVersion"], *(row["object"]["apiVersion"] for row in shown["rows"])} == {f"{group}/v1beta1"}
+
+
+def test_proxy_to_a_service_without_endpoints(space: Any) -> None:
+    """It is the service that is not found where nobody has said what is behind it."""
+    space.make("services", {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}})
+    answer = space("GET", "services/s:80/proxy/")
+    assert (answer.code, answer.json["details"]) == (404, {"name": "s", "kind": "services"})
+
+
+def test_eviction_of_a_missing_pod(space: Any) -> None:
+    """The pod is named."""
+    answer = space("POST", "pods/none/eviction", {"metadata": {"name": "none"}})
+    assert (answer.code, answer.json["details"]) == (404, {"name": "none", "kind": "pods"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from typing import Any
 
 import pytest
@@ -157,7 +158,7 @@ def test_refused_impersonation() -> None:
 
     asked = request(impersonate_user=("b",))
     asked.user = User(name="a")
-    stage = identity.Impersonating(authorizer, parse_impersonation, refused, ImpersonationError)
+    stage = identity.Impersonating(authorizer, partial(parse_impersonation, ORCH), refused, ImpersonationError)
     with pytest.raises(ApiError) as caught:
         run(stage(asked, at_once))
     assert caught.value.code == 403 and caught.value.headers["X-Content-Type-Options"] == "nosniff"

@@ -107,7 +107,8 @@ class Dispatch:
             if resource.deprecation.removed:
                 removed = resource.deprecation.removed.removeprefix("v")
                 request.annotations[self._tools.dialect("{abbr}.io/removed-release")] = removed
-        name = info.name if named and info.verb not in _COLLECTION else ""
+        unnamed = resource.custom and not info.subresource and info.verb in _COLLECTION
+        name = info.name if named and not unnamed else ""
         if info.verb == "watch" and not named:
             name = ""
         namespace = info.namespace if resource.namespaced else ""
