@@ -116,13 +116,10 @@ def _tokens(headers: Mapping[str, tuple[str, ...]], name: str) -> set[str]:
 
 
 def _takes_gzip(headers: Mapping[str, tuple[str, ...]]) -> bool:
-    """True when Accept-Encoding names gzip and does not forbid it with q=0."""
-    for line in headers.get("accept-encoding", ()):
-        for part in line.split(","):
-            coding, _, weight = part.partition(";")
-            if coding.strip().lower() == "gzip":
-                return weight.replace(" ", "").lower() not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
-    return False
+    """True when the first Accept-Encoding header names gzip, as it is spelled here and without a weight: the reference
+    understands no other form."""
+    lines = headers.get("accept-encoding") or ("",)
+    return any(coding.strip() == "gzip" for coding in lines[0].split(","))
 
 
 def _length(headers: dict[str, tuple[str, ...]], modern: bool) -> tuple[int, bool]:

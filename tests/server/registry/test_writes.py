@@ -299,3 +299,29 @@ def test_refusals_name_the_home_of_a_kind(space: Any, group: str, plural: str, b
     answer = space("POST", plural, {"metadata": {"name": "a"}, **body}, group=space.server.dialect(group))
     details = answer.json["details"]
     assert (answer.code, details.get("group"), details["kind"]) == (422, *named)
+
+
+class TestKinds:
+    def test_template_generation(self, space: Any) -> None:
+        """A daemon set may begin with a number of template changes; what is none cannot be read."""
+        template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template, "updateStrategy": {"rollingUpdate": {}}}
+        key = "deprecated.daemonset.template.generation"
+        for given, found in (("7", "7"), ("0", "1"), ("-3", "1")):
+            body = {"metadata": {"generateName": "d-", "annotations": {key: given}}, "spec": spec}
+            made = space.make("daemonsets", body, group="apps/v1")
+            assert made["metadata"]["annotations"] == {key: found}
+            assert made["spec"]["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
+        body = {"metadata": {"name": "d", "annotations": {key: "x"}}, "spec": spec}
+        refused = space("POST", "daemonsets", body, group="apps/v1")
+        assert refused.code == 400 and refused.json["message"].endswith('strconv.ParseInt: parsing "x": invalid syntax')
+
+    def test_balancers_of_other_types(self, space: Any) -> None:
+        """A service that has no balancer any more does not show the one it had."""
+        made = space.make("services", {"metadata": {"name": "s"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}})
+        status = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
+        known = space("PUT", "services/s/status", {**made, "status": status}).json
+        assert known["status"] == status
+        outside = {"type": "ExternalName", "externalName": "example.com"}
+        changed = space("PATCH", "services/s", {"spec": outside}, content_type=MERGE)
+        assert changed.code == 200 and changed.json["status"] == {"loadBalancer": {}}

@@ -173,10 +173,11 @@ class DeploymentStrategy(Strategy):
 
 
 class DaemonSetStrategy(Strategy):
-    """Counts changes of the template in an annotation that clients cannot set."""
+    """Counts changes of the template in an annotation that clients can only begin with."""
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        return self._numbered(super().prepare_create(context, obj), 1)
+        given = int((obj["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0"))
+        return self._numbered(super().prepare_create(context, obj), max(given, 1))
 
     def raise_generation(self, obj: Object, old: Object) -> Object:
         text = (old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0")
