@@ -13,13 +13,13 @@ from orchd import errors
 from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource
-from orchd.kinds.objects.listing import unsigned
-from orchd.kinds.objects.owners import single_owners
+from orchd.kinds.objects.list_options import unsigned
+from orchd.kinds.objects.owner_references import single_owners
 from orchd.kinds.patch import ownership
 from orchd.server.registry import objectmeta
-from orchd.server.registry.access import Access, path_of
 from orchd.server.registry.interfaces import Admit, Context, IStrategy, Object, Transform
-from orchd.server.registry.strategies.facts import home_group
+from orchd.server.registry.object_store import ObjectStore, path_of
+from orchd.server.registry.strategies.kind_rules import home_group
 from orchd.store.interfaces import ClaimedError, KeyExistsError, RevisionConflictError, StoreError, UnavailableError
 
 #: How often a write starts over because somebody else was faster, before the client is told.
@@ -43,7 +43,7 @@ class Writer:
     """Creates and changes objects of every kind."""
 
     def __init__(
-        self, access: Access, strategies: Any, naming: objectmeta.Naming, *, mutate: Admit, validate: Admit
+        self, access: ObjectStore, strategies: Any, naming: objectmeta.Naming, *, mutate: Admit, validate: Admit
     ) -> None:
         """`strategies` maps a resource to its IStrategy (called)."""
         self._access = access
@@ -243,7 +243,9 @@ def _names_a_version(obj: Object) -> bool:
         return False
 
 
-def precondition_failed(access: Access, context: Context, name: str, wanted: str, found: str) -> ApiError:
+def precondition_failed(
+    access: ObjectStore, context: Context, name: str, wanted: str, found: str
+) -> ApiError:
     """409 for a uid that is not the object's."""
     resource = context.resource
     # The reference checks dry runs before it has completed the key.
