@@ -5,14 +5,14 @@ The namespace's own conditions say what is in the way. What it holds is found in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import NAMESPACES, deleting, seconds_of, spec, status
+from orchd.controllers.objects import NAMESPACES, condition, deleting, seconds_of, spec, status
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
@@ -47,6 +47,15 @@ class Remains:
     by_resource: dict[str, int] = field(default_factory=dict)
     by_finalizer: dict[str, int] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
+    #: Why groups and versions are not known: what they contain cannot be deleted.
+    undiscovered: list[str] = field(default_factory=list)
+
+    @property
+    def incomplete(self) -> str:
+        """What is missing of the resources' list, "" when it is complete."""
+        if not self.undiscovered:
+            return ""
+        return f"unable to retrieve the complete list of server APIs: {', '.join(sorted(self.undiscovered))}"
 
 
 def deletable(catalog: Catalog) -> list[Resource]:
@@ -58,6 +67,15 @@ def deletable(catalog: Catalog) -> list[Resource]:
                 if resource.namespaced and "delete" in resource.verbs:
                     chosen.setdefault((resource.group, resource.plural), resource)
     return list(chosen.values())
+
+
+def unavailable(services: Iterable[Object]) -> Iterator[str]:
+    """What fails of the groups that other servers answer, by the APIServices that say so."""
+    for service in services:
+        wanted = spec(service)
+        found = condition(status(service), "Available") or {}
+        if wanted.get("service") is not None and found.get("status") != "True":
+            yield f"{wanted.get('group')}/{wanted.get('version')}: the server is currently unable to handle the request"
 
 
 def next_conditions(
@@ -86,6 +104,11 @@ def next_conditions(
 def wrong_conditions(remains: Remains) -> dict[str, tuple[str, str]]:
     """Type, reason and message of what is in the way."""
     wrong: dict[str, tuple[str, str]] = {}
+    if remains.undiscovered:
+        wrong["NamespaceDeletionDiscoveryFailure"] = (
+            "DiscoveryFailed",
+            f"Discovery failed for some groups, {len(remains.undiscovered)} failing: {remains.incomplete}",
+        )
     if remains.errors:
         text = ", ".join(sorted(remains.errors))
         wrong["NamespaceDeletionContentFailure"] = (
@@ -117,6 +140,7 @@ class NamespaceController(Controller):
         self._grace = grace
         self._own = env.dialect("{long}")
         self.follow(NAMESPACES, self._changed, primary=True)
+        self._services = self.follow(ResourceRef(env.dialect("apiregistration.{abbr}.io"), "v1", "apiservices"))
 
     def _changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if new is not None and deleting(new):
@@ -136,8 +160,9 @@ class NamespaceController(Controller):
         latest = await self._tell(name, remains)
         if latest is None:
             return None
-        if remains.errors:
-            raise ApiError(500, "InternalError", ", ".join(sorted(remains.errors)))
+        failures = [*([remains.incomplete] if remains.undiscovered else ()), *sorted(remains.errors)]
+        if failures:
+            raise ApiError(500, "InternalError", ", ".join(failures))
         if remains.estimate:
             return remains.estimate / 2 + 1
         finalizers = [f for f in spec(latest).get("finalizers") or () if f != self._own]
@@ -167,7 +192,7 @@ class NamespaceController(Controller):
         return told
 
     async def _delete_content(self, namespace: str, since: str) -> Remains:
-        remains = Remains()
+        remains = Remains(undiscovered=list(unavailable(self._services.list())))
         for resource in deletable(self.env.catalog()):
             try:
                 await self._delete_all(resource, namespace, since, remains)

@@ -40,6 +40,8 @@ async def newest(
             return equal[-1], collisions
         renumbered = {**equal[-1], "revision": following}
         return await client.update(REVISIONS, namespace(parent), name(equal[-1]), renumbered), collisions
+    # What users note about a change of the set is what its history shows.
+    notes = parent["metadata"].get("annotations")
     tags = ((spec(parent)["template"].get("metadata") or {}).get("labels")) or {}
     while True:
         hashed = template_hash(data, collisions)
@@ -50,6 +52,7 @@ async def newest(
                 "name": f"{name(parent)}-{hashed}",
                 "namespace": namespace(parent),
                 "labels": {**tags, hash_label: hashed},
+                **({"annotations": notes} if notes else {}),
                 "ownerReferences": [owner_reference(parent, api_version, kind)],
             },
             "data": data,

@@ -75,7 +75,10 @@ class CronJobController(Controller):
     def _status(self, cron: Object, jobs: list[Object]) -> dict[str, Any]:
         """Status as of the jobs that there are."""
         fresh = {k: v for k, v in status(cron).items() if k != "active"}
-        active = [self._reference(job) for job in sorted(jobs, key=name) if finish_time(job) is None]
+        # Jobs that somebody else made for this one are none of its active ones.
+        ours = _active_uids(status(cron))
+        unfinished = [job for job in jobs if finish_time(job) is None and uid(job) in ours]
+        active = [self._reference(job) for job in sorted(unfinished, key=name)]
         if active:
             fresh["active"] = active
         ends = [str(status(j)["completionTime"]) for j in jobs if _well(j) and status(j).get("completionTime")]
@@ -110,7 +113,8 @@ class CronJobController(Controller):
         called = f"{name(cron)}-{int(due) // 60}"
         if any(name(job) == called for job in jobs) or seconds_of(status(cron).get("lastScheduleTime")) == due:
             return again
-        active = [job for job in jobs if finish_time(job) is None]
+        ours = _active_uids(fresh)
+        active = [job for job in jobs if uid(job) in ours]
         policy = spec(cron).get("concurrencyPolicy", "Allow")
         if active and policy == "Forbid":
             return again
@@ -172,6 +176,11 @@ class CronJobController(Controller):
             ended.sort(key=lambda j: (status(j).get("startTime") or "", name(j)))
             for job in ended[: max(0, len(ended) - int(limit))]:
                 await self.remove(JOBS, namespace(job), name(job), uid=uid(job), propagation="Background")
+
+
+def _active_uids(found: dict[str, Any]) -> set[str]:
+    """The uids of the active jobs of a status."""
+    return {str(reference.get("uid")) for reference in found.get("active") or ()}
 
 
 def _well(job: Object) -> bool:
