@@ -102,6 +102,9 @@ class IStrategy(Interface):
     def holds(obj: Object) -> bool:
         """Does something besides finalizers keep a deleted object (a namespace's own finalizers)?"""
 
+    def undeletable(name: str) -> str:
+        """Why the object called `name` cannot be deleted, "" where it can."""
+
     def marked(context: Context, obj: Object, old: Object) -> Object:
         """What else changes when an object is first marked for deletion (a namespace's phase); `old` is not marked yet."""
 

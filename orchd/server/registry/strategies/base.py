@@ -152,6 +152,9 @@ class Strategy:
     def holds(self, obj: Object) -> bool:
         return False
 
+    def undeletable(self, name: str) -> str:
+        return ""
+
     def marked(self, context: Context, obj: Object, old: Object) -> Object:
         return obj
 
