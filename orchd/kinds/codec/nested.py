@@ -10,6 +10,7 @@ from collections.abc import Callable
 from json import decoder
 from typing import Any, Final
 
+from orchd.kinds.digits import integer
 from orchd.kinds.objects.strict import Members
 
 _STRUCTURE: Final = re.compile(r"[ \t\r\n,:]*")
@@ -60,7 +61,7 @@ def _object(items: list[Any], members: bool) -> Any:
 def _number(found: re.Match[str], number: Callable[[str], Any]) -> Any:
     if found.group(1):
         return number(found.group())
-    value = int(found.group())
+    value = integer(found.group())
     return value if -(1 << 63) <= value < 1 << 64 else number(found.group())
 
 

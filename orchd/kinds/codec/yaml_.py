@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import yaml
 
+from orchd.kinds.digits import integer
+
 #: Nesting above this is refused, as the reference's parser does; JSON has the same limit.
 MAX_DEPTH: Final = 10_000
 
@@ -61,7 +63,8 @@ def _number(text: str) -> Any:
         if digits[:1] == "0" and len(digits) > 1:
             base = {"x": 16, "b": 2, "o": 8}.get(digits[1].lower(), 8)
             digits = digits[2:] if digits[1] in "xXbBoO" else digits[1:]
-        value = int(digits or "0", base)
+        # Number bases that are powers of two are read in linear time, however long.
+        value = integer(digits or "0") if base == 10 else int(digits or "0", base)
         value = -value if plain[0] == "-" else value
         if -(1 << 63) <= value < 1 << 64:
             return value

@@ -16,6 +16,7 @@ import orjson
 from orchd.dialect import Dialect
 from orchd.errors import ApiError, bad_request, quoted
 from orchd.kinds.catalog import Resource
+from orchd.kinds.digits import integer
 from orchd.kinds.objects.validate.words import label_value, qualified_name
 
 Labels = Mapping[str, str]
@@ -64,7 +65,7 @@ class Requirement:
         if value is None or not _is_integer(value):
             return False
         (bound,) = self.values
-        return int(value) > int(bound) if self.operator == GREATER else int(value) < int(bound)
+        return integer(value) > integer(bound) if self.operator == GREATER else integer(value) < integer(bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +259,7 @@ def _is_identifier(token: str) -> bool:
 
 
 def _is_integer(text: str) -> bool:
-    return _INTEGER.match(text) is not None and -(2**63) <= int(text) < 2**63
+    return _INTEGER.match(text) is not None and -(2**63) <= integer(text) < 2**63
 
 
 def _checked(key: str, operator: str, values: list[str]) -> Requirement:
