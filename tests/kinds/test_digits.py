@@ -34,7 +34,7 @@ def test_numbers(text: str, number: int) -> None:
 def test_no_numbers(text: str) -> None:
     """Only ASCII digits are a number, whatever Python takes besides."""
     assert not is_whole(text)
-    with pytest.raises(ValueError, match="not a number|invalid literal"):
+    with pytest.raises(ValueError, match=r"not a number|invalid literal"):
         integer(text)
 
 

@@ -15,6 +15,7 @@ from orchd.kinds.objects.strict import Members
 
 _STRUCTURE: Final = re.compile(r"[ \t\r\n,:]*")
 _NUMBER: Final = re.compile(r"-?[0-9]+([.eE][-+.eE0-9]*)?")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _WORDS: Final[dict[str, tuple[Any, int]]] = {"t": (True, 4), "f": (False, 5), "n": (None, 4)}
 #: Reads a string from behind its opening quote; gives it and the position after it.
 _scan: Callable[[str, int], tuple[str, int]] = vars(decoder)["scanstring"]
@@ -67,4 +68,4 @@ def _number(found: re.Match[str], number: Callable[[str], Any]) -> Any:
 
 def without_surrogates(text: str) -> str:
     """The text with U+FFFD for lone surrogates, which JSON can spell and UTF-8 cannot."""
-    return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
+    return _SURROGATE.sub("\ufffd", text)

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from orchd.dialect import Dialect
-from orchd.errors import Cause
+from orchd.errors import MAX_CAUSES, Cause
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.gosyntax import quote, show
 from orchd.kinds.objects.validate.paths import Path
 
 
 class Report:
-    """What was found wrong so far, in order, and the settings that rules depend on."""
+    """What was found wrong so far, in order and up to `MAX_CAUSES`, and the settings that rules depend on."""
 
     __slots__ = ("causes", "dialect", "settings")
 
@@ -26,6 +26,8 @@ class Report:
         self._add("FieldValueRequired", "Required value", at, why)
 
     def invalid(self, at: Path, value: Any, why: str) -> None:
+        if len(self.causes) >= MAX_CAUSES:
+            return
         self._add("FieldValueInvalid", f"Invalid value: {show(value)}", at, why)
 
     def invalids(self, at: Path, value: Any, whys: Iterable[str]) -> None:
@@ -69,4 +71,6 @@ class Report:
             self.invalid(at, value, "must be greater than or equal to 0")
 
     def _add(self, reason: str, head: str, at: Path, why: str = "") -> None:
+        if len(self.causes) >= MAX_CAUSES:
+            return
         self.causes.append(Cause(reason, f"{head}: {why}" if why else head, str(at)))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from orchd import errors
 from orchd.errors import ApiError
-from orchd.kinds import verbatim
+from orchd.kinds import bounds, verbatim
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, json_, mediatype
 from orchd.kinds.codec.mediatype import Form
@@ -78,8 +78,13 @@ class Tools:
         )
 
     async def body(self, request: Request) -> bytes:
-        """The request's body. Raises ApiError 413."""
+        """The request's body. Raises ApiError 413 for too many bytes or values.
+
+        The values of YAML and protobuf are counted while they are read."""
         data: bytes = await request.body.read(BODY_LIMIT)
+        form = request.header("content-type")
+        if "yaml" not in form and "protobuf" not in form:
+            bounds.check_json(data)
         return data
 
     async def sent(self, request: Request, resource: Resource, options_kind: str) -> tuple[Object, WriteOptions]:
