@@ -14,7 +14,8 @@ from orchd.errors import ApiError
 #: Values of one body, containers among them; of YAML with what aliases repeat, of protobuf fields.
 MAX_VALUES: Final = 50_000
 
-_STRINGS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.S)
+#: A string, or what begins a value; a string without an end goes to the end of the text.
+_PARTS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|([,{\[])', re.S)
 _TOO_MANY: Final = f"holds more than {MAX_VALUES} values"
 
 
@@ -24,14 +25,20 @@ def too_many() -> ApiError:
 
 
 def json_values(data: bytes) -> int:
-    """About how many values a JSON text holds: its commas and containers, outside of strings. One pass; the text need not
-    be valid."""
-    count = _marks(data)
-    return count if count <= MAX_VALUES else _marks(_STRINGS.sub(b"", data))
-
-
-def _marks(data: bytes) -> int:
-    return data.count(b",") + data.count(b"{") + data.count(b"[")
+    """About how many values a JSON text holds: its commas and containers, outside of strings; some number above
+    `MAX_VALUES` when there are more. One pass, no copies; the text need not be valid."""
+    count = data.count(b",") + data.count(b"{") + data.count(b"[")
+    if count <= MAX_VALUES:
+        return count
+    count = strings = 0
+    for part in _PARTS.finditer(data):
+        if part.lastindex:
+            count += 1
+        else:
+            strings += 1
+        if count > MAX_VALUES or strings > 2 * MAX_VALUES:
+            return MAX_VALUES + 1
+    return count
 
 
 def check_json(data: bytes) -> None:

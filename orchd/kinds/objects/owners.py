@@ -18,10 +18,10 @@ def single_owners(obj: dict[str, Any], warn: Callable[[str], None], *, admitted:
     owners = (obj.get("metadata") or {}).get("ownerReferences")
     if not isinstance(owners, list) or len(owners) < 2:
         return obj
-    kept: dict[bytes, Any] = {}
+    kept: dict[str, Any] = {}
     again: list[str] = []
     for owner in owners:
-        text = orjson.dumps(owner, option=orjson.OPT_SORT_KEYS)
+        text = orjson.dumps(owner, option=orjson.OPT_SORT_KEYS).decode()
         if text in kept:
             again.append(str(owner.get("uid", "")))
         else:

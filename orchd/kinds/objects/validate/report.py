@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from orchd.dialect import Dialect
 from orchd.errors import MAX_CAUSES, Cause
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.gosyntax import quote, show
 from orchd.kinds.objects.validate.paths import Path
+
+#: Characters of a value that a message shows.
+_LONGEST: Final = 32 << 10
+
+
+def _shown(value: Any) -> str:
+    text = show(value)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
 
 class Report:
@@ -28,7 +36,7 @@ class Report:
     def invalid(self, at: Path, value: Any, why: str) -> None:
         if len(self.causes) >= MAX_CAUSES:
             return
-        self._add("FieldValueInvalid", f"Invalid value: {show(value)}", at, why)
+        self._add("FieldValueInvalid", f"Invalid value: {_shown(value)}", at, why)
 
     def invalids(self, at: Path, value: Any, whys: Iterable[str]) -> None:
         """One cause per reason."""
@@ -36,17 +44,17 @@ class Report:
             self.invalid(at, value, why)
 
     def duplicate(self, at: Path, value: Any) -> None:
-        self._add("FieldValueDuplicate", f"Duplicate value: {show(value)}", at)
+        self._add("FieldValueDuplicate", f"Duplicate value: {_shown(value)}", at)
 
     def duplicate_because(self, at: Path, value: Any, why: str) -> None:
-        self._add("FieldValueDuplicate", f"Duplicate value: {show(value)}", at, why)
+        self._add("FieldValueDuplicate", f"Duplicate value: {_shown(value)}", at, why)
 
     def not_found(self, at: Path, value: Any) -> None:
         self._add("FieldValueNotFound", f"Not found: {show(value)}", at)
 
     def unsupported(self, at: Path, value: Any, supported: Sequence[str]) -> None:
         why = "supported values: " + ", ".join(map(quote, supported)) if supported else ""
-        self._add("FieldValueNotSupported", f"Unsupported value: {show(value)}", at, why)
+        self._add("FieldValueNotSupported", f"Unsupported value: {_shown(value)}", at, why)
 
     def forbidden(self, at: Path, why: str) -> None:
         self._add("FieldValueForbidden", "Forbidden", at, why)
