@@ -365,6 +365,7 @@ class ApiServer:
             now=self.wall,
             authorize=may,
             delete_workers=settings.api.delete_collection_workers,
+            in_thread=self._in_thread,
         )
         parts = self._verb_parts()
         dispatch = Dispatch(

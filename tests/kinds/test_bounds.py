@@ -21,7 +21,6 @@ from orchd.kinds.objects.scalars import parse_duration
 from orchd.kinds.objects.schema_check.compiled import compile_schema
 from orchd.kinds.objects.select import MAX_LENGTH, FieldSelector, LabelSelector
 
-
 CATALOG = builtin_catalog(ORCH)
 
 

@@ -37,8 +37,8 @@ _HOST = re.compile(r"[A-Za-z0-9!$%&'()*+,\-.:;=\[\]_~]*")
 MAX_LINES = 2000
 #: Parameters in the query of a request; above it the answer is 414.
 MAX_PARAMETERS = 10_000
-#: Bytes of a path; above it the answer is 414.
-MAX_PATH = 32 << 10
+#: Bytes of a path, and of a query with its escapes; above it the answer is 414.
+MAX_PATH, MAX_QUERY = 32 << 10, 256 << 10
 #: How many members of one list-valued header line are looked at.
 _MEMBERS = 256
 
@@ -174,7 +174,7 @@ def parse_line(line: bytes) -> Target:
     raw, mark, query = target.partition(b"?")
     if not raw.startswith(b"/"):
         raw = _origin(raw, method)
-    if len(raw) > MAX_PATH or query.count(b"&") >= MAX_PARAMETERS:
+    if len(raw) > MAX_PATH or len(query) > MAX_QUERY or query.count(b"&") >= MAX_PARAMETERS:
         raise BadHead(414)
     if b"#" in query:
         query = query.partition(b"#")[0]

@@ -11,6 +11,7 @@ from orchd.server.http.heads import (
     MAX_LINES,
     MAX_PARAMETERS,
     MAX_PATH,
+    MAX_QUERY,
     BadHead,
     parse_fields,
     parse_line,
@@ -144,4 +145,7 @@ def test_bounds_of_a_head() -> None:
         parse_line(b"GET /?" + b"a&" * MAX_PARAMETERS + b"a HTTP/1.1")
     with pytest.raises(BadHead) as path:
         parse_line(b"GET " + b"/" * (MAX_PATH + 1) + b" HTTP/1.1")
-    assert (lines.value.code, parameters.value.code, path.value.code) == (431, 414, 414)
+    with pytest.raises(BadHead) as query:
+        parse_line(b"GET /?" + b"a" * (MAX_QUERY + 1) + b" HTTP/1.1")
+    codes = [raised.value.code for raised in (lines, parameters, path, query)]
+    assert codes == [431, 414, 414, 414]

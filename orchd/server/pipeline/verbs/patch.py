@@ -96,7 +96,7 @@ def applying(
 
     async def applied(live: Object | None) -> Object:
         # Whether there is an object at all comes before what is wrong with the configuration.
-        config = _config(data)
+        config = await tools.aside(len(data), _config, data)
         if live is None:
             await tools.authorize(request, "create")
 
