@@ -20,7 +20,7 @@ from orchd.kinds.digits import integer
 MAX_DEPTH: Final = 10_000
 
 #: Brackets that are open, summed over all values: the C parser walks over them.
-_MAX_WALKED: Final = 60_000_000
+_MAX_WALKED: Final = 150_000_000
 
 _STR: Final = "tag:yaml.org,2002:str"
 _BOOLS: Final = {
