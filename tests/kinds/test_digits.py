@@ -11,9 +11,9 @@ from orchd.errors import ApiError
 from orchd.kinds.codec import json_, yaml_
 from orchd.kinds.codec.mediatype import parse_accept
 from orchd.kinds.digits import BEYOND, integer, is_whole
-from orchd.kinds.objects import listing, scalars
-from orchd.kinds.objects.select import LabelSelector
-from orchd.kinds.objects.validate import cron, words
+from orchd.kinds.objects import list_options, scalars
+from orchd.kinds.objects.selectors import LabelSelector
+from orchd.kinds.objects.validate import cron, names
 from orchd.kinds.patch import fieldset
 from orchd.kinds.shorttexts import LONGEST, remember_short
 
@@ -50,10 +50,10 @@ def test_no_numbers(text: str) -> None:
         lambda: scalars.parse_duration(f"{MANY}s"),
         lambda: scalars.parse_duration(f"1.{MANY}s"),
         lambda: scalars.percent(f"{MANY}%"),
-        lambda: listing.parse_version(MANY),
+        lambda: list_options.parse_version(MANY),
         lambda: LabelSelector.parse(f"a>{MANY}"),
-        lambda: words.parse_cidr(f"10.0.0.0/{MANY}"),
-        lambda: words.parse_ip(f"10.0.0.{MANY}"),
+        lambda: names.parse_cidr(f"10.0.0.0/{MANY}"),
+        lambda: names.parse_ip(f"10.0.0.{MANY}"),
         lambda: fieldset.parse({f"i:{MANY}": {}}),
         lambda: fieldset.parse({"i:--1": {}}),
     ],
@@ -74,9 +74,9 @@ def test_schedules_of_many_digits() -> None:
 
 def test_versions_beyond_64_bits() -> None:
     """A resourceVersion is an unsigned number of 64 bits."""
-    assert listing.parse_version(str(2**64 - 1)) == 2**64 - 1
+    assert list_options.parse_version(str(2**64 - 1)) == 2**64 - 1
     with pytest.raises(ApiError, match="value out of range"):
-        listing.parse_version(str(2**64))
+        list_options.parse_version(str(2**64))
 
 
 def test_long_texts_are_not_remembered() -> None:
