@@ -201,15 +201,27 @@ class Caches:
     async def _load_patiently(self, caches: list[ResourceCache]) -> None:
         while True:
             try:
-                await self._load_once(caches)
+                await self._load_once(caches, past=True)
                 return
             except StoreError as error:
+                why = str(error)
+            try:
+                await self._load_once(caches, past=False)
+            except StoreError as error:
                 _log.warn("cannot load yet: {why}", why=str(error))
-            await deferLater(self._clock, _RETRY)
+                await deferLater(self._clock, _RETRY)
+            else:
+                _log.warn(
+                    "cannot read the history of the store, so the caches begin at its current state and versions from before "
+                    "are answered with 410 (Expired): {why}",
+                    why=why,
+                )
+                return
 
-    async def _load_once(self, caches: list[ResourceCache]) -> None:
+    async def _load_once(self, caches: list[ResourceCache], *, past: bool) -> None:
+        """Load from the oldest state that is worth having, or (not `past`) from the current one. Raises StoreError."""
         prefix = caches[0].prefix if len(caches) == 1 else "/"
-        found = await self._oldest(prefix)
+        found = await (self._oldest(prefix) if past else self._store.range(prefix))
         for cache in caches:
             cache.begin(found.revision)
         items = found.items
