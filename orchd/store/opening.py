@@ -86,10 +86,8 @@ def examine(
     `in_use` is for a database that a server may be writing to."""
     # Before the database is read, which goes on while a server writes.
     known = read_highwater(path) or 0
-    connection = connect(path, read_only=not exclusive)
+    connection = connect(path, read_only=not exclusive, exclusive=exclusive)
     try:
-        if exclusive:
-            connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchone()
         connection.execute("BEGIN")
         if known == 0 and _is_blank(connection):
             # Of an older release that was killed at its first start.

@@ -44,11 +44,15 @@ def sync(path: str) -> None:
         os.close(fd)
 
 
-def connect(path: str, *, read_only: bool = False) -> sqlite3.Connection:
-    """A connection with the settings that durability rests on. Belongs to the thread that makes it."""
+def connect(path: str, *, read_only: bool = False, exclusive: bool = False) -> sqlite3.Connection:
+    """A connection with the settings that durability rests on. Belongs to the thread that makes it. One that is `exclusive`
+    keeps all others out, and needs no file for the journal's index."""
     uri = "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection = sqlite3.connect(uri + ("?mode=ro" if read_only else "?mode=rw"), uri=True, isolation_level=None)
     try:
+        if exclusive:
+            # Before anything that reads the file, or the index is made.
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchone()
         connection.execute("PRAGMA busy_timeout = 10000")
         connection.execute("PRAGMA temp_store = MEMORY")
         if not read_only:
