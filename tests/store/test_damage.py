@@ -338,3 +338,51 @@ async def test_coming_back_to_a_folder_that_was_further(tmp_path: Path) -> None:
             await store.create(f"/{number}", b"")
     path.rename(tmp_path / "away")
     assert put_in(str(path), Content(dialect_name="one", revision=5, items=(), expires={})).revision > 11
+
+
+class FailingSync:
+    """A connection whose commits fail as if the sync had failed: the bytes are in the file, or they are not."""
+
+    def __init__(self, inner: sqlite3.Connection, *, written: bool) -> None:
+        self._inner = inner
+        self._written = written
+        self.failing = True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def execute(self, statement: str, *arguments: Any) -> Any:
+        if self.failing and statement.startswith(("INSERT", "UPDATE")):
+            if self._written and statement.startswith("INSERT"):
+                self._inner.execute(statement, *arguments)
+            raise sqlite3.OperationalError("disk I/O error")
+        return self._inner.execute(statement, *arguments)
+
+
+@pytest.mark.parametrize("written", [True, False])
+@pytest_twisted.ensureDeferred
+async def test_a_sync_that_fails(tmp_path: Path, written: bool) -> None:
+    """A write whose sync failed may have been applied, which is said; nothing more is written before it is known, and then
+    readers, watches and a process that opens the file later agree."""
+    path = tmp_path / "s.sqlite"
+    async with opened(path) as store:
+        before = await store.create("/before", b"1")
+        inner: Any = store._connection
+        shim: Any = FailingSync(inner, written=written)
+        store._connection = shim
+        seen = Seen()
+        seen.watch(store, "/", before)
+        error = await raises(UnavailableError, store.create("/a", b"1"))
+        assert "may have been applied" in str(error)
+        assert "may have been applied" not in str(await raises(UnavailableError, store.create("/b", b"1")))
+        assert store.healthy() and await store.get("/a") is None
+        shim.failing = False
+        await Subject(store=store, reactor=reactor).until(lambda: not store.healthy())
+        assert (await store.get("/a") is not None) is written
+        after = await store.create("/c", b"1")
+        assert after == before + (2 if written else 1)
+        assert seen.revisions() == list(range(before + 1, after + 1))
+        store._connection = inner
+    async with opened(path) as store:
+        assert (await store.get("/a") is not None) is written
+        assert store.revision == after
