@@ -23,6 +23,7 @@ from orchd.cache.progress import Progress
 from orchd.cache.resource import ResourceCache
 from orchd.errors import ApiError, unavailable
 from orchd.store.interfaces import CompactedError, Event, IStore, IWatch, KeyValue, Range, StoreError
+from orchd.txkit.memory import give_back
 
 _log = Logger()
 _T = TypeVar("_T", Event, KeyValue)
@@ -30,6 +31,8 @@ _T = TypeVar("_T", Event, KeyValue)
 _PIECE = 500
 #: Seconds between attempts to reach a store that does not answer.
 _RETRY = 1.0
+#: Bytes of forgotten history after which it is worth the time to give free memory back.
+_WORTH_GIVING_BACK = 16 * 1024 * 1024
 
 
 @implementer(ICaches)
@@ -65,6 +68,8 @@ class Caches:
         self._watch: IWatch | None = None
         self._retry: Any = None
         self._running = False
+        #: Bytes that had been forgotten when free memory was last given back to the system.
+        self._given_back = 0
         self._expiry = LoopingCall(self._expire)
         self._expiry.clock = clock
 
@@ -286,6 +291,13 @@ class Caches:
         before = self._clock.seconds() - self._window_seconds
         for cache in self.caches.values():
             cache.expire(before)
+        forgotten = sum(cache.forgotten_bytes for cache in self.caches.values())
+        if forgotten - self._given_back > _WORTH_GIVING_BACK:
+            give_back()
+        elif forgotten >= self._given_back:
+            return
+        # Also when caches that had forgotten much are gone.
+        self._given_back = forgotten
 
     def _broken(self, failure: Failure) -> None:
         _log.failure("forgetting old changes ended", failure)

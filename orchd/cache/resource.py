@@ -104,6 +104,11 @@ class ResourceCache:
         return self._window.bytes
 
     @property
+    def forgotten_bytes(self) -> int:
+        """Bytes of all changes that the window has forgotten."""
+        return self._window.forgotten_bytes
+
+    @property
     def indexed(self) -> int:
         return len(self._indexes)
 
