@@ -11,8 +11,8 @@ from math import inf
 from orchd.store.highwater import highwater_file, read_highwater, set_highwater
 from orchd.store.interfaces import StoreError
 from orchd.store.locking import FileLock, is_locked
+from orchd.store.open_errors import StoreDamagedError
 from orchd.store.opening import examine, refuse_gone
-from orchd.store.refusals import StoreDamagedError
 from orchd.store.schema import connect, sync
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from orchd.store import schema
 from orchd.store.checksums import Verdict, verify
 from orchd.store.interfaces import DamagedValue, KeyValue
-from orchd.store.refusals import DialectMismatchError, ForeignFileError, NewerSchemaError, StoreDamagedError
+from orchd.store.open_errors import DialectMismatchError, ForeignFileError, NewerSchemaError, StoreDamagedError
 
 #: A value that somebody made a text is a changed value like any other.
 _ROWS = """

@@ -6,7 +6,7 @@ import fcntl
 import os
 from contextlib import suppress
 
-from orchd.store.refusals import StoreLockedError
+from orchd.store.open_errors import StoreLockedError
 
 
 class FileLock:

@@ -17,7 +17,7 @@ from orchd.store.interfaces import UnavailableError
 from orchd.store.journalfile import lost_commits
 from orchd.store.loading import Header, Loaded, check_dialect, load, read_header
 from orchd.store.locking import FileLock
-from orchd.store.refusals import StoreDamagedError
+from orchd.store.open_errors import StoreDamagedError
 from orchd.store.schema import check, connect, create, make_empty, migrate
 
 #: Errors of SQLite with which reads go on: no room, a disk that fails, a file system that became read-only.

@@ -10,13 +10,13 @@ from math import inf
 from typing import Final
 
 from orchd.store.backup import give_to_owner, move_store
-from orchd.store.content import Content, write_file
+from orchd.store.export import Content, write_file
 from orchd.store.highwater import highwater_file, read_highwater, set_highwater
 from orchd.store.interfaces import DamagedValue, StoreError
 from orchd.store.loading import Header, Loaded, Loading, check_dialect, read_header, rows_query
 from orchd.store.locking import FileLock
+from orchd.store.open_errors import StoreDamagedError
 from orchd.store.opening import examine, refuse_gone
-from orchd.store.refusals import StoreDamagedError
 from orchd.store.schema import connect, sync
 
 #: Revisions that are left out, so that no version that a client may have seen is given again.

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import time
 
-from orchd.store.refusals import StoreDamagedError
+from orchd.store.open_errors import StoreDamagedError
 
 #: Marks the file as ours ("orcd"), in SQLite's header.
 APPLICATION_ID = 0x6F726364

@@ -20,7 +20,7 @@ from twisted.internet.defer import Deferred, ensureDeferred, fail, succeed
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from orchd.store import journal
+from orchd.store import sql
 from orchd.store.backup import write_backup
 from orchd.store.compaction import Compaction
 from orchd.store.core import Core, Write
@@ -294,8 +294,8 @@ class SqliteStore(Core):
     def _probed(self, connection: sqlite3.Connection) -> list[Event]:
         """Write something that changes nothing, and look for events that the file has and nobody knows of. Raises
         sqlite3.Error."""
-        journal.probe(connection)
-        events, _ = journal.past_events(connection, "", None, self.revision, sys.maxsize)
+        sql.probe(connection)
+        events, _ = sql.past_events(connection, "", None, self.revision, sys.maxsize)
         # What is queued was decided without them.
         self._broken = bool(events)
         return events
@@ -315,7 +315,7 @@ class SqliteStore(Core):
         try:
             if self._connection is None or self._uncertain:
                 raise _NoWritingError
-            count = journal.append(self._connection, batch)
+            count = sql.append(self._connection, batch)
         except Exception as error:
             # Of any sort: the writers have to hear of it, and the thread must live.
             self._broken = True
@@ -336,10 +336,10 @@ class SqliteStore(Core):
 
     def _older(self, prefix: str, after: int, upto: int) -> Deferred[tuple[list[Event], int]]:
         high = prefix_end(prefix)
-        return self._read(lambda: journal.past_events(_open(self._reading), prefix, high, after, upto))
+        return self._read(lambda: sql.past_events(_open(self._reading), prefix, high, after, upto))
 
     def _undone_since(self, low: str, high: str | None, revision: int, upto: int) -> Deferred[list[KeyValue]]:
-        return self._read(lambda: journal.undone(_open(self._reading), low, high, revision, upto))
+        return self._read(lambda: sql.undone(_open(self._reading), low, high, revision, upto))
 
     def _read(self, job: Any) -> Deferred[Any]:
         if self._reading is None:
@@ -362,14 +362,14 @@ class SqliteStore(Core):
         try:
             low = await self._writer.run(lambda: _compacted(connection))
             while low < revision and not self._refusal:
-                high = min(revision, low + journal.COMPACTION_STEP)
-                await self._writer.run(partial(journal.compact_step, connection, low, high))
+                high = min(revision, low + sql.COMPACTION_STEP)
+                await self._writer.run(partial(sql.compact_step, connection, low, high))
                 low = high
-            while not self._refusal and await self._writer.run(lambda: journal.vacuum_step(connection)):
+            while not self._refusal and await self._writer.run(lambda: sql.vacuum_step(connection)):
                 pass
             if not self._refusal:
                 # A store that nobody writes to would keep its size for ever.
-                await self._writer.run(lambda: journal.checkpoint(connection))
+                await self._writer.run(lambda: sql.checkpoint(connection))
         except sqlite3.Error as error:
             raise UnavailableError(f"cannot compact: {error} ({self.path})") from error
 

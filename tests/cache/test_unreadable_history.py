@@ -11,9 +11,9 @@ from twisted.internet.task import Clock
 
 from orchd.cache.caches import Caches
 from orchd.errors import ApiError
+from orchd.store.encrypted import SealedStore
 from orchd.store.encryption import AesGcm, Rule
 from orchd.store.memory import MemoryStore
-from orchd.store.sealed import SealedStore
 
 
 class Kept(MemoryStore):

@@ -15,10 +15,10 @@ import pytest_twisted
 from twisted.internet import reactor
 
 from orchd.store.backup import back_up, check_copy, restore
-from orchd.store.content import Content, put_in
+from orchd.store.export import Content, import_content
 from orchd.store.highwater import highwater_file, read_highwater
 from orchd.store.interfaces import DamagedValue, StoreError, UnavailableError
-from orchd.store.refusals import StoreDamagedError, StoreLockedError
+from orchd.store.open_errors import StoreDamagedError, StoreLockedError
 from orchd.store.salvage import salvage
 from orchd.store.sqlite import SqliteStore
 from orchd.testing.store_contract import Seen, Subject, present, raises
@@ -337,7 +337,7 @@ async def test_coming_back_to_a_folder_that_was_further(tmp_path: Path) -> None:
         for number in range(10):
             await store.create(f"/{number}", b"")
     path.rename(tmp_path / "away")
-    assert put_in(str(path), Content(dialect_name="one", revision=5, items=(), expires={})).revision > 11
+    assert import_content(str(path), Content(dialect_name="one", revision=5, items=(), expires={})).revision > 11
 
 
 class FailingSync:

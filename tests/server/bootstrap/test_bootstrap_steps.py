@@ -11,7 +11,7 @@ from orchd.client.interfaces import Object, ResourceRef
 from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.errors import ApiError, already_exists, conflict, not_found
 from orchd.kinds.catalog import builtin_catalog
-from orchd.server.bootstrap import objects, steps
+from orchd.server.bootstrap import ensure_objects, objects
 from orchd.server.bootstrap.objects import Wanted
 from orchd.testing.server import InProcessServer, make_server, run
 
@@ -44,10 +44,10 @@ def test_no_template_is_left(dialect: Dialect) -> None:
 def test_a_second_start_writes_nothing(tmp_path: Path) -> None:
     """What is there as it should be is left alone, defaults of the server's included."""
     server = make_server(tmp_path)
-    before, asked = server.server.store.revision, server.server.measuring.series
+    before, asked = server.server.storage.store.revision, server.server.api.request_metrics.series
     writes = {labels: dict(series.codes) for labels, series in asked.items() if labels.verb not in ("GET", "LIST", "WATCH")}
-    run(server.server._bootstrap())
-    assert server.server.store.revision == before
+    run(server.server.bootstrap.run())
+    assert server.server.storage.store.revision == before
     after = {labels: dict(series.codes) for labels, series in asked.items() if labels.verb not in ("GET", "LIST", "WATCH")}
     assert after == writes
     server.stop()
@@ -61,7 +61,7 @@ def test_what_is_kept_comes_back(tmp_path: Path) -> None:
     found = run(client.get(level, "", "workload-low"))
     spec = {**found["spec"], "limited": {**found["spec"]["limited"], "assuredConcurrencyShares": 7}}
     run(client.update(level, "", "workload-low", {**found, "spec": spec, "metadata": {**found["metadata"], "labels": {"a": "b"}}}))
-    run(server.server._bootstrap())
+    run(server.server.bootstrap.run())
     again = run(client.get(level, "", "workload-low"))
     assert again["spec"] == found["spec"] and again["metadata"]["labels"] == {"a": "b"}
     server.stop()
@@ -133,8 +133,8 @@ def test_races_between_servers(exists: bool, times: int, fine: bool) -> None:
     wanted = Wanted(ref=ResourceRef("", "v1", "namespaces"), object={"metadata": {"name": "a"}, "spec": {"x": 1}}, kept=("spec",))
     client = Racing(times, exists=exists)
     if fine:
-        run(steps.ensure(client, [wanted], now=""))  # type: ignore[arg-type]  # as much of a client as is used
+        run(ensure_objects.ensure(client, [wanted], now=""))  # type: ignore[arg-type]  # as much of a client as is used
         assert client.calls == times + 1
     else:
         with pytest.raises(ApiError):
-            run(steps.ensure(client, [wanted], now=""))  # type: ignore[arg-type]  # as above
+            run(ensure_objects.ensure(client, [wanted], now=""))  # type: ignore[arg-type]  # as above

@@ -5,7 +5,7 @@ Numbers are kept as plain integers and floats where they arise; this module read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -13,10 +13,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.process_collector import ProcessCollector
 
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.present import NO_STORE
-from orchd.server.pipeline.stages.limits import Underway
-from orchd.server.pipeline.stages.measuring import DURATION_BUCKETS, SIZE_BUCKETS, Measuring
-from orchd.server.pipeline.verbs.watch import Watching
+from orchd.server.pipeline.representation import NO_STORE
+from orchd.server.pipeline.stages.limits import InFlightCount
+from orchd.server.pipeline.stages.request_metrics import DURATION_BUCKETS, SIZE_BUCKETS, RequestMetrics
+from orchd.server.pipeline.verbs.watch import WatchVerb
 from orchd.txkit.histogram import Histogram
 
 #: Gives metric families when asked.
@@ -34,7 +34,7 @@ def cumulative(histogram: Histogram, bounds: tuple[float, ...]) -> list[tuple[st
     return out
 
 
-def request_metrics(measuring: Measuring, underway: Underway, watching: Watching) -> Source:
+def request_metrics(measuring: RequestMetrics, underway: InFlightCount, watching: WatchVerb) -> Source:
     """What the pipeline counts."""
 
     def families() -> Iterator[Metric]:
@@ -135,18 +135,18 @@ def histograms(
 
 
 class _Sources:
-    """A collector over sources."""
+    """A collector over sources, which may be added to while it is in use."""
 
-    def __init__(self, sources: Iterable[Source]) -> None:
-        self._sources = tuple(sources)
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
 
     def collect(self) -> Iterator[Metric]:
         for source in self._sources:
             yield from source()
 
 
-def endpoint(sources: Iterable[Source]) -> Callable[[Request], Any]:
-    """The endpoint over all sources, and what the process costs."""
+def endpoint(sources: Sequence[Source]) -> Callable[[Request], Any]:
+    """The endpoint over all sources, and the resource use of the process."""
     registry = CollectorRegistry()
     registry.register(_Sources(sources))
     ProcessCollector(registry=registry)

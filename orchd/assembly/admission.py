@@ -1,0 +1,100 @@
+"""The admission chain of one server, from its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from orchd.assembly.metrics import ServerMetrics
+from orchd.assembly.objects import Objects
+from orchd.assembly.outbound import Outbound
+from orchd.assembly.runtime import Runtime
+from orchd.client.interfaces import IClient
+from orchd.server.admission import builtin
+from orchd.server.admission.chain import AdmissionChain
+from orchd.server.admission.interfaces import PluginContext
+from orchd.server.customkinds.tracker import DefinitionTracker
+from orchd.server.outbound.reviews import ConfigurationFile, RemoteReviews
+from orchd.server.registry.objectmeta import ALPHABET
+from orchd.server.state import ServerState
+
+
+def admission_chain(
+    runtime: Runtime,
+    client: IClient,
+    objects: Objects,
+    outbound: Outbound,
+    metrics: ServerMetrics,
+    *,
+    authorize: Callable[..., Any],
+    definitions: DefinitionTracker,
+    state: ServerState,
+) -> AdmissionChain:
+    """The plugins that are on, in order. Raises ValueError naming the flag, file or plugin that is wrong."""
+    random, reactor, webhooks = runtime.random, runtime.reactor, outbound.webhooks
+
+    def reviewer(path: str, pause: float) -> Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]:
+        return RemoteReviews(
+            webhooks, ConfigurationFile(path, reactor.seconds), reactor, random=random, pause=pause
+        ).ask
+
+    chosen = runtime.settings.admission
+    wanted = set(chosen.plugins)
+    context = PluginContext(
+        dialect=runtime.dialect,
+        client=client,
+        informers=objects.informers,
+        authorize=authorize,
+        flags={
+            "default-not-ready-toleration-seconds": chosen.not_ready_toleration_seconds,
+            "default-unreachable-toleration-seconds": chosen.unreachable_toleration_seconds,
+        },
+        clock=runtime.wall,
+        reactor=reactor,
+        catalog=definitions.current,
+        random_suffix=lambda length: "".join(random.choice(ALPHABET) for _ in range(length)),
+        uid=objects.naming.uid,
+        webhooks=webhooks,
+        reviewer=reviewer,
+        observe_webhook=metrics.webhooks.observe,
+        settle=objects.store.settled,
+        translate=objects.store.worked_on,
+        serving=state.is_open,
+    )
+    return builtin.make_chain(
+        context,
+        enable=[name for name in chosen.plugins if name not in builtin.DEFAULT_ON],
+        disable=[name for name in builtin.DEFAULT_ON if name not in wanted],
+        configurations=sections(chosen.config_file),
+        more=builtin.drop_ins(),
+        observe=metrics.admission.observe,
+    )
+
+
+def sections(name: str) -> dict[str, Mapping[str, Any]]:
+    """The plugins' sections of an AdmissionConfiguration file, {} for no file. Raises ValueError naming the file."""
+    if not name:
+        return {}
+    document = _load(Path(name))
+    out: dict[str, Mapping[str, Any]] = {}
+    for position, entry in enumerate(document.get("plugins") or ()):
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+            raise ValueError(f"--admission-control-config-file: {name}: plugins[{position}] has no name")
+        section = entry.get("configuration")
+        if section is None and entry.get("path"):
+            section = _load(Path(name).parent / entry["path"])
+        out[entry["name"]] = section or {}
+    return out
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise ValueError(f"--admission-control-config-file: {path}: {error}") from None
+    if not isinstance(document, dict):
+        raise ValueError(f"--admission-control-config-file: {path}: not an object")
+    return document

@@ -1,0 +1,207 @@
+"""Authorities of clients and front proxies: reloaded when their files change, and published in a config map so that
+extension API servers trust the same ones (specification, "Extension API server authentication").
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+
+from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.dialect import Dialect
+from orchd.errors import ApiError
+from orchd.pki.certificates import chain_pem, load_chain
+from orchd.pki.verify import ClientVerifier
+from orchd.server.authn.frontproxy import FrontProxy
+from orchd.server.authn.x509 import ClientCertificates
+from orchd.server.http.tls import stamps
+from orchd.txkit.background import Background
+
+#: Seconds between looks at the files, and at the config map, which others may change or delete.
+_EVERY, _KEEP = 10.0, 60.0
+#: Several servers may write the config map at once: a lost race is tried again so often.
+_ATTEMPTS = 5
+#: Certificates that expired so recently are still passed on: clocks differ.
+_SLACK = timedelta(minutes=5)
+_CONFIG_MAPS = ResourceRef("", "v1", "configmaps")
+_NAME = "extension-apiserver-authentication"
+_BUNDLES = ("client-ca-file", "requestheader-client-ca-file")
+_LISTS = (
+    "requestheader-allowed-names",
+    "requestheader-extra-headers-prefix",
+    "requestheader-group-headers",
+    "requestheader-username-headers",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authorities:
+    """The authorities of clients and of front proxies: files by flag ("" for none), what they held at the start, `own`
+    (the PEM of this server's authority, which is always trusted for clients), and the lists that the config map carries
+    beside the authorities of proxies, by key."""
+
+    files: Mapping[str, str]
+    read: Mapping[str, bytes]
+    own: bytes
+    proxy_lists: Mapping[str, Sequence[str]]
+
+
+class CaBundlePublisher:
+    """Reloads the authorities when their files change, hands them to the authenticators, and publishes them in the config
+    map that extension API servers read."""
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        client: IClient,
+        authorities: Authorities,
+        certificates: ClientCertificates,
+        front_proxy: FrontProxy | None,
+        *,
+        clock: IReactorTime,
+        wall: Callable[[], float],
+    ) -> None:
+        self._dialect = dialect
+        self._files = dict(authorities.files)
+        self._read = dict(authorities.read)
+        self._own = authorities.own
+        self._proxy_lists = authorities.proxy_lists
+        self._certificates, self._front_proxy = certificates, front_proxy
+        self._client = client
+        self._wall = wall
+        self._seen = stamps(self._files.values())
+        self._background = Background()
+        self._polling, self._publishing = LoopingCall(self.reload), LoopingCall(self.publish_soon)
+        self._polling.clock = self._publishing.clock = clock
+
+    async def start(self) -> None:
+        """Watch the files, if there are any, and the config map."""
+        if any(self._files.values()):
+            self._polling.start(_EVERY, now=False)
+        self._publishing.start(_KEEP, now=False)
+
+    async def stop(self) -> None:
+        for loop in (self._polling, self._publishing):
+            if loop.running:
+                loop.stop()
+        await self._background.stop()
+
+    def publish_soon(self) -> None:
+        """Publish in the background, unless that is under way."""
+        if not self._background:
+            self._background.add(self._try_to_publish(), "publishing authorities for extension API servers")
+
+    async def _try_to_publish(self) -> None:
+        try:
+            await self.publish()
+        except ApiError as error:
+            self._log.warn("authorities were not published for extension API servers: {error}", error=error.message)
+
+    def reload(self) -> None:
+        """Read the files again if one has changed, and publish the new authorities."""
+        found = stamps(self._files.values())
+        if found == self._seen:
+            return
+        try:
+            given = {flag: Path(name).read_bytes() if name else self._read[flag] for flag, name in self._files.items()}
+            clients = ClientVerifier(chain_pem(*load_chain(given["client-ca-file"])) + self._own)
+            proxies = ClientVerifier(given[_BUNDLES[1]]) if self._files[_BUNDLES[1]] else None
+        except (OSError, ValueError) as error:
+            # A file that is being replaced: what was read before is good until it can be read again.
+            self._log.warn("authorities were not reloaded: {error}", error=str(error))
+            return
+        self._seen, self._read = found, given
+        self._certificates.replace_authorities(clients)
+        if proxies is not None and self._front_proxy is not None:
+            self._front_proxy.replace_authorities(proxies)
+        self._log.info("authorities reloaded")
+        self.publish_soon()
+
+    def data(self) -> dict[str, str]:
+        """This server's part of the config map."""
+        out = {"client-ca-file": self._read["client-ca-file"].decode("utf-8", "replace")}
+        if self._files["requestheader-client-ca-file"]:
+            out["requestheader-client-ca-file"] = self._read["requestheader-client-ca-file"].decode("utf-8", "replace")
+            out |= {key: _listed(texts) for key, texts in self._proxy_lists.items()}
+        return out
+
+    async def publish(self) -> None:
+        """Merge this server's part into the config map. Raises ApiError."""
+        for attempt in range(_ATTEMPTS):
+            try:
+                await self._write()
+                return
+            except ApiError as error:
+                if error.code != 409 or attempt == _ATTEMPTS - 1:
+                    raise
+
+    async def _write(self) -> None:
+        namespace = self._dialect.system_namespace
+        found: Object | None
+        try:
+            found = await self._client.get(_CONFIG_MAPS, namespace, _NAME)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            found = None
+        said = (found or {}).get("data") or {}
+        data = combined(said, self.data(), now=datetime.fromtimestamp(self._wall(), UTC))
+        if found is None:
+            made = {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": _NAME, "namespace": namespace},
+                "data": data,
+            }
+            await self._client.create(_CONFIG_MAPS, namespace, made)
+        elif data != said:
+            await self._client.update(_CONFIG_MAPS, namespace, _NAME, {**found, "data": data})
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return json.dumps(list(texts), separators=(",", ":"), ensure_ascii=False)
+
+
+def combined(found: Mapping[str, str], own: Mapping[str, str], *, now: datetime) -> dict[str, str]:
+    """What several servers say of themselves as one: lists with what each names, bundles with the certificates of all
+    that have not expired; the lists only beside the authorities of proxies. What cannot be read counts for nothing."""
+
+    def values(key: str) -> list[str]:
+        return [source[key] for source in (found, own) if key in source]
+
+    bundles = {key: _bundle(values(key), now) for key in _BUNDLES}
+    out = {key: bundle for key, bundle in bundles.items() if bundle}
+    if "requestheader-client-ca-file" in out:
+        out |= {key: _listed(_union(values(key))) for key in _LISTS}
+    return out
+
+
+def _bundle(values: Sequence[str], now: datetime) -> str:
+    certificates = {}
+    for value in values:
+        try:
+            certificates.update(dict.fromkeys(load_chain(value.encode())))
+        except ValueError:
+            continue
+    return chain_pem(*(each for each in certificates if each.not_valid_after_utc > now - _SLACK)).decode()
+
+
+def _union(values: Sequence[str]) -> list[str]:
+    texts: dict[str, None] = {}
+    for value in values:
+        try:
+            listed = json.loads(value)
+        except ValueError:
+            continue
+        if isinstance(listed, list):
+            texts.update((text, None) for text in listed if isinstance(text, str))
+    return list(texts)
