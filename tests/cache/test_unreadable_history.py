@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 
 from orchd.cache.caches import Caches
 from orchd.errors import ApiError
-from orchd.store.encrypted import SealedStore
+from orchd.store.encrypted import EncryptedStore
 from orchd.store.encryption import AesGcm, Rule
 from orchd.store.memory import MemoryStore
 
@@ -23,9 +23,9 @@ class Kept(MemoryStore):
         return succeed(None)
 
 
-def sealed(inner: Kept, *keys: int) -> SealedStore:
+def sealed(inner: Kept, *keys: int) -> EncryptedStore:
     sealers = tuple(AesGcm(b"s:key%d:" % key, bytes([key]) * 16) for key in keys)
-    return SealedStore(inner, {"/secrets/": Rule("secrets", sealers, b"s:")}, mark=b"s:")
+    return EncryptedStore(inner, {"/secrets/": Rule("secrets", sealers, b"s:")}, mark=b"s:")
 
 
 def nothing(*_: Any) -> None:
