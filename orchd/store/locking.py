@@ -36,7 +36,7 @@ class FileLock:
         # The number is for the message of whoever comes second; a full disk must not keep the first one out.
         with suppress(OSError):
             os.ftruncate(self._fd, 0)
-            os.pwrite(self._fd, b"%d\\n" % os.getpid(), 0)
+            os.pwrite(self._fd, b"%d\n" % os.getpid(), 0)
 
     def cover(self) -> None:
         """Lock the database file too; to be called again when it has just been made."""
