@@ -37,6 +37,9 @@ class Deleter:
         """Delete or mark `name`; `options` is a DeleteOptions object."""
         resource = context.resource
         path = path_of(resource, context.namespace, name)
+        kept = self._strategy(resource).undeletable(name)
+        if kept:
+            raise errors.forbidden(resource.group, resource.plural, name, kept)
         cache = self._access.cache(resource)
         for _ in range(_ATTEMPTS):
             await cache.fresh()
