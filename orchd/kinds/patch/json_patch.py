@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 import orjson
 
 from orchd.errors import ApiError, bad_request, quoted
+from orchd.kinds.bounds import MAX_VALUES, json_values
 from orchd.kinds.objects import strict
 from orchd.kinds.patch.gotext import json_name
 from orchd.kinds.patch.patch_errors import no_object, rejected
@@ -173,9 +174,9 @@ def _within(text: str, work: Callable[[], T], *, alone: bool = False) -> T:
         raise FailedError(text if alone else f"{text}: {failed}") from None
 
 
-def _size(value: Any) -> int:
+def _text_of(value: Any) -> bytes:
     try:
-        return len(orjson.dumps(value))
+        return orjson.dumps(value)
     except orjson.JSONEncodeError:
         # Copies into copies have nested it deeper than any object may be.
         raise _Failed from None
@@ -192,7 +193,8 @@ class _Editor:
     def __init__(self, doc: Any) -> None:
         self.doc = doc
         self._own: dict[int, Any] = {}
-        self._copied = 0
+        #: Bytes and values that copies have added.
+        self._copied = self._values = 0
 
     def do(self, operation: dict[str, Any]) -> None:
         """Raises FailedError."""
@@ -245,7 +247,11 @@ class _Editor:
         value = _within(f"error in copy for from: '{source}'", lambda: _get(*found))
         path = _text(operation, "path")
         aim = self._find(path, f"copy operation does not apply: doc is missing destination path: {path}")
-        self._copied += _size(value)
+        text = _text_of(value)
+        self._copied += len(text)
+        self._values += json_values(text)
+        if self._values > MAX_VALUES:
+            raise FailedError(f"copy operations add more than {MAX_VALUES} values")
         if self._copied > MAX_COPIED:
             raise FailedError(
                 f"Unable to complete the copy, the accumulated size increase of copy is {self._copied}, exceeding the "

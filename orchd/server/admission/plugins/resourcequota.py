@@ -15,6 +15,7 @@ from zope.interface import implementer
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource
+from orchd.kinds.digits import integer
 from orchd.kinds.objects.scalars import Quantity
 from orchd.server.admission.interfaces import CREATE, UPDATE, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, metadata, refuse
@@ -38,7 +39,7 @@ _REMEMBERED = 1024
 
 
 def _version(obj: Object) -> int:
-    return int(metadata(obj).get("resourceVersion") or 0)
+    return integer(metadata(obj).get("resourceVersion") or "0")
 
 
 @implementer(IValidatingPlugin)

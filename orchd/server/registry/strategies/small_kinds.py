@@ -7,6 +7,7 @@ from typing import Any
 
 from orchd.errors import Cause
 from orchd.kinds import verbatim
+from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.objects import feature_gates
 from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
 from orchd.kinds.objects.scalars import timestamp
@@ -189,7 +190,7 @@ class DaemonSetStrategy(Strategy):
 
     def raise_generation(self, obj: Object, old: Object) -> Object:
         text = (old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0")
-        number = int(text) if text.isdigit() else 0
+        number = integer(text) if is_whole(text) else 0
         changed = (obj.get("spec") or {}).get("template") != (old.get("spec") or {}).get("template")
         # The annotation is the server's own: it must not make the rest look changed.
         return super().raise_generation(self._numbered(obj, number + 1 if changed else number), old)
