@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from socket import gethostname
 
 from twisted.internet.interfaces import IReactorTime
 
@@ -20,7 +21,24 @@ from orchd.server.local import LocalClient
 from orchd.server.pipeline.interfaces import IPipeline
 
 
-def controller_group(
+class Controllers:
+    """A group of controllers, and the events that they record."""
+
+    def __init__(self, group: ControllerGroup, events: EventBroadcaster) -> None:
+        self.group = group
+        self.events = events
+
+    async def start(self) -> None:
+        """Start all; raises what the first failing one raised."""
+        await self.group.start()
+
+    async def stop(self) -> None:
+        """Stop the controllers, then write the events that wait."""
+        await self.group.stop()
+        await self.events.stop()
+
+
+def make_controllers(
     settings: Settings,
     *,
     pipeline: IPipeline,
@@ -33,7 +51,7 @@ def controller_group(
     authority: bytes,
     issuer: TokenIssuer,
     release: str,
-) -> ControllerGroup:
+) -> Controllers:
     """Those that --controllers chose. What they write passes every stage of the pipeline under their own names."""
     dialect = settings.dialect
     agent = dialect("{short}-controller-manager/") + release
@@ -44,13 +62,14 @@ def controller_group(
         made: IClient = LocalClient(pipeline, user, agent=agent, clock=clock.seconds)
         return made
 
-    return ControllerGroup(
+    events = EventBroadcaster(client(""), wall, clock=clock, random=random, dialect=dialect, host=gethostname())
+    group = ControllerGroup(
         settings.controllers.names,
         Environment(
             dialect=dialect,
             client=client,
             reader=reader,
-            recorder=EventBroadcaster(client(""), wall).recorder,
+            recorder=events.recorder,
             informers=informers,
             clock=clock,
             wall=wall,
@@ -61,3 +80,4 @@ def controller_group(
             settings=ControllerSettings(),
         ),
     )
+    return Controllers(group, events)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from typing import Any
 
+from orchd.client.eventwriting import EventCounts
 from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.identitynumbers import AuthenticationNumbers, ReviewNumbers, TokenCacheNumbers
@@ -48,3 +50,13 @@ def controller_metrics(counts: Callable[[], Iterable[tuple[str, Any]]]) -> Itera
             lambda: {name: float(done.failed) for name, done in counts()},
         ),
     ]
+
+
+def event_metrics(counts: Callable[[], EventCounts]) -> metrics.Source:
+    """What became of the Events that components of this process recorded."""
+    return metrics.by_label(
+        "orchd_recorded_events",
+        "Events that components of this process recorded, by what became of them.",
+        "outcome",
+        lambda: {field.name: float(getattr(counts(), field.name)) for field in fields(EventCounts)},
+    )

@@ -19,7 +19,7 @@ from orchd.assembly.aggregation import Aggregation
 from orchd.assembly.audit import make_trail
 from orchd.assembly.beginning import bootstrap
 from orchd.assembly.checks import Progress, checks
-from orchd.assembly.controllers import controller_group
+from orchd.assembly.controllers import make_controllers
 from orchd.assembly.files import ServerFiles, advertised_address, prepare
 from orchd.assembly.flowcontrol import limiting
 from orchd.assembly.gates import Authentication as AuthenticationParts
@@ -28,7 +28,7 @@ from orchd.assembly.guards import guarded
 from orchd.assembly.informing import own_informers
 from orchd.assembly.issuer import issuer_endpoints
 from orchd.assembly.nodes import node_upstream
-from orchd.assembly.numbers import Numbers, controller_metrics
+from orchd.assembly.numbers import Numbers, controller_metrics, event_metrics
 from orchd.assembly.plugins import admission_chain
 from orchd.assembly.presence import Presence
 from orchd.assembly.served import catalog_of
@@ -163,7 +163,7 @@ class ApiServer:
         self.numbers = Numbers(settings.dialect)
         self._is_open = self._is_leaving = False
         self._compose()
-        self.controllers = controller_group(
+        self.controllers = make_controllers(
             settings,
             pipeline=self._entrance,  # type: ignore[arg-type]  # an IPipeline by shape
             reader=self.client,
@@ -433,7 +433,8 @@ class ApiServer:
             *([] if self.flow_control is None else [fairness_metrics(self.flow_control.fairness)]),
             *self.numbers.sources(),
             *cache_metrics(self.caches),
-            *controller_metrics(lambda: self.controllers.counts()),
+            *controller_metrics(lambda: self.controllers.group.counts()),
+            event_metrics(lambda: self.controllers.events.counts),
         ]
 
     # -- life

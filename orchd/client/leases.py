@@ -6,7 +6,6 @@ different machines differ.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Any
@@ -17,17 +16,12 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.client.times import micro_time
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.txkit.background import Background
 from orchd.txkit.coroutines import start
 from orchd.txkit.timeouts import within
-
-
-def _micro(seconds: float) -> str:
-    """RFC 3339 with microseconds."""
-    whole = int(seconds)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{int((seconds - whole) * 1e6):06d}Z"
 
 
 class LeaderElection:
@@ -132,7 +126,7 @@ class LeaderElection:
             if error.code != 404:
                 raise
             lease = None
-        now = _micro(self._now())
+        now = micro_time(self._now())
         if lease is None:
             fresh = {
                 "apiVersion": f"{self._ref.group}/v1",
@@ -171,5 +165,5 @@ class LeaderElection:
     async def _release(self) -> None:
         lease = await self._client.get(self._ref, self._namespace, self._name)
         if (lease.get("spec") or {}).get("holderIdentity") == self._identity:
-            spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": _micro(self._now())}
+            spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": micro_time(self._now())}
             await self._client.update(self._ref, self._namespace, self._name, {**lease, "spec": spec})
