@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from OpenSSL.crypto import Error as CryptoError
 from twisted.internet import ssl
 from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.internet.error import VerifyError
 from twisted.logger import Logger
 from twisted.web.client import Agent, HTTPConnectionPool
 from twisted.web.iweb import IAgentEndpointFactory
@@ -30,7 +31,7 @@ def tls_options(config: ClientConfig, host: str, certificate: bytes, key: bytes)
         if config.insecure:
             return Unchecked(own)
         trust = trust_roots(config.authority) if config.authority else None
-    except (CryptoError, ValueError) as error:
+    except (CryptoError, VerifyError, ValueError) as error:
         raise ClientConfigError(f"certificates of user {config.user!r} or cluster {config.cluster!r}: {error}") from None
     return ssl.optionsForClientTLS(config.server_name or host, trustRoot=trust, clientCertificate=own)
 
