@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchd.client.interfaces import Object
-from orchd.txkit.lru import LruCache
-from orchd.txkit.tokenbucket import TokenBucket
+from orchd.txkit.lru_cache import LruCache
+from orchd.txkit.token_bucket import TokenBucket
 
 #: Entries of each of the three memories.
 CACHE_SIZE = 4096

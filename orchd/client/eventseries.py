@@ -11,7 +11,7 @@ from typing import Any
 
 from orchd.client.interfaces import Object
 from orchd.client.times import micro_time
-from orchd.txkit.lru import LruCache
+from orchd.txkit.lru_cache import LruCache
 
 #: Events that are remembered.
 CACHE_SIZE = 4096

@@ -19,7 +19,7 @@ from twisted.logger import Logger
 
 from orchd.errors import ApiError
 from orchd.pki.clientconfig import ClientConfig, ExecPlugin
-from orchd.txkit.sharing import SharedCall
+from orchd.txkit.shared_call import SharedCall
 
 #: Seconds that a program may take, and one that talks to a person.
 _SECONDS, _INTERACTIVE_SECONDS = 60.0, 600.0

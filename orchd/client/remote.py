@@ -35,8 +35,8 @@ from orchd.client.transport import Transport
 from orchd.errors import ApiError
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig
-from orchd.txkit.outgoing import ReadyBody
 from orchd.txkit.timeouts import within
+from orchd.txkit.tls_client import BytesBodyProducer
 
 #: Refused requests are sent again so often, each time after what Retry-After says but no longer than this.
 _RETRIES, _LONGEST_PAUSE = 5, 30.0
@@ -115,7 +115,7 @@ class RemoteClient(Methods):
         credential = await self._credentials.get(self._transport.config)
         query = urlencode(call.query, quote_via=quote)
         url = f"{self._server}{call.path}" + (f"?{query}" if query else "")
-        body = None if call.body is None else ReadyBody(orjson.dumps(call.body))
+        body = None if call.body is None else BytesBodyProducer(orjson.dumps(call.body))
         headers = self._headers(call, credential)
         code, began = "<error>", self._reactor.seconds()
         try:

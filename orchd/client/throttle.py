@@ -6,7 +6,7 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
-from orchd.txkit.tokenbucket import TokenBucket
+from orchd.txkit.token_bucket import TokenBucket
 
 
 class Throttle:

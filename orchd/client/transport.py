@@ -17,7 +17,7 @@ from zope.interface import implementer
 from orchd.client.proxying import TunnelEndpoint, tunnel_request
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError
 from orchd.txkit.background import Background
-from orchd.txkit.outgoing import Unchecked, own_certificate, trust_roots
+from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_roots
 
 #: Seconds between looks at the files of certificates.
 _FILES_AGE = 60.0
@@ -29,7 +29,7 @@ def tls_options(config: ClientConfig, host: str, certificate: bytes, key: bytes)
     try:
         own = own_certificate(certificate, key)
         if config.insecure:
-            return Unchecked(own)
+            return UnverifiedConnection(own)
         trust = trust_roots(config.authority) if config.authority else None
     except (CryptoError, VerifyError, ValueError) as error:
         raise ClientConfigError(f"certificates of user {config.user!r} or cluster {config.cluster!r}: {error}") from None
