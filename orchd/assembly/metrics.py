@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import Any
 
-from orchd.client.eventwriting import EventCounts
+from orchd.client.event_writer import EventCounts
 from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.admission_metrics import AdmissionMetrics, WebhookMetrics

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from orchd.client.execplugin import CredentialError, ExecCredential, ExecCredentials
+from orchd.client.exec_plugin import CredentialError, ExecCredential, ExecCredentials
 from orchd.pki.clientconfig import ClientConfig, Impersonation
 
 #: Seconds for which a token that was read from a file is good.

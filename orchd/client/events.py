@@ -11,9 +11,9 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 from zope.interface import implementer
 
-from orchd.client.eventcorrelation import Correlator
-from orchd.client.eventseries import FINISH_SECONDS, REFRESH_SECONDS, Serial, SeriesCache
-from orchd.client.eventwriting import EventCounts, EventWriter, Write
+from orchd.client.event_correlation import Correlator
+from orchd.client.event_series import FINISH_SECONDS, REFRESH_SECONDS, Serial, SeriesCache
+from orchd.client.event_writer import EventCounts, EventWriter, Write
 from orchd.client.interfaces import IClient, IEventRecorder, Object, ResourceRef
 from orchd.client.times import micro_time, second_time
 from orchd.dialect import Dialect

@@ -21,12 +21,12 @@ from twisted.web.iweb import IResponse
 from zope.interface import implementer
 
 from orchd.client import requests
-from orchd.client.counting import RequestCounts
 from orchd.client.credentials import Credential, Credentials, impersonation_headers
 from orchd.client.errors import NoAnswerError, UnreachableError
-from orchd.client.execplugin import ExecCredentials
+from orchd.client.exec_plugin import ExecCredentials
 from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef
 from orchd.client.methods import Methods
+from orchd.client.request_counts import RequestCounts
 from orchd.client.requests import Call
 from orchd.client.statuses import error_of
 from orchd.client.streams import LineStream, read_body

@@ -14,7 +14,7 @@ from twisted.web.client import Agent, HTTPConnectionPool
 from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
 
-from orchd.client.proxying import TunnelEndpoint, tunnel_request
+from orchd.client.proxy_tunnel import TunnelEndpoint, tunnel_request
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError
 from orchd.txkit.background import Background
 from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_roots

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from orchd.client.counting import template
 from orchd.client.credentials import Credentials, impersonation_headers
-from orchd.client.execplugin import CredentialError
+from orchd.client.exec_plugin import CredentialError
+from orchd.client.request_counts import template
 from orchd.client.throttle import Throttle
 from orchd.pki.clientconfig import ClientConfig, Impersonation
 from orchd.txkit.coroutines import start

@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from orchd.client.errors import UnreachableError
-from orchd.client.eventcorrelation import COMBINED_PREFIX
+from orchd.client.event_correlation import COMBINED_PREFIX
 from orchd.client.events import EventBroadcaster
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH

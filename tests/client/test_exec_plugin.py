@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from orchd.client.execplugin import CredentialError, ExecCredential, ExecCredentials, run_program
+from orchd.client.exec_plugin import CredentialError, ExecCredential, ExecCredentials, run_program
 from orchd.dialect import KUBERNETES
 from orchd.pki.clientconfig import ClientConfig, ExecPlugin
 from orchd.txkit.coroutines import start
