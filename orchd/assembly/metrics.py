@@ -60,3 +60,13 @@ def event_metrics(counts: Callable[[], EventCounts]) -> metrics.Source:
         "outcome",
         lambda: {field.name: float(getattr(counts(), field.name)) for field in fields(EventCounts)},
     )
+
+
+def leader_metrics(status: Callable[[], dict[str, float]]) -> metrics.Source:
+    """Which of the components that are elected lead here."""
+    return metrics.by_label(
+        "leader_election_master_status",
+        "Whether this process leads, by the name of the lock: 1 for a leader, 0 for others.",
+        "name",
+        status,
+    )

@@ -29,7 +29,7 @@ from orchd.assembly.identity import Authentication as AuthenticationParts
 from orchd.assembly.identity import OutboundServices, authentication, authorization
 from orchd.assembly.informing import own_informers
 from orchd.assembly.issuer import issuer_endpoints
-from orchd.assembly.metrics import ServerMetrics, controller_metrics, event_metrics
+from orchd.assembly.metrics import ServerMetrics, controller_metrics, event_metrics, leader_metrics
 from orchd.assembly.nodes import node_upstream
 from orchd.assembly.plugins import admission_chain
 from orchd.assembly.rbac_guard import with_escalation_check
@@ -161,7 +161,7 @@ class ApiServer:
         self.webhooks = WebhookClient(reactor, settings.dialect, self.client)
         self.reviewers = WebhookClient(reactor, settings.dialect, self.client, agent="{short}-apiserver")
         self.numbers = ServerMetrics(settings.dialect)
-        self._is_open = self._is_leaving = False
+        self._is_open = self._is_leaving = self._informed = False
         self._compose()
         self.controllers = make_controllers(
             settings,
@@ -175,7 +175,10 @@ class ApiServer:
             authority=self.files.made.ca_certificate.read_bytes(),
             issuer=self.authentication.issuer,
             release=RELEASE,
+            exclusive=self.store.exclusive,
         )
+        if settings.controllers.names:
+            self.beside["controller-manager"] = self.controllers.check
         self.listener = Listener(
             reactor,
             self.factory,
@@ -420,7 +423,9 @@ class ApiServer:
         )
 
     def _informers_wrong(self) -> str:
-        return "" if self.informers.synced else "informers not started yet"
+        # Informers that later terms of controllers ask for say nothing about the server.
+        self._informed = self._informed or self.informers.synced
+        return "" if self._informed else "informers not started yet"
 
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         return await deferToThreadPool(self.reactor, self.reactor.getThreadPool(), function, *arguments)
@@ -433,7 +438,8 @@ class ApiServer:
             *([] if self.flow_control is None else [fairness_metrics(self.flow_control.fairness)]),
             *self.numbers.sources(),
             *cache_metrics(self.caches),
-            *controller_metrics(lambda: self.controllers.group.counts()),
+            *controller_metrics(lambda: self.controllers.counts()),
+            leader_metrics(lambda: self.controllers.status()),
             event_metrics(lambda: self.controllers.events.counts),
         ]
 
@@ -458,7 +464,7 @@ class ApiServer:
             self.listener,
             as_member("open", self._open, self._close),
             *([] if self.store.exclusive else [as_member("presence", self.presence.start, self.presence.stop)]),
-            as_member("controllers", self._start_controllers, self.controllers.stop),
+            self.controllers,
         ]
 
     async def _start_custom_kinds(self) -> None:
@@ -497,11 +503,6 @@ class ApiServer:
     async def _hang_up(self) -> None:
         await self.webhooks.close()
         await self.reviewers.close()
-
-    async def _start_controllers(self) -> None:
-        await self.controllers.start()
-        if self.settings.controllers.names:
-            self.beside["controller-manager"] = lambda: ""
 
     def _prepare(self, port: int) -> ServerFiles:
         return prepare(self.settings, port=port, service_ip=self.service_ip, now=self.wall())

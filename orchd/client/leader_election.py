@@ -194,7 +194,9 @@ class LeaderElection:
             self.log.warn("lock {name}: no answer within {seconds} s", name=self.name, seconds=seconds)
             return False
         except ApiError as error:
-            self.log.debug("lock {name}: {error}", name=self.name, error=error.message)
+            # Of two candidates who write at once one loses: that is how elections go.
+            say = self.log.debug if error.code == 409 else self.log.warn
+            say("lock {name}: {error}", name=self.name, error=error.message)
             return False
         except Exception:  # an election must outlive whatever goes wrong once
             self.log.failure("lock {name}", name=self.name)
