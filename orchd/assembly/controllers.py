@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
 from hashlib import sha256
 from random import Random
 from socket import gethostname
+from typing import Any
 from uuid import UUID
 
 from twisted.internet.interfaces import IReactorTime
@@ -148,7 +149,7 @@ def make_controllers(
             catalog=catalog,
             authority=authority.decode(),
             issue_token=issuer.issue_legacy,
-            settings=ControllerSettings(),
+            settings=controller_settings(settings.flags),
         ),
         events,
     )
@@ -177,3 +178,14 @@ def candidate_identity(secret: bytes, random: Random) -> str:
     if secret:
         return f"orchd_{UUID(bytes=sha256(secret).digest()[:16], version=4)}"
     return f"{gethostname()}_{UUID(int=random.getrandbits(128), version=4)}"
+
+
+def controller_settings(flags: Mapping[str, Any]) -> ControllerSettings:
+    """The controllers' settings from values by the flags' names in the tables."""
+    chosen = {}
+    for field in fields(ControllerSettings):
+        flag = field.metadata.get("flag") or field.name.replace("_", "-")
+        # Release 1.23 has one more setting than flags.
+        if flag in flags:
+            chosen[field.name] = flags[flag]
+    return ControllerSettings(**chosen)

@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import Any
 
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+
 from orchd.client.event_writer import EventCounts
+from orchd.client.request_counts import DURATIONS, RequestCounts
 from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.admission_metrics import AdmissionMetrics, WebhookMetrics
@@ -70,3 +73,31 @@ def leader_metrics(status: Callable[[], dict[str, float]]) -> metrics.Source:
         "name",
         status,
     )
+
+
+def client_metrics(counts: RequestCounts) -> metrics.Source:
+    """What the clients of this process have asked the API server."""
+
+    def families() -> Iterable[Metric]:
+        results = CounterMetricFamily(
+            "rest_client_requests", "HTTP requests by status code, method and host.", labels=("code", "method", "host")
+        )
+        for labels, number in counts.results.items():
+            results.add_metric(labels, float(number))
+        yield results
+        for name, help_, kind in (
+            ("request", "Seconds from a request to the head of its answer, by verb and URL.", counts.durations),
+            ("rate_limiter", "Seconds that requests waited for their turn, by verb and URL.", counts.waits),
+        ):
+            family = HistogramMetricFamily(f"rest_client_{name}_duration_seconds", help_, labels=("verb", "url"))
+            for names, histogram in kind.items():
+                family.add_metric(names, metrics.cumulative(histogram, DURATIONS), histogram.sum)
+            yield family
+        calls = CounterMetricFamily(
+            "rest_client_exec_plugin_call", "Calls of exec plugins by exit code and status.", labels=("code", "call_status")
+        )
+        for labels2, number in counts.plugin_calls.items():
+            calls.add_metric(labels2, float(number))
+        yield calls
+
+    return families

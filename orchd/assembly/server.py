@@ -33,6 +33,7 @@ from orchd.assembly.metrics import ServerMetrics, controller_metrics, event_metr
 from orchd.assembly.nodes import node_upstream
 from orchd.assembly.plugins import admission_chain
 from orchd.assembly.rbac_guard import with_escalation_check
+from orchd.assembly.release import RELEASE
 from orchd.assembly.storage import cache_metrics, make_store, start_store, store_metrics
 from orchd.assembly.verbs import VerbDependencies, subresource_verbs, virtual_verbs
 from orchd.cache.caches import Caches
@@ -87,10 +88,6 @@ from orchd.server.registry.registry import Registry
 from orchd.server.registry.strategies.table import Strategies
 from orchd.store.interfaces import IStore, StoreError
 from orchd.txkit.services import Member, ServiceGroup, as_member
-
-#: The release whose API is served.
-RELEASE = "v1.23.17"
-
 
 #: Seconds between looks at whether the last requests have been served.
 _DRAIN_STEP = 0.05

@@ -21,7 +21,7 @@ from twisted.web.iweb import IResponse
 from zope.interface import implementer
 
 from orchd.client import requests
-from orchd.client.credentials import Credential, Credentials, impersonation_headers
+from orchd.client.credentials import Credential, Credentials, ITokenSource, impersonation_headers
 from orchd.client.errors import NoAnswerError, UnreachableError
 from orchd.client.exec_plugin import ExecCredentials
 from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef
@@ -50,7 +50,8 @@ class RemoteClient(Methods):
     """Speaks to one server as one user. `timeout` seconds bound every wait for an answer; watches end by themselves.
 
     `connections` are kept open between requests; `throttle` delays requests beyond its rate; clients that share `counts`
-    are counted together. `environment` is what exec plugins inherit. Call `close` when done with it.
+    are counted together. `environment` is what exec plugins inherit; `bearer` takes the place of the configuration's
+    credentials. Call `close` when done with it.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class RemoteClient(Methods):
         throttle: Throttle | None = None,
         counts: RequestCounts | None = None,
         environment: Mapping[str, str] = os.environ,
+        bearer: ITokenSource | None = None,
     ) -> None:
         self._reactor = reactor
         self._random = random
@@ -81,7 +83,7 @@ class RemoteClient(Methods):
             plugin = ExecCredentials(
                 config, wall=wall, in_thread=self._in_thread, environment=environment, calls=self.counts.plugin_calls
             )
-        self._credentials = Credentials(config, reactor.seconds, plugin)
+        self._credentials = Credentials(config, reactor.seconds, plugin, bearer)
         self._impersonation = impersonation_headers(config.impersonation)
 
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -95,6 +97,10 @@ class RemoteClient(Methods):
     async def close(self) -> None:
         """Close kept connections."""
         await self._transport.close()
+
+    async def document(self, path: str) -> Object:
+        """What the server answers at any path, such as those of discovery."""
+        return await self._call(Call(method="GET", path=path))
 
     # -- sending
 

@@ -38,13 +38,14 @@ class Options(usage.Options):
 
     def __init__(
         self, *, flags: FlagTable | None = None, capabilities: Capabilities | None = None,
-        read_file: Callable[[str], str] = _read,
+        read_file: Callable[[str], str] = _read, dialect: Dialect = ORCH,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # the base class has no annotations
         self.flags = flags or table()
         self._capabilities = capabilities or Capabilities()
         self._read_file = read_file
-        self.dialect: Dialect = ORCH
+        self.dialect: Dialect = dialect
+        self._usual_dialect = dialect
         self.given: dict[str, Mention] = {}
         self.by_name: dict[str, Any] = {}
         self.settings: Settings | None = None
@@ -59,21 +60,25 @@ class Options(usage.Options):
             self.by_name = self._combined(mentions)
             self.given = {m.flag.name: m for m in mentions}
             self._refuse_unbuilt()
-            self.settings = from_values(
-                self.dialect, self.by_name, given=self.given.keys(), capabilities=self._capabilities
-            )
+            self._make_settings()
         except FlagError as error:
             raise usage.UsageError(str(error)) from None
         for flag in self.flags:
             self[flag.spelled()] = self.by_name[flag.name]
         self.postOptions()  # type: ignore[no-untyped-call]  # likewise
 
+    def _make_settings(self) -> None:
+        """Settings from `by_name`. Raises FlagError."""
+        self.settings = from_values(
+            self.dialect, self.by_name, given=self.given.keys(), capabilities=self._capabilities
+        )
+
     def _chosen_dialect(self, mentions: Sequence[Mention]) -> Dialect:
         for mention in reversed(mentions):
             if mention.flag.name == "dialect":
                 self._check_choice(mention)
                 return DIALECTS[mention.text]
-        return ORCH
+        return self._usual_dialect
 
     def _check_choice(self, mention: Mention) -> None:
         choices = [self.dialect(c) for c in mention.flag.choices]
@@ -104,6 +109,8 @@ class Options(usage.Options):
         for name, mention in self.given.items():
             flag = mention.flag
             usual = default(flag.type, self.dialect(flag.default))
+            if flag.own and not flag.built and self.by_name[name] != usual:
+                raise mention.error("is for a process of its own: this one has the server's own way to it")
             if not flag.built and self.by_name[name] != usual:
                 raise mention.error(f"not built yet; only the default {show(flag.type, usual)!r} is accepted")
 
@@ -132,15 +139,19 @@ class Options(usage.Options):
         return f"{self.getSynopsis()}\n{self.getUsage()}"
 
 
-class TwistdOptions(Options):
-    """`Options` for `twistd`, which would answer a wrong flag with its own help and exit status 0: the message alone
-    goes to standard error, with exit status 1, so that service managers see the failure."""
+class PlainErrors:
+    """Mixed into options for `twistd`, which would answer a wrong flag with its own help and exit status 0: the message
+    alone goes to standard error, with exit status 1, so that service managers see the failure."""
 
     def parseOptions(self, options: Sequence[str] | None = None) -> None:
         try:
-            super().parseOptions(options)
+            super().parseOptions(options)  # type: ignore[misc]  # of the options that this is mixed into
         except usage.UsageError as error:
             raise SystemExit(str(error)) from None
+
+
+class TwistdOptions(PlainErrors, Options):
+    """`Options` for `twistd`."""
 
 
 def from_mapping(values: Mapping[str, str], **keywords: Any) -> Options:

@@ -195,10 +195,10 @@ def from_values(
     dialect: Dialect, values: Mapping[str, Any], *, given: Collection[str] = (), capabilities: Capabilities | None = None
 ) -> Settings:
     """Settings from values by the flags' names in the tables. Raises FlagError naming the flag at fault."""
-    return _Builder(dialect, values, given, capabilities or Capabilities()).settings()
+    return SettingsBuilder(dialect, values, given, capabilities or Capabilities()).settings()
 
 
-class _Builder:
+class SettingsBuilder:
     """One method per group of settings."""
 
     def __init__(
@@ -247,12 +247,6 @@ class _Builder:
             raise self._error("max-requests-inflight", "there are no requests to share: needs --enable-priority-and-fairness=false")
         if v["request-timeout"] <= 0:
             raise self._error("request-timeout", "must be above 0")
-        try:
-            ciphers = check_ciphers(v["tls-cipher-suites"])
-        except ValueError as error:
-            raise self._error("tls-cipher-suites", str(error)) from None
-        if v["tls-cipher-suites"] and not ciphers and v["tls-min-version"] != "VersionTLS13":
-            raise self._error("tls-cipher-suites", "names only suites of TLS 1.3; add others or set --tls-min-version=VersionTLS13")
         return ServingSettings(
             bind_address=self._bind_address(),
             advertise_address=self._advertise_address(),
@@ -263,7 +257,7 @@ class _Builder:
             key_file=key,
             sni=v["tls-sni-cert-key"],
             min_tls=v["tls-min-version"] or "VersionTLS12",
-            ciphers=ciphers,
+            ciphers=self._ciphers(),
             share_port=v["permit-port-sharing"],
             share_address=v["permit-address-sharing"],
             http2_max_streams=self._at_least("http2-max-streams-per-connection", 0),
@@ -279,6 +273,16 @@ class _Builder:
             shutdown_retry_after=v["shutdown-send-retry-after"],
             profiling=v["profiling"],
         )
+
+    def _ciphers(self) -> tuple[str, ...]:
+        v = self._values
+        try:
+            ciphers = check_ciphers(v["tls-cipher-suites"])
+        except ValueError as error:
+            raise self._error("tls-cipher-suites", str(error)) from None
+        if v["tls-cipher-suites"] and not ciphers and v["tls-min-version"] != "VersionTLS13":
+            raise self._error("tls-cipher-suites", "names only suites of TLS 1.3; add others or set --tls-min-version=VersionTLS13")
+        return ciphers
 
     def _bind_address(self) -> IPv4Address | IPv6Address:
         address: IPv4Address | IPv6Address | None = self._values["bind-address"]
@@ -474,6 +478,12 @@ class _Builder:
         return ranges
 
     def _controllers(self) -> ControllerSettings:
+        return ControllerSettings(
+            names=self._controller_names(),
+            election=election(self._values, self._error, self._values["leader-elect-resource-name"]),
+        )
+
+    def _controller_names(self) -> tuple[str, ...]:
         words: tuple[str, ...] = self._values["controllers"]
         chosen: dict[str, bool] = {}
         for word in words:
@@ -487,10 +497,7 @@ class _Builder:
                 self._known("controllers", "controller", name, choices.CONTROLLERS, self._can.controllers)
             chosen.setdefault(name, not word.startswith("-"))
         everything = "*" in words and "-*" not in words
-        return ControllerSettings(
-            election=election(self._values, self._error, self._values["leader-elect-resource-name"]),
-            names=tuple(
-                name for name in sorted(self._can.controllers)
-                if chosen.get(name, everything and name not in choices.CONTROLLERS_OFF_BY_DEFAULT)
-            )
+        return tuple(
+            name for name in sorted(self._can.controllers)
+            if chosen.get(name, everything and name not in choices.CONTROLLERS_OFF_BY_DEFAULT)
         )

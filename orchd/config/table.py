@@ -2,14 +2,14 @@
 
 A row of a table is ``(name, type, default, marks, help)``. Name and default are dialect templates; the default is
 written as on a command line, "" being the type's zero. Marks, separated by spaces: ``built`` (the feature behind the
-flag exists: without it any value but the default is refused at start), ``deprecated``, ``choices=a|b`` (what a
-non-empty value may be).
+flag exists: without it any value but the default is refused at start), ``own`` (it exists for a component in a process of
+its own, and has no meaning in the one process), ``deprecated``, ``choices=a|b`` (what a non-empty value may be).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from orchd.dialect import DIALECTS, ORCH, Dialect
@@ -41,6 +41,7 @@ class Flag:
     default: str
     help: str
     built: bool = False
+    own: bool = False
     deprecated: bool = False
     choices: tuple[str, ...] = ()
     components: tuple[str, ...] = ()
@@ -95,6 +96,23 @@ def table() -> FlagTable:
     return FlagTable(_flag(row, takers[name]) for name, row in first.items())
 
 
+#: Components that may run in a process of their own, and their modules' names.
+COMPONENTS: Final = ("controller-manager", "scheduler")
+
+
+def component_table(component: str) -> FlagTable:
+    """The flags of one of `COMPONENTS` in a process of its own, where those marked ``own`` are built, too."""
+    from orchd.config import controller_manager, scheduler, shared
+
+    module = {"controller-manager": controller_manager, "scheduler": scheduler}[component]
+    common = {row[0]: row for row in shared.SHARED}
+    own = {row[0] for row in module.FLAGS}
+    rows = [row for row in OWN if row[0] in ("dialect", "flagfile")]
+    rows += [*module.FLAGS, *(common[name] for name in module.FROM_SHARED if name not in own)]
+    flags = (_flag(row, (component.replace("-", " "),)) for row in rows)
+    return FlagTable(replace(flag, built=flag.built or flag.own) for flag in flags)
+
+
 def _flag(row: Row, components: Iterable[str]) -> Flag:
     name, type_, default, marks, help_ = row
     words: dict[str, Any] = dict(word.partition("=")[::2] for word in marks.split())
@@ -104,6 +122,7 @@ def _flag(row: Row, components: Iterable[str]) -> Flag:
         default=default,
         help=help_,
         built="built" in words,
+        own="own" in words,
         deprecated="deprecated" in words,
         choices=tuple(words["choices"].split("|")) if "choices" in words else (),
         components=tuple(components),
