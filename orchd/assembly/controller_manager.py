@@ -22,7 +22,7 @@ from orchd.client.discovery import DiscoveredCatalog
 from orchd.client.events import EventBroadcaster
 from orchd.client.fenced import FencedClient
 from orchd.client.informers import Informers
-from orchd.client.interfaces import IClient, Object
+from orchd.client.interfaces import IClient, Object, ResourceRef
 from orchd.client.remote import RemoteClient
 from orchd.config.component import ComponentSettings
 from orchd.config.table import component_table
@@ -54,9 +54,19 @@ class ManagerTerm:
     async def start(self) -> None:
         await self._wait_for_server()
         self._catalog.start()
+        for ref in self._shaping():
+            self._informers.informer(ref).add_listener(lambda event, old, new: self._catalog.look_soon())
         self.group = ControllerGroup(self._names, self._env)
         self._informers.start()
         await self.group.start()
+
+    def _shaping(self) -> list[ResourceRef]:
+        """The resources whose objects decide what is served."""
+        dialect = self._env.dialect
+        return [
+            ResourceRef(dialect("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions"),
+            ResourceRef(dialect("apiregistration.{abbr}.io"), "v1", "apiservices"),
+        ]
 
     async def _wait_for_server(self) -> None:
         clock = self._env.clock

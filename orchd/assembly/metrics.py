@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import Any
 
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from orchd.client.event_writer import EventCounts
+from orchd.client.queue import BOUNDS, WorkQueue
 from orchd.client.request_counts import DURATIONS, RequestCounts
 from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints import metrics
@@ -52,7 +53,44 @@ def controller_metrics(counts: Callable[[], Iterable[tuple[str, Any]]]) -> Itera
             "controller",
             lambda: {name: float(done.failed) for name, done in counts()},
         ),
+        queue_metrics(lambda: ((name, done.queue) for name, done in counts() if done.queue is not None)),
     ]
+
+
+def queue_metrics(queues: Callable[[], Iterable[tuple[str, WorkQueue[Any]]]]) -> metrics.Source:
+    """Work queues by name."""
+
+    def families() -> Iterable[Metric]:
+        rows: tuple[tuple[type[Any], str, str, Callable[[WorkQueue[Any]], float]], ...] = (
+            (GaugeMetricFamily, "depth", "Keys that wait for a worker.", len),
+            (CounterMetricFamily, "adds", "Keys that were added.", lambda queue: queue.added),
+            (CounterMetricFamily, "retries", "Keys that were added again after a failure.", lambda queue: queue.retries),
+            (
+                GaugeMetricFamily,
+                "unfinished_work_seconds",
+                "Seconds spent on keys that are being worked on.",
+                lambda queue: queue.unfinished[0],
+            ),
+            (
+                GaugeMetricFamily,
+                "longest_running_processor_seconds",
+                "Seconds spent on the key that has been worked on for longest.",
+                lambda queue: queue.unfinished[1],
+            ),
+        )
+        for family, name, help_, value in rows:
+            made = family(f"workqueue_{name}", help_, labels=("name",))
+            for label, queue in queues():
+                made.add_metric([label], float(value(queue)))
+            yield made
+        for name, help_ in (("queue", "Seconds that keys waited for a worker."), ("work", "Seconds that work on a key took.")):
+            histograms = HistogramMetricFamily(f"workqueue_{name}_duration_seconds", help_, labels=("name",))
+            for label, queue in queues():
+                found = queue.waits if name == "queue" else queue.works
+                histograms.add_metric([label], metrics.cumulative(found, BOUNDS), found.sum)
+            yield histograms
+
+    return families
 
 
 def event_metrics(counts: Callable[[], EventCounts]) -> metrics.Source:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from twisted.internet.defer import CancelledError
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
@@ -17,8 +17,8 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Group, Resource, builtin_catalog
 from orchd.txkit.background import Background
 
-#: Seconds between looks at what is served.
-_PERIOD = 30.0
+#: Seconds between looks at what is served, and before one that something calls for.
+_PERIOD, _SOON = 30.0, 0.25
 #: Versions of groups that one server may have.
 _MOST_VERSIONS = 2000
 
@@ -64,6 +64,8 @@ class DiscoveredCatalog:
         self._found: _Found | None = None
         self._catalog = Catalog(dialect, self._builtin.types, (), ())
         self._background = Background()
+        self._pause: Deferred[None] | None = None
+        self._soon = False
 
     def __call__(self) -> Catalog:
         return self._catalog
@@ -84,12 +86,18 @@ class DiscoveredCatalog:
         """Look again from now on."""
         self._background.add(self._follow(), "discovery")
 
+    def look_soon(self) -> None:
+        """Something has changed what is served: do not wait for the next look."""
+        if self._pause is not None and not self._soon:
+            self._soon = True
+            self._pause.cancel()
+
     async def stop(self) -> None:
         await self._background.stop()
 
     async def _follow(self) -> None:
         while True:
-            await deferLater(self._clock, _PERIOD)
+            await self._rest()
             try:
                 await self.load()
             except CancelledError:
@@ -98,6 +106,21 @@ class DiscoveredCatalog:
                 self.log.warn("what the server serves is not known anew: {error}", error=error.message)
             except Exception:  # a document of another shape must not end the looking
                 self.log.failure("discovery")
+
+    async def _rest(self) -> None:
+        """Wait for the next look; for a moment only once `look_soon` is called."""
+        self._pause = deferLater(self._clock, _PERIOD)
+        try:
+            await self._pause
+        except CancelledError:
+            if not self._soon:
+                raise
+            self._soon = False
+            self._pause = None
+            # What a definition describes is served a moment later.
+            await deferLater(self._clock, _SOON)
+        finally:
+            self._pause = None
 
     # -- documents
 

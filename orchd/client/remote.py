@@ -35,6 +35,7 @@ from orchd.client.transport import Transport
 from orchd.errors import ApiError
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig
+from orchd.txkit.cancellation import cleanly_cancelled
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer
 
@@ -141,7 +142,7 @@ class RemoteClient(Methods):
     async def _bounded(self, waiting: Deferred[Any]) -> Any:
         """What a wait on the wire gives; its failures become errors of the API."""
         try:
-            return await within(waiting, self._timeout, self._reactor)
+            return await cleanly_cancelled(within(waiting, self._timeout, self._reactor))
         except TimeoutError:
             raise NoAnswerError(self._server, self._timeout) from None
         except CancelledError:

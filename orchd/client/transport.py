@@ -10,7 +10,7 @@ from twisted.internet import ssl
 from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
 from twisted.internet.error import VerifyError
 from twisted.logger import Logger
-from twisted.web.client import Agent, HTTPConnectionPool
+from twisted.web.client import Agent, HTTPConnectionPool, _HTTP11ClientFactory
 from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
 
@@ -62,6 +62,12 @@ class _Endpoints:
         return plain if uri.scheme == b"http" else wrapClientTLS(self.options, plain)
 
 
+class _QuietFactory(_HTTP11ClientFactory):
+    """Says nothing of each connection to the log."""
+
+    noisy = False
+
+
 class Transport:
     """Kept connections to the server of `config`. With a new certificate they are made anew."""
 
@@ -80,6 +86,7 @@ class Transport:
         self.config = config
         self._pool = HTTPConnectionPool(reactor, persistent=True)
         self._pool.maxPersistentPerHost = connections
+        self._pool._factory = _QuietFactory
         self._endpoints = _Endpoints(reactor, timeout)
         self._pair = (config.certificate, config.key)
         self._stale = False
