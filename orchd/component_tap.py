@@ -13,9 +13,9 @@ from twisted.application.service import IService, MultiService
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from orchd.assembly.capabilities import capabilities
 from orchd.assembly.controller_manager import ControllerManager
-from orchd.assembly.plugins import capabilities
-from orchd.assembly.release import RELEASE
+from orchd.assembly.runtime import RELEASE
 from orchd.config.component import ComponentOptions, ComponentSettings
 from orchd.daemon import ProcessEnd, collect_seldom, exit_cleanly_on_sigterm
 from orchd.dialect import Dialect

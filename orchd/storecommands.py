@@ -23,7 +23,7 @@ from typing import Any, Final
 from twisted.internet.task import react
 from twisted.python import usage
 
-from orchd.assembly.plugins import capabilities
+from orchd.assembly.capabilities import capabilities
 from orchd.assembly.storage import etcd_servers, store_file
 from orchd.config.options import Options
 from orchd.config.settings import Settings

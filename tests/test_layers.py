@@ -69,6 +69,15 @@ LAYERS = {
     "server.aggregation": "client.interfaces kinds txkit server.retrying_worker server.pipeline",
     # A server's own gates and controllers read what its caches have; kinds that come and go are read as any client would.
     "server.informing": "client.interfaces client.informers cache.interfaces kinds txkit",
+    # Certificates that this server presents to others, reloaded with their files.
+    "server.key_pairs": "txkit",
+    # RBAC escalation check around the registry's mutating admission.
+    "server.escalation_guard": "server.authz.escalation server.registry.interfaces server.registry.objectmeta",
+    # What a server has reached in its life; read by health checks, stages and admission.
+    "server.state": "",
+    # Loops of the server itself, which write through a client.
+    "server.reconcilers": "client.interfaces kinds pki txkit store.interfaces server.bootstrap server.authn.frontproxy"
+    " server.authn.x509 server.http.tls server.pipeline.fairness.stage",
     "server.local": "server.pipeline client kinds server.authn.interfaces",
     "controllers": "client kinds pki txkit",
     "scheduler": "client kinds txkit",

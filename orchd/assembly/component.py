@@ -197,7 +197,7 @@ class SecurePort:
         ]
         self._health = Health(tuple(checks))
         self._exact: dict[str, Endpoint] = {
-            "/metrics": metrics.endpoint(sources),
+            "/metrics": metrics.endpoint(tuple(sources)),
             "/configz": _shown(configuration),
             **(profiling_endpoints(self._in_thread) if settings.port.profiling else {}),
             **endpoints,

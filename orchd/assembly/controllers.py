@@ -7,27 +7,27 @@ from dataclasses import fields, replace
 from hashlib import sha256
 from random import Random
 from socket import gethostname
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
-from twisted.internet.interfaces import IReactorTime
-from twisted.python.failure import Failure
-
+from orchd.assembly.api import ComponentProbes
+from orchd.assembly.client_access import ClientAccess
 from orchd.assembly.leadership import Leadership
+from orchd.assembly.metrics import controller_metrics, event_metrics, leader_metrics
+from orchd.assembly.runtime import RELEASE, Runtime
 from orchd.client.events import EventBroadcaster
 from orchd.client.fenced import FencedClient
 from orchd.client.interfaces import IClient, IInformers
 from orchd.client.scoped_informers import ScopedInformers
-from orchd.config.settings import Settings
 from orchd.controllers.group import ControllerGroup
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.settings import ControllerSettings
-from orchd.kinds.catalog import Catalog
 from orchd.kinds.identity import AUTHENTICATED_GROUP, User, service_account
 from orchd.server.authn.serviceaccount import TokenIssuer
-from orchd.server.local import LocalClient
-from orchd.server.pipeline.interfaces import IPipeline
+from orchd.server.customkinds.tracker import DefinitionTracker
+from orchd.server.pipeline.endpoints.metrics import Source
+from orchd.txkit.services import Member, as_member
 
 
 class ControllerTerm:
@@ -57,116 +57,107 @@ class ControllerTerm:
 
 
 class Controllers:
-    """A member of a server: its controllers, where it is elected to run them, and the events that they record.
+    """Those that --controllers names, on the server that is elected to run them. Their writes pass every stage of the
+    pipeline under their own names.
 
     The first term's controllers are made at once, so that all that they read is loaded in one go with the rest.
     """
 
-    name = "controllers"
+    def __init__(
+        self,
+        runtime: Runtime,
+        access: ClientAccess,
+        informers: IInformers,
+        definitions: DefinitionTracker,
+        issuer: TokenIssuer,
+        authority: bytes,
+        components: ComponentProbes,
+        *,
+        exclusive: bool,
+    ) -> None:
+        """`authority` is the PEM of the server's certificate authority. `exclusive` says that no other server can be on
+        the same store."""
+        dialect, settings = runtime.dialect, runtime.settings.controllers
+        component = dialect("{short}-controller-manager")
+        manager = User(name=f"system:{component}", groups=(AUTHENTICATED_GROUP,))
 
-    def __init__(self, names: Iterable[str], env: Environment, events: EventBroadcaster) -> None:
-        self.events = events
-        self.leadership: Leadership | None = None
-        self._names = tuple(names)
-        self._env = env
-        self._prepared: ControllerTerm | None = ControllerTerm(self._names, env)
+        def client(account: str) -> IClient:
+            user = service_account(dialect.system_namespace, account) if account else manager
+            return access.client(user, f"{component}/{RELEASE}")
 
-    def make(self, may_write: Callable[[], bool]) -> ControllerTerm:
+        self._names = settings.names
+        self.broadcaster = EventBroadcaster(
+            client(""),
+            runtime.wall,
+            clock=runtime.reactor,
+            random=runtime.random,
+            dialect=dialect,
+            host=gethostname(),
+        )
+        self._env = Environment(
+            dialect=dialect,
+            client=client,
+            reader=access.system,
+            recorder=self.broadcaster.recorder,
+            informers=informers,
+            clock=runtime.reactor,
+            wall=runtime.wall,
+            random=runtime.random,
+            catalog=definitions.current,
+            authority=authority.decode(),
+            issue_token=issuer.issue_legacy,
+            settings=controller_settings(runtime.settings.flags),
+        )
+        self._prepared: ControllerTerm | None = ControllerTerm(self._names, self._env)
+        self.leadership = Leadership(
+            "controllers",
+            settings.election,
+            self._make,
+            client=client(""),
+            dialect=dialect,
+            clock=runtime.reactor,
+            random=runtime.random,
+            wall=runtime.wall,
+            identity=candidate_identity(authority if exclusive else b"", runtime.random),
+            recorder=self.broadcaster.recorder(component),
+        )
+
+        if self._names:
+            components["controller-manager"] = self.leadership.check
+
+    def member(self) -> Member:
+        return cast(Member, self.leadership) if self._names else as_member("controllers", _nothing, _nothing)
+
+    def events(self) -> Member:
+        """Started before the controllers, so that what they record when they stop is written."""
+        return as_member("events of controllers", _nothing, self.broadcaster.stop)
+
+    def metrics(self) -> Iterable[Source]:
+        return [
+            *controller_metrics(self._counts),
+            event_metrics(lambda: self.broadcaster.counts),
+            leader_metrics(self.leadership.status if self._names else dict),
+        ]
+
+    @property
+    def group(self) -> ControllerGroup | None:
+        """The controllers that run; None while another process leads."""
+        term = self.leadership.term
+        return term.group if isinstance(term, ControllerTerm) else None
+
+    def _counts(self) -> Iterator[tuple[str, ControllerMetrics]]:
+        return iter(()) if self.group is None else self.group.counts()
+
+    def _make(self, may_write: Callable[[], bool]) -> ControllerTerm:
         """The controllers of a new term."""
         term = self._prepared or ControllerTerm(self._names, self._env)
         self._prepared = None
         term.may_write = may_write
         return term
 
-    async def start(self, failed: Callable[[Failure], None]) -> None:
-        if self.leadership is not None:
-            await self.leadership.start(failed)
 
-    async def stop(self) -> None:
-        """Stop the controllers, then write the events that wait."""
-        if self.leadership is not None:
-            await self.leadership.stop()
-        await self.events.stop()
-
-    @property
-    def group(self) -> ControllerGroup | None:
-        """The controllers that run; None while another process leads."""
-        term = None if self.leadership is None else self.leadership.term
-        return term.group if isinstance(term, ControllerTerm) else None
-
-    def counts(self) -> Iterator[tuple[str, ControllerMetrics]]:
-        """Numbers of the controllers that run, for metrics."""
-        return iter(()) if self.group is None else self.group.counts()
-
-    def check(self) -> str:
-        """See `Leadership.check`."""
-        return "" if self.leadership is None else self.leadership.check()
-
-    def status(self) -> dict[str, float]:
-        """See `Leadership.status`."""
-        return {} if self.leadership is None else self.leadership.status()
-
-
-def make_controllers(
-    settings: Settings,
-    *,
-    pipeline: IPipeline,
-    reader: IClient,
-    informers: IInformers,
-    clock: IReactorTime,
-    wall: Callable[[], float],
-    random: Random,
-    catalog: Callable[[], Catalog],
-    authority: bytes,
-    issuer: TokenIssuer,
-    release: str,
-    exclusive: bool,
-) -> Controllers:
-    """Those that --controllers chose. What they write passes every stage of the pipeline under their own names.
-
-    `exclusive` says that no other server can be on the same store."""
-    dialect = settings.dialect
-    agent = dialect("{short}-controller-manager/") + release
-    manager = User(name=dialect("system:{short}-controller-manager"), groups=(AUTHENTICATED_GROUP,))
-
-    def client(account: str) -> IClient:
-        user = service_account(dialect.system_namespace, account) if account else manager
-        made: IClient = LocalClient(pipeline, user, agent=agent, clock=clock.seconds)
-        return made
-
-    events = EventBroadcaster(client(""), wall, clock=clock, random=random, dialect=dialect, host=gethostname())
-    made = Controllers(
-        settings.controllers.names,
-        Environment(
-            dialect=dialect,
-            client=client,
-            reader=reader,
-            recorder=events.recorder,
-            informers=informers,
-            clock=clock,
-            wall=wall,
-            random=random,
-            catalog=catalog,
-            authority=authority.decode(),
-            issue_token=issuer.issue_legacy,
-            settings=controller_settings(settings.flags),
-        ),
-        events,
-    )
-    if settings.controllers.names:
-        made.leadership = Leadership(
-            "controllers",
-            settings.controllers.election,
-            made.make,
-            client=client(""),
-            dialect=dialect,
-            clock=clock,
-            random=random,
-            wall=wall,
-            identity=candidate_identity(authority if exclusive else b"", random),
-            recorder=events.recorder(dialect("{short}-controller-manager")),
-        )
-    return made
+async def _nothing() -> None:
+    """For members that have a start or an end alone."""
 
 
 def candidate_identity(secret: bytes, random: Random) -> str:

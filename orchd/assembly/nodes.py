@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from orchd.assembly.keypairs import KeyPair
 from orchd.config.settings import Settings
+from orchd.server.key_pairs import KeyPair
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePolicy, Upstream
 
 

@@ -42,6 +42,24 @@ class ValueBody:
         return orjson.dumps(self.value)
 
 
+@implementer(IPipeline)
+class PipelineEntrance:
+    """The pipeline for clients that are made before it. Requests before `connect` raise RuntimeError."""
+
+    def __init__(self) -> None:
+        self._pipeline: IPipeline | None = None
+
+    def connect(self, pipeline: IPipeline) -> None:
+        """Hand requests to `pipeline` from now on."""
+        self._pipeline = pipeline
+
+    async def handle(self, request: Request) -> Response:
+        if self._pipeline is None:
+            raise RuntimeError("the pipeline is not composed yet")
+        response: Response = await self._pipeline.handle(request)
+        return response
+
+
 @implementer(IClient)
 class LocalClient(Methods):
     """Speaks for one user. `agent` is the user agent: field managers are named after it."""

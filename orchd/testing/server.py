@@ -24,7 +24,7 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from orchd.assembly.plugins import capabilities
+from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.config import settings as configuration
 from orchd.config.options import Options

@@ -13,7 +13,7 @@ import pytest_twisted
 from twisted.internet import reactor
 from zope.interface.verify import verifyObject
 
-from orchd.assembly.plugins import capabilities
+from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.client.interfaces import IClient
 from orchd.client.remote import RemoteClient

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
-from orchd.assembly.flowcontrol import mandatory
 from orchd.dialect import ORCH
 from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, UNAUTHENTICATED_GROUP, User, service_account
 from orchd.server.authn.interfaces import Credentials
@@ -21,6 +20,7 @@ from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
 from orchd.server.pipeline.fairness.stage import Fairness
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.stages.limits import InFlightCount
+from orchd.server.reconcilers.flow_control import mandatory
 from orchd.testing.server import BytesBody
 from orchd.txkit.coroutines import start
 

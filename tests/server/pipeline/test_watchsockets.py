@@ -128,21 +128,21 @@ class TestClients:
     def test_may_close(self, space: Any) -> None:
         """A close is answered by one, and nothing is left behind."""
         server = space.server.server
-        running = len(server.watching.running)
+        running = len(server.api.watches.running)
         taken = opened(space)
-        assert len(server.watching.running) == running + 1
+        assert len(server.api.watches.running) == running + 1
         taken.read()
         taken.protocol.dataReceived(sent(8, b"\x03\xe8"))
         assert taken.messages() == [(8, b"\x03\xe8")] and taken.transport.disconnecting
-        assert len(server.watching.running) == running
+        assert len(server.api.watches.running) == running
         taken.protocol.connectionLost()
 
     def test_may_go(self, space: Any) -> None:
         """So does a connection that is lost."""
         server = space.server.server
-        running = len(server.watching.running)
+        running = len(server.api.watches.running)
         opened(space).protocol.connectionLost()
-        assert len(server.watching.running) == running
+        assert len(server.api.watches.running) == running
 
     def test_may_talk(self, space: Any) -> None:
         """Pings are answered, messages are left, however they arrive; a long control frame is the end."""

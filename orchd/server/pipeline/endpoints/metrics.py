@@ -5,7 +5,7 @@ Numbers are kept as plain integers and floats where they arise; this module read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -135,18 +135,18 @@ def histograms(
 
 
 class _Sources:
-    """A collector over sources."""
+    """A collector over sources, which may be added to while it is in use."""
 
-    def __init__(self, sources: Iterable[Source]) -> None:
-        self._sources = tuple(sources)
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
 
     def collect(self) -> Iterator[Metric]:
         for source in self._sources:
             yield from source()
 
 
-def endpoint(sources: Iterable[Source]) -> Callable[[Request], Any]:
-    """The endpoint over all sources, and what the process costs."""
+def endpoint(sources: Sequence[Source]) -> Callable[[Request], Any]:
+    """The endpoint over all sources, and the resource use of the process."""
     registry = CollectorRegistry()
     registry.register(_Sources(sources))
     ProcessCollector(registry=registry)
