@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from orchd.scheduler.columns.snapshot import Snapshot
+
     #: Row numbers.
     Rows = NDArray[np.intp]
     #: One whole number per row.
@@ -250,12 +252,14 @@ class IHandle(Interface):
     profile: str = Attribute("The scheduler name of the profile.")
     client: IClient = Attribute("Writes as the scheduler's user.")
     informers: IInformers = Attribute("Shared informers: what is asked for while plugins are made is synced at start.")
-    snapshot: ISnapshot = Attribute("Nodes and pods.")
+    snapshot: Snapshot = Attribute("Nodes and pods: an ISnapshot; built-in plugins use its further columns.")
     recorder: IEventRecorder = Attribute("Records Events as the profile's scheduler.")
     clock: IReactorTime = Attribute("Monotonic; for delays.")
     wall: Callable[[], float] = Attribute("Seconds since the epoch.")
     random: Random = Attribute("Injected randomness.")
     nominator: INominator = Attribute("Pods nominated to nodes.")
+    ignored_resources: Collection[str] = Attribute("Extended resources that an extender takes charge of.")
+    extenders: Sequence[IExtender] = Attribute("In the order of the configuration.")
 
     def informer(ref: ResourceRef) -> IInformer:
         """informers.informer(ref)."""
@@ -366,6 +370,9 @@ class IPluginFactory(Interface):
 
     name: str = Attribute("Name in the configuration.")
     help: str = Attribute("What the plugin is for, in one line.")
+    points: Collection[str] = Attribute(
+        'Extension points that its plugins take part in, as the configuration calls them ("preFilter").'
+    )
 
     def make(handle: IHandle, args: Any) -> Any:
         """The plugin for one profile. `args` is the frozen value of the plugin's section of pluginConfig: a dataclass of
