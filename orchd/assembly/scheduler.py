@@ -25,7 +25,7 @@ from orchd.scheduler.metrics import scheduler_metrics
 from orchd.scheduler.service import Scheduler
 from orchd.server.local import LocalClient
 from orchd.server.pipeline.interfaces import IPipeline, Request, Response
-from orchd.server.pipeline.present import NO_STORE
+from orchd.server.pipeline.representation import NO_STORE
 
 #: Bytes of a pod that is posted for a dry run.
 _BODY_LIMIT = 3 * 1024 * 1024

@@ -28,8 +28,8 @@ from orchd.client.streams import LineStream, read_body
 from orchd.errors import ApiError
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig
-from orchd.txkit.outgoing import ReadyBody, Unchecked, own_certificate, trust_roots
 from orchd.txkit.timeouts import within
+from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
 
 #: Refused requests are sent again so often, each time after what Retry-After says but no longer than this.
 _RETRIES, _LONGEST_PAUSE = 5, 30.0
@@ -51,7 +51,7 @@ class _Policy:
 
     def creatorForNetloc(self, hostname: bytes, port: int) -> Any:
         if self._config.insecure:
-            return Unchecked(self._own)
+            return UnverifiedConnection(self._own)
         name = self._config.server_name or hostname.decode("ascii").strip("[]")
         return ssl.optionsForClientTLS(name, trustRoot=self._trust, clientCertificate=self._own)
 
@@ -127,7 +127,7 @@ class RemoteClient(Methods):
     async def _send(self, call: Call) -> IResponse:
         query = urlencode(call.query, quote_via=quote)
         url = f"{self._server}{call.path}" + (f"?{query}" if query else "")
-        body = None if call.body is None else ReadyBody(orjson.dumps(call.body))
+        body = None if call.body is None else BytesBodyProducer(orjson.dumps(call.body))
         asked = self._agent.request(call.method.encode(), url.encode(), self._headers(call), body)
         response: IResponse = await self._bounded(asked)
         return response

@@ -16,7 +16,7 @@ import orjson
 
 from orchd.client.interfaces import Object
 from orchd.kinds.objects.scalars import ScalarError, parse_time
-from orchd.kinds.objects.select import LabelSelector
+from orchd.kinds.objects.selectors import LabelSelector
 from orchd.scheduler.resources import CPU, MEMORY, amounts, maximum, total
 
 #: What a container without a request counts as in scores: 100 milli CPU, 200 MiB.

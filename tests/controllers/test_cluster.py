@@ -9,9 +9,9 @@ import pytest
 from cluster_support import NAMESPACES, Cluster
 
 from orchd.client.interfaces import ResourceRef
-from orchd.config import names
-from orchd.controllers.facts import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS
+from orchd.config import choices
 from orchd.controllers.namespace import CONDITIONS
+from orchd.controllers.objects import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS
 from orchd.controllers.table import CONTROLLERS
 from orchd.dialect import ORCH
 
@@ -19,8 +19,8 @@ from orchd.dialect import ORCH
 def test_the_table_and_the_flag_agree() -> None:
     """--controllers offers what is built, and nothing else."""
     built = [name for name, _ in CONTROLLERS]
-    assert sorted(built) == sorted(names.CONTROLLERS_BUILT)
-    assert set(built) <= set(names.CONTROLLERS)
+    assert sorted(built) == sorted(choices.CONTROLLERS_BUILT)
+    assert set(built) <= set(choices.CONTROLLERS)
     assert len(set(built)) == len(built)
 
 

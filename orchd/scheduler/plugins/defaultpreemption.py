@@ -11,7 +11,7 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import IInformer, Object, ResourceRef
 from orchd.errors import ApiError
-from orchd.kinds.objects.select import LabelSelector
+from orchd.kinds.objects.selectors import LabelSelector
 from orchd.scheduler.config.model import DefaultPreemptionArgs
 from orchd.scheduler.interfaces import ExtenderError, ExtenderVictims, IHandle, IPostFilter, IRefusals
 from orchd.scheduler.nodes import NodeView
