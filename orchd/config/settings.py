@@ -127,6 +127,14 @@ class ControllerSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerSettings:
+    """`enabled` runs the scheduler in the process; `config_file` is "" for the defaults."""
+
+    enabled: bool
+    config_file: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSettings:
     """The agents of nodes: who signs their certificates ("": any will do), what they are shown, and which of a node's
     addresses are tried, in order."""
@@ -159,6 +167,7 @@ class Settings:
     storage: StorageSettings
     api: ApiSettings
     controllers: ControllerSettings
+    scheduler: SchedulerSettings
     audit: AuditSettings
     aggregation: AggregationSettings
     nodes: NodeSettings
@@ -217,6 +226,9 @@ class _Builder:
             storage=self._storage(),
             api=self._api(),
             controllers=self._controllers(),
+            scheduler=SchedulerSettings(
+                enabled=self._values["scheduler"], config_file=self._values["config"]
+            ),
             audit=audit.audit(self._values, self._error),
             aggregation=self._aggregation(),
             nodes=self._nodes(),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from orchd.scheduler.columns.snapshot import Snapshot
+    from orchd.scheduler.metrics import SchedulerNumbers
 
     #: Row numbers.
     Rows = NDArray[np.intp]
@@ -260,6 +261,7 @@ class IHandle(Interface):
     nominator: INominator = Attribute("Pods nominated to nodes.")
     ignored_resources: Collection[str] = Attribute("Extended resources that an extender takes charge of.")
     extenders: Sequence[IExtender] = Attribute("In the order of the configuration.")
+    numbers: SchedulerNumbers = Attribute("Counts for metrics.")
 
     def informer(ref: ResourceRef) -> IInformer:
         """informers.informer(ref)."""
@@ -299,6 +301,9 @@ class IWaitingPod(Interface):
 
 class INominator(Interface):
     """Pods that wait for room on a node that preemption made, or that the API says are nominated."""
+
+    def nodes() -> Collection[str]:
+        """Nodes that any pod is nominated to."""
 
     def nominated(node_name: str) -> Sequence[Pod]:
         """Pods nominated to a node."""

@@ -7,6 +7,7 @@ parsed, compiled and computed for one serves the others. Templates that no pod u
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
@@ -58,7 +59,7 @@ class PodTemplate:
 
     __slots__ = (
         "__weakref__", "affinity", "anti_affinity", "container_images", "has_affinity", "images", "labels", "namespace",
-        "node_affinity", "node_name", "node_selector", "nonzero", "owner", "ports", "preemption_policy",
+        "node_affinity", "node_selector", "nonzero", "owner", "ports", "preemption_policy",
         "preferred_affinity", "preferred_anti_affinity", "preferred_nodes", "priority", "requests", "resource_names",
         "scheduler_name", "signature", "spread", "tolerations", "volumes",
     )  # fmt: skip
@@ -67,7 +68,6 @@ class PodTemplate:
         self.signature = signature
         self.namespace: str = facts["namespace"]
         self.labels: Mapping[str, str] = facts["labels"]
-        self.node_name: str = facts["node"]
         self.scheduler_name: str = facts["scheduler"]
         self.priority: int = facts["priority"]
         self.preemption_policy: str = facts["preemption"]
@@ -173,7 +173,7 @@ class Pod:
     )  # fmt: skip
 
     def __init__(self, obj: Object, template: PodTemplate) -> None:
-        metadata, status = obj["metadata"], obj.get("status") or {}
+        metadata, spec, status = obj["metadata"], obj.get("spec") or {}, obj.get("status") or {}
         self.template = template
         self.namespace = template.namespace
         self.name: str = metadata["name"]
@@ -185,7 +185,13 @@ class Pod:
         #: status.startTime in seconds since the epoch, None before it is known.
         self.started = epoch(status.get("startTime"))
         self.nominated: str = status.get("nominatedNodeName") or ""
-        self.node_name = template.node_name
+        self.node_name: str = spec.get("nodeName") or ""
+
+    def on(self, node_name: str) -> Pod:
+        """The pod as it will be on a node."""
+        made = copy(self)
+        made.node_name = node_name
+        return made
 
     @property
     def priority(self) -> int:
@@ -248,7 +254,6 @@ def template_facts(obj: Object) -> dict[str, Any]:
         "namespace": metadata.get("namespace", ""),
         "labels": metadata.get("labels") or {},
         "owner": owner and [owner.get("kind", ""), owner.get("name", ""), owner.get("apiVersion", "")],
-        "node": spec.get("nodeName") or "",
         "scheduler": spec.get("schedulerName") or "",
         "priority": spec.get("priority") or 0,
         "preemption": spec.get("preemptionPolicy") or "",

@@ -118,9 +118,9 @@ class Snapshot:
         changes = self.log.since(since)
         return None if changes is None else [row for row, touched in changes if touched & columns]
 
-    def tally(self, rule: Rule, *, live: bool = False) -> Tally:
+    def tally(self, rule: Rule, *, live: bool = False, with_affinity: bool = False) -> Tally:
         """A count over rows that is kept up to date; see `tallies`."""
-        return self.tallies.tally(rule, live=live)
+        return self.tallies.tally(rule, live=live, with_affinity=with_affinity)
 
     def _labelled(self) -> Iterator[tuple[int, Mapping[str, str], str]]:
         for name, row in self._rows.items():

@@ -63,15 +63,19 @@ class Tallies:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        #: Of all pods, and of those that are being deleted.
+        #: Of all pods, of those with (anti-)affinity terms of any sort, and of those that are being deleted.
         self.population: dict[PodTemplate, dict[int, int]] = {}
+        self.with_affinity: dict[PodTemplate, dict[int, int]] = {}
         self.deleting: dict[PodTemplate, dict[int, int]] = {}
-        self._held: WeakSet[Tally] = WeakSet()
+        #: Tallies over all pods, and those that only pods with affinity terms add to.
+        self._all: WeakSet[Tally] = WeakSet()
+        self._affine: WeakSet[Tally] = WeakSet()
 
-    def tally(self, rule: Rule, *, live: bool = False) -> Tally:
-        """A new tally of the pods that are there. It is kept up to date as long as it is referred to."""
+    def tally(self, rule: Rule, *, live: bool = False, with_affinity: bool = False) -> Tally:
+        """A new tally of the pods that are there. It is kept up to date as long as it is referred to. `with_affinity`
+        promises that the rule finds nothing in templates without affinity terms."""
         made = Tally(rule, self.size, live=live)
-        for template, rows in self.population.items():
+        for template, rows in (self.with_affinity if with_affinity else self.population).items():
             for row, pods in rows.items():
                 if not made.count(template, row, pods):
                     break
@@ -79,7 +83,7 @@ class Tallies:
             for template, rows in self.deleting.items():
                 for row, pods in rows.items():
                     made.count(template, row, -pods)
-        self._held.add(made)
+        (self._affine if with_affinity else self._all).add(made)
         return made
 
     def count(self, template: PodTemplate, row: int, sign: int, *, deleting: bool) -> None:
@@ -87,13 +91,18 @@ class Tallies:
         _enter(self.population, template, row, sign)
         if deleting:
             _enter(self.deleting, template, row, sign)
-        for tally in self._held:
+        for tally in self._all:
             if not (deleting and tally.live):
                 tally.count(template, row, sign)
+        if template.has_affinity:
+            _enter(self.with_affinity, template, row, sign)
+            for tally in self._affine:
+                if not (deleting and tally.live):
+                    tally.count(template, row, sign)
 
     def grow(self, size: int) -> None:
         self.size = size
-        for tally in self._held:
+        for tally in (*self._all, *self._affine):
             tally.grow(size)
 
 

@@ -57,6 +57,10 @@ class Fullness:
                 out.append((name, weight, amount, -1))
         return out
 
+    def counts(self, template: PodTemplate) -> bool:
+        """Does any resource count for the template?"""
+        return bool(self._counted(template))
+
     def plain(self, template: PodTemplate, node: NodeView) -> list[Amounts]:
         found = []
         for name, weight, amount, column in self._counted(template):

@@ -11,7 +11,15 @@ from zope.interface import implementer
 from orchd.scheduler.columns.labels import match_plain
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.config.model import NodeAffinityArgs
-from orchd.scheduler.interfaces import IColumnFilter, IColumnScore, IHandle, IPreFilter, IPreScore, IRowFilter, IRowScore
+from orchd.scheduler.interfaces import (
+    IColumnFilter,
+    IColumnScore,
+    IHandle,
+    IPreFilter,
+    IPreScore,
+    IRowFilter,
+    IRowScore,
+)
 from orchd.scheduler.nodes import NodeView
 from orchd.scheduler.plugins.nodes import required_matches, required_rows
 from orchd.scheduler.plugins.scoring import scale, scale_plain

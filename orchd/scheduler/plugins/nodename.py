@@ -23,17 +23,18 @@ REFUSED = unresolvable("node(s) didn't match the requested node name")
 class NodeName:
     name = "NodeName"
     events = (ClusterEvent("nodes", Action.ADD),)
-    shared = True
+    # The name is the pod's own, not its template's.
+    shared = False
     epoch = 0
 
     def __init__(self, handle: IHandle, args: object) -> None:
         self._snapshot: Snapshot = handle.snapshot
 
     def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
-        return None if pod.template.node_name in ("", node.name) else REFUSED
+        return None if pod.node_name in ("", node.name) else REFUSED
 
     def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
-        wanted = pod.template.node_name
+        wanted = pod.node_name
         return _OnlyRow(self._snapshot, wanted) if wanted else None
 
 
@@ -48,7 +49,8 @@ class _OnlyRow:
 
     def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         rows = np.arange(self._snapshot.size) if rows is None else rows
-        return (rows != self._snapshot.row_of(self._wanted)).astype(np.int64)
+        codes: NDArray[np.int64] = (rows != self._snapshot.row_of(self._wanted)).astype(np.int64)
+        return codes
 
     def status(self, code: int) -> Status:
         return REFUSED

@@ -11,7 +11,7 @@ from orchd.scheduler.columns.ports import conflicts
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.interfaces import IColumnFilter, IHandle, IPreFilter, IRowFilter
 from orchd.scheduler.nodes import NodeView
-from orchd.scheduler.pods import HostPort, Pod
+from orchd.scheduler.pods import HostPort, Pod, PodTemplate
 from orchd.scheduler.values import Action, ClusterEvent, Columns, CycleState, Status, unschedulable
 
 if TYPE_CHECKING:
@@ -34,19 +34,19 @@ class NodePorts:
         return None
 
     def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
-        return REFUSED if pod.template.ports and ports_taken(pod, node) else None
+        return REFUSED if pod.template.ports and ports_taken(pod.template, node) else None
 
     def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
         ports = pod.template.ports
         return _Taken(self._snapshot, ports) if ports else None
 
 
-def ports_taken(pod: Pod, node: NodeView) -> bool:
-    """Does a pod of the node use a port that the pod wants?"""
+def ports_taken(template: PodTemplate, node: NodeView) -> bool:
+    """Does a pod of the node use a port that pods of the template want?"""
     used = [each for other in node.pods.values() for each in other.template.ports]
     return any(
         port == other_port and protocol == other_protocol and conflicts(ip, (other_ip,))
-        for ip, protocol, port in pod.template.ports
+        for ip, protocol, port in template.ports
         for other_ip, other_protocol, other_port in used
     )
 

@@ -48,7 +48,7 @@ class NodeResourcesBalancedAllocation:
         return scores
 
     def compile_score(self, state: CycleState, pod: Pod) -> IRowScore | int:
-        return _Balance(self, pod.template)
+        return _Balance(self, pod.template) if self.fullness.counts(pod.template) else MAX_SCORE
 
 
 @implementer(IRowScore)

@@ -89,7 +89,7 @@ class NodeResourcesFit:
         return scores
 
     def compile_score(self, state: CycleState, pod: Pod) -> IRowScore | int:
-        return _Filled(self, pod.template)
+        return _Filled(self, pod.template) if self._fullness.counts(pod.template) else 0
 
     def columns(self, template: PodTemplate, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         """Scores of rows."""
