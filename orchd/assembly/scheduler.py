@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import orjson
+from prometheus_client.core import Metric
 from twisted.internet.interfaces import IReactorTime
 
 from orchd import errors
@@ -15,20 +16,19 @@ from orchd.client.events import EventBroadcaster
 from orchd.client.interfaces import IClient, IInformers
 from orchd.config.settings import Settings
 from orchd.kinds.identity import AUTHENTICATED_GROUP, User
-from orchd.scheduler.config.defaults import default_configuration
+from orchd.scheduler.config.decoding import default_configuration
 from orchd.scheduler.config.loading import load
 from orchd.scheduler.config.model import ConfigError, SchedulerConfiguration
 from orchd.scheduler.explain import dry_run, explain
+from orchd.scheduler.extenders import make_extenders
 from orchd.scheduler.metrics import scheduler_metrics
 from orchd.scheduler.service import Scheduler
 from orchd.server.local import LocalClient
-from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.server.pipeline.interfaces import IPipeline, Request, Response
 from orchd.server.pipeline.present import NO_STORE
 
 #: Bytes of a pod that is posted for a dry run.
 _BODY_LIMIT = 3 * 1024 * 1024
-EXPLAIN = "/debug/scheduler/explain"
 
 
 class SchedulerParts:
@@ -50,6 +50,7 @@ class SchedulerParts:
         agent = dialect("{short}-scheduler/") + release
         client: IClient = LocalClient(pipeline, user, agent=agent, clock=clock.seconds)
         self._events = EventBroadcaster(client, wall)
+        chosen = configuration(settings)
         self.scheduler = Scheduler(
             client=client,
             informers=informers,
@@ -58,7 +59,10 @@ class SchedulerParts:
             wall=wall,
             random=random,
             dialect=dialect,
-            configuration=configuration(settings),
+            configuration=chosen,
+            extenders=lambda snapshot: make_extenders(
+                chosen.extenders, reactor=clock, dialect=dialect, informers=informers, snapshot=snapshot
+            ),
         )
 
     async def start(self) -> None:
@@ -68,8 +72,20 @@ class SchedulerParts:
         await self.scheduler.stop()
         await self._events.stop()
 
-    def metrics(self) -> Source:
-        return scheduler_metrics(self.scheduler.numbers, self.scheduler.queue, self.scheduler.sizes)
+    def metrics(self) -> Iterable[Metric]:
+        """A source for /metrics."""
+        return scheduler_metrics(self.scheduler.numbers, self.scheduler.queue, self.scheduler.sizes)()
+
+    async def explain(self, request: Request) -> Response:
+        """GET ?namespace=N&pod=P: why a pod is where it is. POST of a pod: where it would go."""
+        if request.method == "POST":
+            return _json(await dry_run(self.scheduler, await _posted_pod(request)))
+        if request.method not in ("GET", "HEAD"):
+            raise errors.method_not_allowed()
+        namespace, name = request.param("namespace"), request.param("pod")
+        if not namespace or not name:
+            raise errors.bad_request("namespace and pod are needed: ?namespace=N&pod=P")
+        return _json(await explain(self.scheduler, namespace, name))
 
 
 def configuration(settings: Settings) -> SchedulerConfiguration:
@@ -85,23 +101,6 @@ def configuration(settings: Settings) -> SchedulerConfiguration:
         return load(data, settings.dialect)
     except ConfigError as error:
         raise ConfigError(f"--config={path}: {error}") from None
-
-
-def explain_endpoint(parts: Callable[[], SchedulerParts]) -> Callable[[Request], Awaitable[Response]]:
-    """GET ?namespace=N&pod=P: why a pod is where it is. POST of a pod: where it would go."""
-
-    async def answer(request: Request) -> Response:
-        scheduler = parts().scheduler
-        if request.method == "POST":
-            return _json(await dry_run(scheduler, await _posted_pod(request)))
-        if request.method not in ("GET", "HEAD"):
-            raise errors.method_not_allowed_plain()
-        namespace, name = request.param("namespace"), request.param("pod")
-        if not namespace or not name:
-            raise errors.bad_request("namespace and pod are needed: ?namespace=N&pod=P")
-        return _json(await explain(scheduler, namespace, name))
-
-    return answer
 
 
 async def _posted_pod(request: Request) -> dict[str, Any]:

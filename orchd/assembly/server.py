@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from random import SystemRandom
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twisted.internet.interfaces import IStreamServerEndpoint
 from twisted.internet.task import deferLater
@@ -88,10 +88,15 @@ from orchd.server.webhookclient import WebhookClient
 from orchd.store.interfaces import IStore, StoreError
 from orchd.txkit.services import Member, ServiceGroup, as_member
 
+if TYPE_CHECKING:
+    from orchd.assembly.scheduler import SchedulerParts
+
 #: The release whose API is served.
 RELEASE = "v1.23.17"
 
 
+#: Where the scheduler says why a pod is where it is.
+EXPLAIN = "/debug/scheduler/explain"
 #: Seconds between looks at whether the last requests have been served.
 _DRAIN_STEP = 0.05
 
@@ -176,6 +181,7 @@ class ApiServer:
             issuer=self.authentication.issuer,
             release=RELEASE,
         )
+        self.scheduler = self._make_scheduler()
         self.listener = Listener(
             reactor,
             self.factory,
@@ -184,6 +190,29 @@ class ApiServer:
             h2=self._http2(),
         )
         self.service = ServiceGroup(self._members(), failed, plain=(OSError, StoreError))
+
+    def _make_scheduler(self) -> SchedulerParts | None:
+        if not self.settings.scheduler.enabled:
+            return None
+        # Here and not above: without the scheduler nothing needs numpy.
+        try:
+            from orchd.assembly.scheduler import SchedulerParts
+        except ModuleNotFoundError as error:
+            if error.name != "numpy":
+                raise
+            raise ValueError(
+                "--scheduler needs numpy, which is not installed: install orchd[scheduler], or start with --scheduler=false"
+            ) from None
+
+        return SchedulerParts(
+            self.settings,
+            pipeline=self._entrance,  # type: ignore[arg-type]  # an IPipeline by shape
+            informers=self.informers,
+            clock=self.reactor,
+            wall=self.wall,
+            random=self.random,
+            release=RELEASE,
+        )
 
     def _http2(self) -> Http2Factory | None:
         streams = self.settings.serving.http2_max_streams
@@ -392,12 +421,18 @@ class ApiServer:
                 "/openapi/v2": self.documents.openapi,
                 **issuer_endpoints(settings, self.files, address),
                 **(profiling_endpoints(self._in_thread) if settings.serving.profiling else {}),
+                **({EXPLAIN: self._explain} if settings.scheduler.enabled else {}),
             },
             elsewhere=self.aggregation.elsewhere,
             schemas=(
                 Schemas(lambda: self.catalog, in_thread=self._in_thread) if self.objects.feature("OpenAPIV3", False) else None
             ),
         )
+
+    async def _explain(self, request: Request) -> Response:
+        if self.scheduler is None:
+            raise errors.unavailable("the scheduler does not run")
+        return await self.scheduler.explain(request)
 
     def _verb_parts(self) -> Parts:
         admission = self.admission
@@ -434,6 +469,7 @@ class ApiServer:
             *self.numbers.sources(),
             *cache_metrics(self.caches),
             *controller_metrics(lambda: self.controllers.counts()),
+            lambda: () if self.scheduler is None else self.scheduler.metrics(),
         ]
 
     # -- life
@@ -458,6 +494,7 @@ class ApiServer:
             as_member("open", self._open, self._close),
             *([] if self.store.exclusive else [as_member("presence", self.presence.start, self.presence.stop)]),
             as_member("controllers", self._start_controllers, self.controllers.stop),
+            *([] if self.scheduler is None else [as_member("scheduler", self._start_scheduler, self.scheduler.stop)]),
         ]
 
     async def _start_custom_kinds(self) -> None:
@@ -501,6 +538,11 @@ class ApiServer:
         await self.controllers.start()
         if self.settings.controllers.names:
             self.beside["controller-manager"] = lambda: ""
+
+    async def _start_scheduler(self) -> None:
+        assert self.scheduler is not None
+        await self.scheduler.start()
+        self.beside["scheduler"] = lambda: ""
 
     def _prepare(self, port: int) -> ServerFiles:
         return prepare(self.settings, port=port, service_ip=self.service_ip, now=self.wall())

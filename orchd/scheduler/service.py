@@ -33,11 +33,14 @@ from orchd.scheduler.values import ClusterEvent
 from orchd.scheduler.waiting import WaitingPods
 from orchd.txkit.background import Background
 
+#: What the API server writes into pods that name no scheduler.
+DEFAULT_NAME = "default-scheduler"
+
 
 class Scheduler:
     """Made from clients and a configuration. Making it asks the informers for all that is read and begins to listen; between
     `start` and `stop` it schedules. `recorder(name)` records Events of a profile; `clock` is monotonic, `wall` is epoch
-    seconds. Raises ConfigError."""
+    seconds. `extenders` are made with the snapshot. Raises ConfigError."""
 
     log = Logger()
 
@@ -52,17 +55,17 @@ class Scheduler:
         random: Random,
         dialect: Dialect,
         configuration: SchedulerConfiguration,
-        extenders: Sequence[IExtender] = (),
+        extenders: Callable[[Snapshot], Sequence[IExtender]] = lambda snapshot: (),
         factories: Mapping[str, IPluginFactory] | None = None,
     ) -> None:
         self._client, self._informers, self._recorder = client, informers, recorder
         self._clock, self._wall, self._random, self._dialect = clock, wall, random, dialect
-        self._extenders = extenders
         self._factories = plugin_factories() if factories is None else factories
         self.configuration = configuration
         self.templates = Templates()
         self.snapshot = Snapshot(dialect)
         self.cluster = Cluster(self.snapshot, clock)
+        self._extenders = extenders(self.snapshot)
         self.nominator = Nominator()
         self.numbers = SchedulerNumbers(clock)
         self.history = History()
@@ -152,6 +155,11 @@ class Scheduler:
     def sizes(self) -> dict[str, int]:
         """How much it knows, by the reference's names."""
         return {"assumed_pods": self.cluster.assumed, "nodes": self.snapshot.count, "pods": len(self.cluster)}
+
+    @property
+    def default_name(self) -> str:
+        """The scheduler name of pods that are made without one."""
+        return DEFAULT_NAME
 
     async def start(self) -> None:
         """Wait for the informers of pods and nodes, then schedule."""

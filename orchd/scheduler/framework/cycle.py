@@ -101,6 +101,7 @@ class Decider:
             [(n, each) for n, each in profile.columnar_scores if each.shared],
         )
         self._unshared = [(n, each) for n, each in profile.columnar_filters if not each.shared]
+        self._unshared_scores = [(n, each) for n, each in profile.columnar_scores if not each.shared]
         self.what_if = WhatIf(profile, nominator)
 
     async def decide(self, state: CycleState, pod: Pod, obj: Told) -> Decision:
@@ -186,7 +187,11 @@ class Decider:
 
     async def _score(self, evaluation: Evaluation, state: CycleState, pod: Pod, obj: Told, decision: Decision) -> None:
         rows, profile = decision.rows, self._profile
-        by_index = {part.index: part for part in evaluation.scores}
+        by_index: dict[int, tuple[IRowScore | int, Numbers | None]] = {
+            part.index: (part.compiled, part.raw) for part in evaluation.scores
+        }
+        for index, plugin in self._unshared_scores:
+            by_index[index] = (plugin.compile_score(state, pod), None)
         plain = [each for n, each in enumerate(profile.scores) if n not in by_index]
         views = [self._snapshot.node(int(row)) for row in rows] if plain else []
         if plain:
@@ -196,15 +201,14 @@ class Decider:
                     raise CycleError(f'running PreScore plugin "{plugin.name}": {status.message}')
         total: Numbers = np.zeros(len(rows), dtype=np.int64)
         for index, plugin in enumerate(profile.scores):
-            part = by_index.get(index)
-            if part is None:
+            if index not in by_index:
                 scores: Numbers | int = self._plain_score(state, pod, plugin, views)
-            elif isinstance(part.compiled, int):
-                scores = part.compiled
             else:
-                compiled: IRowScore = part.compiled
-                raw = compiled.scores(rows) if part.raw is None else part.raw[rows]
-                scores = compiled.normalize(raw)
+                compiled, raw = by_index[index]
+                if isinstance(compiled, int):
+                    scores = compiled
+                else:
+                    scores = compiled.normalize(compiled.scores(rows) if raw is None else raw[rows])
             weighted = scores * profile.weights[index]
             total = total + weighted
             decision.scores.append(Scored(plugin.name, weighted))
@@ -251,9 +255,12 @@ class _Filtering:
         self.single: dict[int, Status] = {}
         self.mask: NDArray[np.bool_] = evaluation.passing.copy()
         self._found: list[tuple[int, IRowFilter, Numbers]] = []
+        self._may_fail = False
         for part in evaluation.filters:
             if part.compiled is not None:
                 self._add(part.index, part.compiled, part.codes, joined=part.local)
+        # Filters that look at other objects may find them unusable, which fails the cycle.
+        self._may_fail = True
         for index, plugin in decider._unshared:
             compiled = plugin.compile_filter(state, pod)
             if compiled is not None:
@@ -265,8 +272,17 @@ class _Filtering:
         if codes is None:
             codes = compiled.codes(None)
         self._found.append((index, compiled, codes))
-        if not joined:
-            self.mask &= codes == 0
+        if joined:
+            return
+        refused = codes != 0
+        if not refused.any():
+            return
+        if self._may_fail:
+            for code in np.unique(codes[self.mask & refused]).tolist():
+                status = compiled.status(code)
+                if not status.rejected:
+                    raise CycleError(f'running "{self._filters[index].name}" filter plugin: {status.message}')
+        self.mask &= ~refused
 
     def _run_plain(self, plugins: Iterable[Any], state: CycleState, pod: Pod) -> None:
         """Drop-ins, on the nodes that are left."""

@@ -22,9 +22,14 @@ from orchd.scheduler.plugins.nodeports import NodePorts
 from orchd.scheduler.plugins.noderesourcesbalancedallocation import NodeResourcesBalancedAllocation
 from orchd.scheduler.plugins.noderesourcesfit import NodeResourcesFit
 from orchd.scheduler.plugins.nodeunschedulable import NodeUnschedulable
+from orchd.scheduler.plugins.nodevolumelimits import NodeVolumeLimits
 from orchd.scheduler.plugins.podtopologyspread import PodTopologySpread
 from orchd.scheduler.plugins.prioritysort import PrioritySort
 from orchd.scheduler.plugins.tainttoleration import TaintToleration
+from orchd.scheduler.plugins.volumebinding import VolumeBinding
+from orchd.scheduler.plugins.volumelimits import AZURE_DISK, CINDER, EBS, GCE_PD, Cloud, DiskLimits
+from orchd.scheduler.plugins.volumerestrictions import VolumeRestrictions
+from orchd.scheduler.plugins.volumezone import VolumeZone
 
 
 @implementer(IPluginFactory)
@@ -41,6 +46,13 @@ class BuiltIn:
         return self.made_by(handle, args)
 
 
+def _disks(name: str, cloud: Cloud) -> BuiltIn:
+    def make(handle: IHandle, args: Any) -> DiskLimits:
+        return DiskLimits(handle, name, cloud)
+
+    return BuiltIn(name, "Limits the disks of a cloud on a node.", ("filter",), make)
+
+
 _SCORE_TOO = ("preScore", "score")
 
 BUILT_IN: Sequence[BuiltIn] = (
@@ -53,6 +65,19 @@ BUILT_IN: Sequence[BuiltIn] = (
     BuiltIn(
         "NodeResourcesFit", "Gives pods the resources that they request.", ("preFilter", "filter", "score"), NodeResourcesFit
     ),
+    BuiltIn(
+        "VolumeRestrictions", "Keeps pods apart that cannot share a disk.", ("preFilter", "filter"), VolumeRestrictions
+    ),
+    _disks("EBSLimits", EBS),
+    _disks("GCEPDLimits", GCE_PD),
+    BuiltIn("NodeVolumeLimits", "Limits the volumes of a driver on a node.", ("filter",), NodeVolumeLimits),
+    _disks("AzureDiskLimits", AZURE_DISK),
+    _disks("CinderLimits", CINDER),
+    BuiltIn(
+        "VolumeBinding", "Finds and binds the volumes of a pod.", ("preFilter", "filter", "score", "reserve", "preBind"),
+        VolumeBinding,
+    ),
+    BuiltIn("VolumeZone", "Keeps pods in the zones of their volumes.", ("filter",), VolumeZone),
     BuiltIn(
         "PodTopologySpread", "Spreads pods over topology domains.", ("preFilter", "filter", *_SCORE_TOO), PodTopologySpread
     ),

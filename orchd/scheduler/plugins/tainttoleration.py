@@ -12,7 +12,7 @@ import numpy as np
 from zope.interface import implementer
 
 from orchd.scheduler.columns.snapshot import Snapshot
-from orchd.scheduler.interfaces import IColumnFilter, IColumnScore, IHandle, IRowFilter, IRowScore
+from orchd.scheduler.interfaces import IColumnFilter, IColumnScore, IHandle, IPreScore, IRowFilter, IRowScore
 from orchd.scheduler.nodes import NodeView, tolerates, untolerated
 from orchd.scheduler.plugins.scoring import scale, scale_plain
 from orchd.scheduler.pods import Pod, PodTemplate
@@ -31,7 +31,7 @@ def refusal(taint: Mapping[str, str]) -> Status:
     return unresolvable(f"node(s) had taint {{{taint.get('key', '')}: {taint.get('value') or ''}}}, that the pod didn't tolerate")
 
 
-@implementer(IColumnFilter, IColumnScore)
+@implementer(IColumnFilter, IPreScore, IColumnScore)
 class TaintToleration:
     name = "TaintToleration"
     events = (ClusterEvent("nodes", Action.ADD | Action.UPDATE_TAINT),)
@@ -52,6 +52,9 @@ class TaintToleration:
     def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
         found = [untolerated(taints, pod.template.tolerations, _HARD) for taints in self._snapshot.taint_lists]
         return _Tainted(self._snapshot, found) if any(taint is not None for taint in found) else None
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeView]) -> Status | None:
+        return None
 
     def score(self, state: CycleState, pod: Pod, node: NodeView) -> int:
         return _soft(pod.template)(node.facts.taints)
