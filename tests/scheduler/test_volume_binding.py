@@ -122,6 +122,30 @@ def test_provisioning(cluster: Cluster) -> None:
     assert verdict(cluster, "c3") == NOTHING
 
 
+def test_the_first_claim_that_cannot_be_provisioned_says_why(cluster: Cluster) -> None:
+    """Of several claims for which nothing can be provisioned one counts."""
+    cluster.storage_class("dyn", provisioner="p")
+    cluster.put("CSIDriver", "p", spec={"storageCapacity": True})
+    cluster.claim("c1")
+    cluster.claim("c2", "2Gi", storageClassName="dyn")
+    cluster.claim("c3", "3Gi")
+    assert verdict(cluster, "c1", "c2") == verdict(cluster, "c2", "c1") == NOTHING
+    assert verdict(cluster, "c2", "c3") == NO_SPACE
+
+
+def test_the_smallest_claim_gets_the_smallest_volume(cluster: Cluster) -> None:
+    """Claims get volumes in the order of their sizes, not in that of the pod."""
+    cluster.volume("v2", "2Gi")
+    cluster.volume("v3", "3Gi")
+    cluster.claim("big", "2Gi")
+    cluster.claim("small", "1Gi")
+    cycle = begin(cluster, "big", "small")
+    cycle.reserve("n1")
+    cycle.bind("n1")
+    cluster.clock.advance(1)
+    assert [(each["metadata"]["name"], each["spec"]["claimRef"]["name"]) for each in cluster.writes] == [("v2", "small"), ("v3", "big")]
+
+
 def test_capacity(cluster: Cluster) -> None:
     """A driver that tells about its capacity must have room that the node can reach."""
     cluster.storage_class("dyn", provisioner="p")
@@ -330,7 +354,8 @@ def test_a_write_that_is_refused(cluster: Cluster) -> None:
     cycle.reserve("n1")
     found = cycle.bind("n1")
     assert "changed" in found[0].message
-    assert cluster.verdicts(cycle.plugin, cluster.pod("q", "c")) == {"n1": "", "n2": "", "n3": ""}
+    cluster.claim("d")
+    assert cluster.verdicts(cycle.plugin, cluster.pod("q", "d")) == {"n1": "", "n2": "", "n3": ""}
 
 
 def test_a_volume_that_changed_is_not_assumed(cluster: Cluster) -> None:
