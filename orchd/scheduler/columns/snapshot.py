@@ -147,7 +147,8 @@ class Snapshot:
         self.labels.put(row, facts.labels, facts.name)
         self.allocatable[:, row] = 0
         for name, number in facts.allocatable.items():
-            self.allocatable[self.resource(name), row] = number
+            resource = self.resource(name)  # may replace the columns
+            self.allocatable[resource, row] = number
         self.pods_allowed[row] = facts.pods_allowed
         self.unschedulable[row] = facts.unschedulable
         self.taints[row] = self._taint_number(facts)
@@ -277,7 +278,8 @@ class Snapshot:
         template = pod.template
         touched = Columns.RESOURCES | Columns.PODS
         for name, number in template.requests.items():
-            self.requested[self.resource(name), row] += sign * number
+            resource = self.resource(name)  # may replace the columns
+            self.requested[resource, row] += sign * number
         cpu, memory = template.nonzero
         self.nonzero[0, row] += sign * cpu
         self.nonzero[1, row] += sign * memory
