@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from typing import Any
 
+from orchd.client.event_writer import EventCounts
 from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.admission_metrics import AdmissionMetrics, WebhookMetrics
@@ -48,3 +50,23 @@ def controller_metrics(counts: Callable[[], Iterable[tuple[str, Any]]]) -> Itera
             lambda: {name: float(done.failed) for name, done in counts()},
         ),
     ]
+
+
+def event_metrics(counts: Callable[[], EventCounts]) -> metrics.Source:
+    """What became of the Events that components of this process recorded."""
+    return metrics.by_label(
+        "orchd_recorded_events",
+        "Events that components of this process recorded, by what became of them.",
+        "outcome",
+        lambda: {field.name: float(getattr(counts(), field.name)) for field in fields(EventCounts)},
+    )
+
+
+def leader_metrics(status: Callable[[], dict[str, float]]) -> metrics.Source:
+    """Which of the components that are elected lead here."""
+    return metrics.by_label(
+        "leader_election_master_status",
+        "Whether this process leads, by the name of the lock: 1 for a leader, 0 for others.",
+        "name",
+        status,
+    )

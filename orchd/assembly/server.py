@@ -22,14 +22,14 @@ from orchd.assembly.authentication_config import CaBundlePublisher
 from orchd.assembly.bootstrap_cluster import bootstrap
 from orchd.assembly.builtin_catalog import catalog_of
 from orchd.assembly.checks import Progress, checks
-from orchd.assembly.controllers import controller_group
+from orchd.assembly.controllers import make_controllers
 from orchd.assembly.files import ServerFiles, advertised_address, prepare
 from orchd.assembly.flowcontrol import limiting
 from orchd.assembly.identity import Authentication as AuthenticationParts
 from orchd.assembly.identity import OutboundServices, authentication, authorization
 from orchd.assembly.informing import own_informers
 from orchd.assembly.issuer import issuer_endpoints
-from orchd.assembly.metrics import ServerMetrics, controller_metrics
+from orchd.assembly.metrics import ServerMetrics, controller_metrics, event_metrics, leader_metrics
 from orchd.assembly.nodes import node_upstream
 from orchd.assembly.plugins import admission_chain
 from orchd.assembly.rbac_guard import with_escalation_check
@@ -166,9 +166,9 @@ class ApiServer:
         self.webhooks = WebhookClient(reactor, settings.dialect, self.client)
         self.reviewers = WebhookClient(reactor, settings.dialect, self.client, agent="{short}-apiserver")
         self.numbers = ServerMetrics(settings.dialect)
-        self._is_open = self._is_leaving = False
+        self._is_open = self._is_leaving = self._informed = False
         self._compose()
-        self.controllers = controller_group(
+        self.controllers = make_controllers(
             settings,
             pipeline=self._entrance,  # type: ignore[arg-type]  # an IPipeline by shape
             reader=self.client,
@@ -180,8 +180,11 @@ class ApiServer:
             authority=self.files.made.ca_certificate.read_bytes(),
             issuer=self.authentication.issuer,
             release=RELEASE,
+            exclusive=self.store.exclusive,
         )
         self.scheduler = self._make_scheduler()
+        if settings.controllers.names:
+            self.beside["controller-manager"] = self.controllers.check
         self.listener = Listener(
             reactor,
             self.factory,
@@ -455,7 +458,9 @@ class ApiServer:
         )
 
     def _informers_wrong(self) -> str:
-        return "" if self.informers.synced else "informers not started yet"
+        # Informers that later terms of controllers ask for say nothing about the server.
+        self._informed = self._informed or self.informers.synced
+        return "" if self._informed else "informers not started yet"
 
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         return await deferToThreadPool(self.reactor, self.reactor.getThreadPool(), function, *arguments)
@@ -470,6 +475,8 @@ class ApiServer:
             *cache_metrics(self.caches),
             *controller_metrics(lambda: self.controllers.counts()),
             lambda: () if self.scheduler is None else self.scheduler.metrics(),
+            leader_metrics(lambda: self.controllers.status()),
+            event_metrics(lambda: self.controllers.events.counts),
         ]
 
     # -- life
@@ -493,7 +500,7 @@ class ApiServer:
             self.listener,
             as_member("open", self._open, self._close),
             *([] if self.store.exclusive else [as_member("presence", self.presence.start, self.presence.stop)]),
-            as_member("controllers", self._start_controllers, self.controllers.stop),
+            self.controllers,
             *([] if self.scheduler is None else [as_member("scheduler", self._start_scheduler, self.scheduler.stop)]),
         ]
 
@@ -533,11 +540,6 @@ class ApiServer:
     async def _hang_up(self) -> None:
         await self.webhooks.close()
         await self.reviewers.close()
-
-    async def _start_controllers(self) -> None:
-        await self.controllers.start()
-        if self.settings.controllers.names:
-            self.beside["controller-manager"] = lambda: ""
 
     async def _start_scheduler(self) -> None:
         assert self.scheduler is not None

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from orchd.config import audit, choices, feature_gates, identity
 from orchd.config.audit import AuditSettings
 from orchd.config.identity import AuthenticationSettings, AuthorizationSettings
+from orchd.config.leader_election import ElectionSettings, election
 from orchd.config.nearest import unknown
 from orchd.config.runtime import RuntimeConfig, parse_runtime_config
 from orchd.config.source import FlagError
@@ -123,7 +124,10 @@ class ApiSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerSettings:
+    """`names` of those that run, where `election` chooses this process."""
+
     names: tuple[str, ...]
+    election: ElectionSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -496,6 +500,7 @@ class _Builder:
             chosen.setdefault(name, not word.startswith("-"))
         everything = "*" in words and "-*" not in words
         return ControllerSettings(
+            election=election(self._values, self._error, self._values["leader-elect-resource-name"]),
             names=tuple(
                 name for name in sorted(self._can.controllers)
                 if chosen.get(name, everything and name not in choices.CONTROLLERS_OFF_BY_DEFAULT)

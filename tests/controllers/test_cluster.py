@@ -185,7 +185,8 @@ def test_namespaces_say_what_holds_them(cluster: Cluster) -> None:
 @pytest.mark.parametrize("seconds", [25.0])
 def test_idle(cluster: Cluster, seconds: float) -> None:
     """When all is well nobody works, however long it stays so."""
-    group = cluster.server.server.controllers
+    group = cluster.server.server.controllers.group
+    assert group is not None
     before = {name: counts.worked for name, counts in group.counts()}
     cluster.settle(seconds)
     assert {name: counts.worked for name, counts in group.counts()} == before
