@@ -80,7 +80,7 @@ LAYERS = {
     " server.authn.x509 server.http.tls server.pipeline.fairness.stage",
     "server.local": "server.pipeline client kinds server.authn.interfaces",
     "controllers": "client kinds pki txkit",
-    "scheduler": "client kinds txkit",
+    "scheduler": "client kinds txkit plugins",
     "config": "kinds pki.tls_names",
     "plugins": "-",
     "testing": ANYTHING,

@@ -16,7 +16,7 @@ from twisted.python.failure import Failure
 from orchd.assembly.component import Connections, SecurePort, health_checks, without_credentials
 from orchd.assembly.controllers import candidate_identity, controller_settings
 from orchd.assembly.leadership import Leadership
-from orchd.assembly.metrics import client_metrics, controller_metrics, event_metrics, leader_metrics
+from orchd.assembly.metrics import client_metrics, component_metrics, controller_metrics
 from orchd.client.account_tokens import AccountToken
 from orchd.client.discovery import DiscoveredCatalog
 from orchd.client.events import EventBroadcaster
@@ -151,8 +151,7 @@ class ControllerManager:
             checks=health_checks(self.leadership.check),
             sources=[
                 *controller_metrics(lambda: () if self.group is None else self.group.counts()),
-                event_metrics(lambda: self.events.counts),
-                leader_metrics(self.leadership.status),
+                *component_metrics([self.leadership], {settings.name: self.events}),
                 client_metrics(self.connections.counts),
             ],
             configuration=self._configuration,

@@ -13,7 +13,7 @@ from uuid import UUID
 from orchd.assembly.api import ComponentProbes
 from orchd.assembly.client_access import ClientAccess
 from orchd.assembly.leadership import Leadership
-from orchd.assembly.metrics import controller_metrics, event_metrics, leader_metrics
+from orchd.assembly.metrics import controller_metrics
 from orchd.assembly.runtime import RELEASE, Runtime
 from orchd.client.events import EventBroadcaster
 from orchd.client.fenced import FencedClient
@@ -133,11 +133,7 @@ class Controllers:
         return as_member("events of controllers", _nothing, self.broadcaster.stop)
 
     def metrics(self) -> Iterable[Source]:
-        return [
-            *controller_metrics(self._counts),
-            event_metrics(lambda: self.broadcaster.counts),
-            leader_metrics(self.leadership.status if self._names else dict),
-        ]
+        return controller_metrics(self._counts)
 
     @property
     def group(self) -> ControllerGroup | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
+from orchd.assembly.leadership import Leadership
 from orchd.client.event_writer import EventCounts
+from orchd.client.events import EventBroadcaster
 from orchd.client.queue import BOUNDS, WorkQueue
 from orchd.client.request_counts import DURATIONS, RequestCounts
 from orchd.dialect import Dialect
@@ -93,24 +95,34 @@ def queue_metrics(queues: Callable[[], Iterable[tuple[str, WorkQueue[Any]]]]) ->
     return families
 
 
-def event_metrics(counts: Callable[[], EventCounts]) -> metrics.Source:
-    """What became of the Events that components of this process recorded."""
-    return metrics.by_label(
-        "orchd_recorded_events",
-        "Events that components of this process recorded, by what became of them.",
-        "outcome",
-        lambda: {field.name: float(getattr(counts(), field.name)) for field in fields(EventCounts)},
-    )
+def component_metrics(
+    leaderships: Iterable[Leadership], events: Mapping[str, EventBroadcaster]
+) -> Iterable[metrics.Source]:
+    """Which components lead here, and what became of the Events that components (by name) recorded."""
 
+    def leaders() -> dict[str, float]:
+        return {name: value for leadership in leaderships for name, value in leadership.status().items()}
 
-def leader_metrics(status: Callable[[], dict[str, float]]) -> metrics.Source:
-    """Which of the components that are elected lead here."""
-    return metrics.by_label(
-        "leader_election_master_status",
-        "Whether this process leads, by the name of the lock: 1 for a leader, 0 for others.",
-        "name",
-        status,
-    )
+    def recorded() -> Iterable[Metric]:
+        family = GaugeMetricFamily(
+            "orchd_recorded_events",
+            "Events that a component recorded, by what became of them.",
+            labels=("component", "outcome"),
+        )
+        for component, broadcaster in events.items():
+            for field in fields(EventCounts):
+                family.add_metric([component, field.name], float(getattr(broadcaster.counts, field.name)))
+        yield family
+
+    return [
+        metrics.by_label(
+            "leader_election_master_status",
+            "Whether this process leads, by the name of the lock: 1 for a leader, 0 for others.",
+            "name",
+            leaders,
+        ),
+        recorded,
+    ]
 
 
 def client_metrics(counts: RequestCounts) -> metrics.Source:

@@ -20,7 +20,9 @@ FROM_SHARED: Final = (
 )
 
 FLAGS: Final[tuple[Row, ...]] = (
-    ("config", "string", "", "",
+    ("scheduler", "bool", "true", "built",
+     "Run the scheduler in this process."),
+    ("config", "string", "", "built",
      "File with the scheduler's configuration."),
     ("write-config-to", "string", "", "",
      "Write the default configuration to this file and exit."),

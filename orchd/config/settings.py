@@ -131,6 +131,14 @@ class ControllerSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerSettings:
+    """`enabled` runs the scheduler in the process; `config_file` is "" for the defaults."""
+
+    enabled: bool
+    config_file: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSettings:
     """The agents of nodes: who signs their certificates ("": any will do), what they are shown, and which of a node's
     addresses are tried, in order."""
@@ -163,12 +171,15 @@ class Settings:
     storage: StorageSettings
     api: ApiSettings
     controllers: ControllerSettings
+    scheduler: SchedulerSettings
     audit: AuditSettings
     aggregation: AggregationSettings
     nodes: NodeSettings
     verbosity: int
     #: Every flag's value by its name in the tables, for drop-ins that have flags of their own to read.
     flags: Mapping[str, Any] = field(default_factory=dict)
+    #: Names of the flags that were given.
+    given: frozenset[str] = frozenset()
     warnings: tuple[str, ...] = field(default=())
 
 
@@ -221,11 +232,15 @@ class SettingsBuilder:
             storage=self._storage(),
             api=self._api(),
             controllers=self._controllers(),
+            scheduler=SchedulerSettings(
+                enabled=self._values["scheduler"], config_file=self._values["config"]
+            ),
             audit=audit.audit(self._values, self._error),
             aggregation=self._aggregation(),
             nodes=self._nodes(),
             verbosity=self._at_least("v", 0),
             flags=dict(self._values),
+            given=frozenset(self._given),
             warnings=tuple(self._warnings),
         )
 
