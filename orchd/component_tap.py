@@ -1,5 +1,5 @@
-"""The controllers in a process of their own: what `twistd {short}-controller-manager` runs, whichever
-dialect that name is of.
+"""The controllers and the scheduler in processes of their own: what `twistd {short}-controller-manager`
+and `twistd {short}-scheduler` run, whichever dialect these names are of.
 """
 
 from __future__ import annotations
@@ -33,8 +33,25 @@ def _controller_manager(settings: ComponentSettings, reactor: Any, failed: Calla
     ).service
 
 
+def _scheduler(settings: ComponentSettings, reactor: Any, failed: Callable[[Failure], object] | None) -> Any:
+    # Here and not above: the controllers do not need numpy.
+    try:
+        from orchd.assembly.scheduler_process import SchedulerProcess, write_configuration
+    except ModuleNotFoundError as error:
+        if error.name != "numpy":
+            raise
+        raise ValueError("numpy is not installed: install orchd[scheduler]") from None
+    written = write_configuration(settings)
+    if written:
+        _log.info("the configuration was written to {path}", path=written)
+        raise SystemExit(0)
+    return SchedulerProcess(
+        settings, reactor, wall=time.time, environment=os.environ, release=RELEASE, failed=failed
+    ).service
+
+
 #: What is run, by the component's name.
-COMPONENTS: dict[str, Make] = {"controller-manager": _controller_manager}
+COMPONENTS: dict[str, Make] = {"controller-manager": _controller_manager, "scheduler": _scheduler}
 
 
 def options(name: str, dialect: Dialect) -> ComponentOptions:

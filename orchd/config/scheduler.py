@@ -20,12 +20,10 @@ FROM_SHARED: Final = (
 )
 
 FLAGS: Final[tuple[Row, ...]] = (
-    ("scheduler", "bool", "true", "built",
-     "Run the scheduler in this process."),
     ("config", "string", "", "built",
      "File with the scheduler's configuration."),
-    ("write-config-to", "string", "", "",
-     "Write the default configuration to this file and exit."),
+    ("write-config-to", "string", "", "own",
+     "Write the effective configuration to this file and exit."),
     ("secure-port", "int", "10259", "built",
      "Port for HTTPS; 0 takes a free one."),
     ("authentication-tolerate-lookup-failure", "bool", "true", "own",

@@ -27,6 +27,8 @@ OWN: Final[tuple[Row, ...]] = (
      "File with one flag per line and # comments; may be repeated and counts where it stands."),
     ("history-duration", "duration", "5m0s", "built",
      "For how long a version can be gone back to: by watches, by lists of the past and by continue tokens."),
+    ("scheduler", "bool", "true", "built",
+     "Run the scheduler in this process."),
     ("history-events", "int", "100000", "built",
      "Changes that the embedded store remembers at most, however young they are."),
 )

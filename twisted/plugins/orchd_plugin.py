@@ -41,3 +41,6 @@ for _dialect in DIALECTS.values():
     globals()[f"{_dialect.name}_controller_manager"] = ComponentMaker(
         "controller-manager", _dialect, "The controllers of a cluster, in a process of their own."
     )
+    globals()[f"{_dialect.name}_scheduler"] = ComponentMaker(
+        "scheduler", _dialect, "The scheduler of a cluster, in a process of its own."
+    )
