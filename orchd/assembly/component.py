@@ -19,6 +19,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd.assembly.delegation import DelegatedChain, delegated_authorizer
+from orchd.client.bodies import BodyEncoder, ProtobufBodies, json_body
 from orchd.client.remote import RemoteClient
 from orchd.client.request_counts import RequestCounts
 from orchd.client.throttle import Throttle
@@ -75,6 +76,8 @@ class Connections:
         self._environment = environment
         self._clients: list[RemoteClient] = []
         self.counts = RequestCounts()
+        protobuf = settings.client.content_type == settings.dialect.protobuf
+        self._encode: BodyEncoder = ProtobufBodies(settings.dialect) if protobuf else json_body
         self.config = self._own_config()
 
     def _own_config(self) -> ClientConfig:
@@ -98,7 +101,8 @@ class Connections:
     def throttled(self, purpose: str = "", **options: Any) -> RemoteClient:
         """A client whose requests keep to the rate of the component's flags."""
         chosen = self._settings.client
-        return self.client(purpose, throttle=Throttle(self._reactor, qps=chosen.qps, burst=chosen.burst), **options)
+        throttle = Throttle(self._reactor, qps=chosen.qps, burst=chosen.burst)
+        return self.client(purpose, throttle=throttle, encode=self._encode, **options)
 
     def for_reviews(self, flag: str, path: str) -> RemoteClient | None:
         """A client of a configuration file for delegated gates; without a file that of a pod, None outside of pods."""

@@ -21,6 +21,7 @@ from twisted.web.iweb import IResponse
 from zope.interface import implementer
 
 from orchd.client import requests
+from orchd.client.bodies import BodyEncoder, json_body
 from orchd.client.credentials import Credential, Credentials, ITokenSource, impersonation_headers
 from orchd.client.errors import NoAnswerError, UnreachableError
 from orchd.client.exec_plugin import ExecCredentials
@@ -52,7 +53,7 @@ class RemoteClient(Methods):
 
     `connections` are kept open between requests; `throttle` delays requests beyond its rate; clients that share `counts`
     are counted together. `environment` is what exec plugins inherit; `bearer` takes the place of the configuration's
-    credentials. Call `close` when done with it.
+    credentials; `encode` makes the bytes of bodies. Call `close` when done with it.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class RemoteClient(Methods):
         counts: RequestCounts | None = None,
         environment: Mapping[str, str] = os.environ,
         bearer: ITokenSource | None = None,
+        encode: BodyEncoder = json_body,
     ) -> None:
         self._reactor = reactor
         self._random = random
@@ -76,6 +78,7 @@ class RemoteClient(Methods):
         self._server = config.server.rstrip("/")
         self._host = urlsplit(config.server).netloc
         self._user_agent = agent
+        self._encode = encode
         self._throttle = throttle or Throttle(reactor, qps=0, burst=0)
         self.counts = counts or RequestCounts()
         self._transport = Transport(config, reactor, timeout=timeout, connections=connections)
@@ -105,10 +108,10 @@ class RemoteClient(Methods):
 
     # -- sending
 
-    def _headers(self, call: Call, credential: Credential) -> Headers:
+    def _headers(self, content_type: str, credential: Credential) -> Headers:
         headers = Headers({"User-Agent": [self._user_agent], "Accept": ["application/json"]})
-        if call.body is not None:
-            headers.setRawHeaders("Content-Type", [call.content_type])
+        if content_type:
+            headers.setRawHeaders("Content-Type", [content_type])
         if credential.authorization:
             headers.setRawHeaders("Authorization", [credential.authorization])
         for name, value in self._impersonation:
@@ -122,8 +125,11 @@ class RemoteClient(Methods):
         credential = await self._credentials.get(self._transport.config)
         query = urlencode(call.query, quote_via=quote)
         url = f"{self._server}{call.path}" + (f"?{query}" if query else "")
-        body = None if call.body is None else BytesBodyProducer(orjson.dumps(call.body))
-        headers = self._headers(call, credential)
+        body, content_type = None, ""
+        if call.body is not None:
+            data, content_type = self._encode(call)
+            body = BytesBodyProducer(data)
+        headers = self._headers(content_type, credential)
         code, began = "<error>", self._reactor.seconds()
         try:
             response: IResponse = await self._bounded(
