@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from hashlib import sha256
+from pathlib import Path
 from random import Random
 from socket import gethostname
 from typing import Any, cast
@@ -23,8 +24,11 @@ from orchd.controllers.group import ControllerGroup
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.settings import ControllerSettings
+from orchd.dialect import Dialect
 from orchd.kinds.identity import AUTHENTICATED_GROUP, User, service_account
+from orchd.pki.keys import load_private
 from orchd.server.authn.serviceaccount import TokenIssuer
+from orchd.server.authn.signedtokens import Signer
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.txkit.services import Member, as_member
@@ -104,9 +108,9 @@ class Controllers:
             wall=runtime.wall,
             random=runtime.random,
             catalog=definitions.current,
-            authority=authority.decode(),
-            issue_token=issuer.issue_legacy,
-            settings=controller_settings(runtime.settings.flags),
+            authority=(root_authority(settings.flags) or authority).decode(),
+            issue_token=(account_token_issuer(dialect, settings.flags, runtime.wall) or issuer).issue_legacy,
+            settings=controller_settings(settings.flags),
         )
         self._prepared: ControllerTerm | None = ControllerTerm(self._names, self._env)
         self.leadership = Leadership(
@@ -165,6 +169,28 @@ def candidate_identity(secret: bytes, random: Random) -> str:
     if secret:
         return f"orchd_{UUID(bytes=sha256(secret).digest()[:16], version=4)}"
     return f"{gethostname()}_{UUID(int=random.getrandbits(128), version=4)}"
+
+
+def root_authority(flags: Mapping[str, Any]) -> bytes:
+    """The authority that --root-ca-file says pods are told of, b"" when it says none. Raises ValueError naming the file."""
+    path = flags["root-ca-file"]
+    try:
+        return Path(path).read_bytes() if path else b""
+    except OSError as error:
+        raise ValueError(f"--root-ca-file: {path}: {error.strerror}") from error
+
+
+def account_token_issuer(dialect: Dialect, flags: Mapping[str, Any], wall: Callable[[], float]) -> TokenIssuer | None:
+    """What signs tokens with the key of --service-account-private-key-file; None without one. Raises ValueError naming the
+    file."""
+    path = flags["service-account-private-key-file"]
+    if not path:
+        return None
+    try:
+        key = load_private(Path(path).read_bytes())
+    except (OSError, ValueError) as error:
+        raise ValueError(f"--service-account-private-key-file: {path}: {error}") from error
+    return TokenIssuer(dialect, Signer(key), issuer="", audiences=(), clock=wall)
 
 
 def controller_settings(flags: Mapping[str, Any]) -> ControllerSettings:

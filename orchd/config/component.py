@@ -122,7 +122,7 @@ class _ComponentBuilder(SettingsBuilder):
     def __init__(
         self, name: str, dialect: Dialect, values: Mapping[str, Any], given: Collection[str], can: Capabilities
     ) -> None:
-        super().__init__(dialect, values, given, can)
+        super().__init__(dialect, values, given, can, {})
         self._name = name
 
     def component(self) -> ComponentSettings:

@@ -127,7 +127,8 @@ def test_other_locks(tmp_path: Path) -> None:
     assert world.controllers.group is not None
     assert "control-plane.alpha.orch.io/leader" in found["metadata"]["annotations"]
     world.server.stop()
-    forbidden = World(tmp_path, "--leader-elect-resource-name=mine")
+    (tmp_path / "flags").write_text("--leader-elect-resource-name=mine")
+    forbidden = World(tmp_path, f"--controller-manager-flagfile={tmp_path / 'flags'}")
     assert forbidden.controllers.group is None
     forbidden.server.stop()
 
