@@ -19,6 +19,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd.assembly.delegation import DelegatedChain, delegated_authorizer
+from orchd.assembly.metrics import selected_metrics
 from orchd.client.bodies import BodyEncoder, ProtobufBodies, json_body
 from orchd.client.remote import RemoteClient
 from orchd.client.request_counts import RequestCounts
@@ -201,7 +202,7 @@ class SecurePort:
         ]
         self._health = Health(tuple(checks))
         self._exact: dict[str, Endpoint] = {
-            "/metrics": metrics.endpoint(tuple(sources)),
+            "/metrics": metrics.endpoint(tuple(sources), selected_metrics(settings.flags)),
             "/configz": _shown(configuration),
             **(profiling_endpoints(self._in_thread) if settings.port.profiling else {}),
             **endpoints,

@@ -175,6 +175,7 @@ class _ComponentBuilder(SettingsBuilder):
 
     def _port(self) -> PortSettings:
         v = self._values
+        self._check_metric_labels()
         cert, key = self._pair("tls-cert-file", "tls-private-key-file")
         if not 0 <= v["secure-port"] <= 65535:
             raise self._error("secure-port", "must be between 0 and 65535 (0: no port)")

@@ -274,6 +274,7 @@ class SettingsBuilder:
 
     def _serving(self) -> ServingSettings:
         v = self._values
+        self._check_metric_labels()
         cert, key = self._pair("tls-cert-file", "tls-private-key-file")
         if not 0 <= v["secure-port"] <= 65535:
             raise self._error("secure-port", "must be between 0 and 65535 (0: a free port)")
@@ -307,6 +308,12 @@ class SettingsBuilder:
             shutdown_retry_after=v["shutdown-send-retry-after"],
             profiling=v["profiling"],
         )
+
+    def _check_metric_labels(self) -> None:
+        for key in self._values["allow-metric-labels"]:
+            metric, comma, label = key.partition(",")
+            if not metric.strip() or not comma or not label.strip():
+                raise self._error("allow-metric-labels", f"{key!r} is not metric,label")
 
     def _ciphers(self) -> tuple[str, ...]:
         v = self._values

@@ -43,9 +43,10 @@ SHARED: Final[tuple[Row, ...]] = (
      "Configuration file of the cloud provider."),
     ("cloud-provider", "string", "", "",
      "Name of the cloud provider."),
-    ("allow-metric-labels", "mapStringString", "", "",
-     "metric,label=value lists: label values that metrics may have."),
-    ("disabled-metrics", "strings", "", "",
+    ("allow-metric-labels", "pair", "", "built",
+     "metric,label=value,value: the values that a label of a metric may have, others being shown as \"unexpected\"; may be"
+     " repeated."),
+    ("disabled-metrics", "strings", "", "built",
      "Metrics that are not served."),
     ("show-hidden-metrics-for-version", "string", "", "",
      "Release whose hidden metrics are served again."),
