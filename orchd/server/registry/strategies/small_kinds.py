@@ -10,6 +10,7 @@ from orchd.kinds import verbatim
 from orchd.kinds.objects import feature_gates
 from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
 from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.objects.validate.single_kind_groups import SYSTEM_PRIORITIES
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.strategies.base import Strategy
 
@@ -55,6 +56,13 @@ class RevisionStrategy(Strategy):
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
         return super().validate_update(context, obj, verbatim.kept(old, context.stored))
+
+
+class PriorityClassStrategy(Strategy):
+    """The classes of the system stay: what keeps a cluster running has their priorities."""
+
+    def undeletable(self, name: str) -> str:
+        return "this is a system priority class and cannot be deleted" if name in SYSTEM_PRIORITIES else ""
 
 
 class JobStrategy(Strategy):
