@@ -148,7 +148,7 @@ def _compare(bed: Bed, evaluation: Evaluation, pod: Pod) -> None:
         assert plain == ([column] * len(rows) if isinstance(column, int) else column.tolist()), score.plugin.name
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.data())
 def test_columns_and_plain_forms_agree(data: st.DataObject) -> None:
     """Filters give the same statuses and scores the same numbers; and so they do when results were kept while nodes and pods
