@@ -28,7 +28,7 @@ from orchd.txkit.background import Background
 #: Seconds that the loop goes on before others get their turn.
 TURN = 0.004
 #: Bindings and status writes under way at most.
-AT_ONCE = 64
+AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True)
