@@ -31,7 +31,7 @@ from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Action, ClusterEvent, CycleState, Status, failed, unresolvable
 
 UNBOUND: Final = unresolvable("pod has unbound immediate PersistentVolumeClaims")
-_CLAIMS, _RESERVED = "VolumeBinding", "VolumeBinding reserved"
+_PREPARED, _CLAIMS, _RESERVED = "VolumeBinding prepared", "VolumeBinding", "VolumeBinding reserved"
 _NEWS: Final = Action.ADD | Action.UPDATE
 
 
@@ -59,6 +59,7 @@ class VolumeBinding:
     # -- before a node is chosen
 
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
+        state.write(_PREPARED, True)
         try:
             if not pod.template.volumes or not self._binder.check_claims(pod):
                 return None
@@ -101,6 +102,9 @@ class VolumeBinding:
     # -- with a node
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        if state.get(_PREPARED) is None:
+            # The profile has the plugin here and not before filters.
+            return failed("not found")
         claims: Claims | None = state.get(_CLAIMS)
         if claims is None or not claims.to_bind:
             return None
