@@ -12,8 +12,8 @@ from twisted.internet.interfaces import IHostnameResolver
 from twisted.internet.testing import MemoryReactorClock
 from zope.interface import implementer
 
-from orchd.assembly.nodes import node_upstreams
 from orchd.assembly.capabilities import capabilities
+from orchd.assembly.nodes import node_upstreams
 from orchd.config import settings as configuration
 from orchd.config.options import Options
 from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError

@@ -189,6 +189,7 @@ class WatchStream:
     async def _begin(self, sink: ISink) -> None:
         """Everything there is, as ADDED, then changes from exactly that version on. Waits for a client that reads
         slowly: until then only references to what it is still to get are kept."""
+        self._cache.check_readable(self._prefix)
         page = self._cache.page(
             prefix=self._prefix,
             match=self._chosen.match,
