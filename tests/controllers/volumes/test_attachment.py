@@ -1,0 +1,241 @@
+"""The attachdetach controller: names and messages by table, and attachments on a server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from volume_support import Storage, claim, pod, volume
+
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers.objects import NODES, PODS
+from orchd.controllers.volumes.attachment.attachable import attachment_name, inline, persistent
+from orchd.controllers.volumes.attachment.attempts import Attempts
+from orchd.controllers.volumes.attachment.conflicts import conflict_note
+from orchd.dialect import ORCH
+
+ATTACHMENTS = ResourceRef("storage.orch.io", "v1", "volumeattachments")
+DRIVERS = ResourceRef("storage.orch.io", "v1", "csidrivers")
+MANAGED = {"volumes.orch.io/controller-managed-attach-detach": "true"}
+UNIQUE = "orch.io/csi/d.example.com^h-v"
+
+
+def node(name: str = "n", **annotations: str) -> dict[str, Any]:
+    return {"metadata": {"name": name, "annotations": {**MANAGED, **annotations}}}
+
+
+def attachments(storage: Storage) -> list[tuple[str, str]]:
+    """Node and volume of each."""
+    found = storage.cluster.items(ATTACHMENTS, "")
+    return sorted((each["spec"]["nodeName"], each["spec"]["source"]["persistentVolumeName"]) for each in found)
+
+
+def answer(storage: Storage, **status: Any) -> None:
+    """Play the driver: give every attachment a status."""
+    for each in storage.cluster.items(ATTACHMENTS, ""):
+        storage.cluster.patch(ATTACHMENTS, each["metadata"]["name"], {"status": status}, "", "status")
+
+
+def attached(storage: Storage, name: str = "n") -> list[str]:
+    found = storage.cluster.get(NODES, name, "") or {}
+    return [each["name"] for each in found["status"].get("volumesAttached", ())]
+
+
+@pytest.fixture
+def used(storage: Storage) -> Storage:
+    """A node, and a bound volume of a driver."""
+    storage.cluster.create(NODES, node(), "")
+    storage.add_volume(volume())
+    storage.add_claim(claim())
+    return storage
+
+
+def test_names() -> None:
+    """Kubelets compute the same names."""
+    source = {"driver": "df70vv8r.example.com", "volumeHandle": "h1"}
+    found = persistent(volume(csi=source), ORCH)
+    assert found is not None and (found.unique_name, found.exclusive) == ("orch.io/csi/df70vv8r.example.com^h1", True)
+    digest = "459e039a65d0b8d8fba1d66ae96a4ad28b5969fc50cff7fd4b9bf0285f50be9b"
+    assert attachment_name(found, "n-f70vv8r") == f"csi-{digest}"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ({"iscsi": {"targetPortal": "1.2.3.4:3260", "iqn": "iqn.x", "lun": 2}}, "orch.io/iscsi/1.2.3.4:3260:iqn.x:2"),
+        ({"fc": {"targetWWNs": ["a", "b"], "lun": 1}}, "orch.io/fc/[a b]:1"),
+        ({"fc": {"wwids": ["w"]}}, "orch.io/fc/[w]"),
+        ({"rbd": {"image": "i"}}, "orch.io/rbd/rbd:i"),
+        ({"emptyDir": {}}, ""),
+    ],
+)
+def test_inline_names(source: Any, expected: str) -> None:
+    """Sources that nodes attach by themselves are named after their target."""
+    found = inline({"name": "v", **source}, ORCH)
+    assert ("" if found is None else found.unique_name) == expected
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ([], "Volume is already exclusively attached to one node and can't be attached to another"),
+        ([("a", "x"), ("a", "y")], "Volume is already used by pod(s) x, y"),
+        ([("a", "x"), ("b", "y")], "Volume is already used by pod(s) x and 1 pod(s) in different namespaces"),
+        ([("b", "y"), ("b", "z")], "Volume is already used by 2 pod(s) in different namespaces"),
+    ],
+)
+def test_conflict_notes(others: Any, expected: str) -> None:
+    """Names of pods are told within their namespace only."""
+    pods = [{"metadata": {"namespace": within, "name": called}} for within, called in others]
+    told = conflict_note({"metadata": {"namespace": "a", "name": "p"}}, "v", pods)
+    assert told == f'Multi-Attach error for volume "v" {expected}'
+
+
+def test_attempts() -> None:
+    """Failures are reported after pauses that double; a driver that does not answer has two minutes."""
+    attempts = Attempts()
+    attempts.begin("x", 0.0)
+    assert attempts.failed("x", "", 1.0) == (False, 119.0)
+    assert attempts.failed("x", "broken", 2.0) == (True, 0.5)
+    assert attempts.failed("x", "broken", 2.25) == (False, 0.25)
+    assert attempts.failed("x", "broken", 2.5) == (True, 1.0)
+    assert attempts.end("x") and not attempts.end("x")
+
+
+def test_attach_and_detach(used: Storage) -> None:
+    """A pod's volume is attached to its node, reported, and detached after the last pod."""
+    used.add_pod(pod(node="n"))
+    assert attachments(used) == [("n", "v")]
+    assert attached(used) == []
+    answer(used, attached=True)
+    assert attached(used) == [UNIQUE]
+    success = ("Normal", "SuccessfulAttachVolume", 'AttachVolume.Attach succeeded for volume "v" ')
+    assert used.notes("p") == [success]
+    used.add_pod(pod("q", node="n"))
+    used.cluster.delete(PODS, "p", gracePeriodSeconds=0)
+    assert (attachments(used), attached(used)) == ([("n", "v")], [UNIQUE])
+    used.cluster.delete(PODS, "q", gracePeriodSeconds=0)
+    assert (attachments(used), attached(used)) == ([], [])
+
+
+def test_ended_pods(used: Storage) -> None:
+    """Volumes of pods that have ended are detached, unless their node keeps them."""
+    used.add_pod(pod(node="n"))
+    answer(used, attached=True)
+    used.cluster.patch(NODES, "n", {"metadata": {"annotations": {"volumes.orch.io/keep-terminated-pod-volumes": "true"}}}, "")
+    used.cluster.patch(PODS, "p", {"status": {"phase": "Succeeded"}}, "a", "status")
+    assert attachments(used) == [("n", "v")]
+    used.cluster.patch(NODES, "n", {"metadata": {"annotations": {"volumes.orch.io/keep-terminated-pod-volumes": None}}}, "")
+    assert attachments(used) == []
+
+
+def test_still_mounted(used: Storage) -> None:
+    """A volume that its node reports as in use stays attached, for six minutes at most."""
+    used.add_pod(pod(node="n"))
+    answer(used, attached=True)
+    used.cluster.patch(NODES, "n", {"status": {"volumesInUse": [UNIQUE]}}, "", "status")
+    used.cluster.delete(PODS, "p", gracePeriodSeconds=0)
+    used.wait(340)
+    assert (attachments(used), attached(used)) == ([("n", "v")], [UNIQUE])
+    used.wait(30)
+    assert (attachments(used), attached(used)) == ([], [])
+
+
+def test_unmounted(used: Storage) -> None:
+    """The volume is detached as soon as the node has unmounted it."""
+    used.add_pod(pod(node="n"))
+    answer(used, attached=True)
+    used.cluster.patch(NODES, "n", {"status": {"volumesInUse": [UNIQUE]}}, "", "status")
+    used.cluster.delete(PODS, "p", gracePeriodSeconds=0)
+    assert attachments(used) == [("n", "v")]
+    used.cluster.patch(NODES, "n", {"status": {"volumesInUse": None}}, "", "status")
+    assert attachments(used) == []
+
+
+def test_failure(used: Storage) -> None:
+    """What the driver says goes to the pods, and success after it as well."""
+    used.add_pod(pod(node="n"))
+    answer(used, attached=False, attachError={"message": "no room"})
+    failure = ("Warning", "FailedAttachVolume", 'AttachVolume.Attach failed for volume "v" : no room')
+    assert failure in used.notes("p")
+    answer(used, attached=True, attachError=None)
+    assert "SuccessfulAttachVolume" in [each[1] for each in used.notes("p")]
+
+
+def test_silent_driver(used: Storage) -> None:
+    """A driver that does not answer within two minutes is reported."""
+    used.add_pod(pod(node="n"))
+    used.wait(100)
+    assert used.notes("p") == []
+    used.wait(25)
+    assert used.notes("p") == [
+        (
+            "Warning",
+            "FailedAttachVolume",
+            'AttachVolume.Attach failed for volume "v" : timed out waiting for external-attacher of d.example.com CSI '
+            "driver to attach volume h-v",
+        )
+    ]
+
+
+@pytest.mark.parametrize(("modes", "count"), [(["ReadWriteOnce"], 1), (["ReadWriteOnce", "ReadWriteMany"], 2)])
+def test_one_node_at_a_time(storage: Storage, modes: list[str], count: int) -> None:
+    """A volume that only one node may have goes to the next one after the first has released it."""
+    for each in ("n", "m"):
+        storage.cluster.create(NODES, node(each), "")
+    storage.add_volume(volume(accessModes=modes))
+    storage.add_claim(claim())
+    storage.add_pod(pod(node="n"))
+    answer(storage, attached=True)
+    storage.add_pod(pod("q", node="m"))
+    assert len(attachments(storage)) == count
+    note = 'Multi-Attach error for volume "v" Volume is already used by pod(s) p'
+    assert storage.notes("q") == ([("Warning", "FailedAttachVolume", note)] if count == 1 else [])
+    storage.cluster.delete(PODS, "p", gracePeriodSeconds=0)
+    assert attachments(storage) == [("m", "v")]
+
+
+def test_node_attaches_by_itself(storage: Storage) -> None:
+    """Volumes that need no driver are reported as attached while pods use them."""
+    storage.cluster.create(NODES, node(), "")
+    storage.add_pod(pod(node="n", iscsi={"targetPortal": "1.2.3.4:3260", "iqn": "iqn.2001-04.com.example:x", "lun": 0}))
+    assert attached(storage) == ["orch.io/iscsi/1.2.3.4:3260:iqn.2001-04.com.example:x:0"]
+    assert [each[1] for each in storage.notes("p")] == ["SuccessfulAttachVolume"]
+    storage.cluster.delete(PODS, "p", gracePeriodSeconds=0)
+    assert attached(storage) == []
+
+
+def test_others_reports_stay(used: Storage) -> None:
+    """What somebody else reports as attached is not removed."""
+    used.cluster.patch(NODES, "n", {"status": {"volumesAttached": [{"name": "x/y", "devicePath": "/dev/z"}]}}, "", "status")
+    used.add_pod(pod(node="n"))
+    answer(used, attached=True)
+    assert attached(used) == [UNIQUE, "x/y"]
+
+
+def test_left_alone(storage: Storage) -> None:
+    """Nodes that attach by themselves, and drivers that need not attach, get no attachments."""
+    storage.cluster.create(NODES, {"metadata": {"name": "own"}}, "")
+    storage.cluster.create(NODES, node(), "")
+    storage.cluster.create(DRIVERS, {"metadata": {"name": "d.example.com"}, "spec": {"attachRequired": False}}, "")
+    storage.add_volume(volume())
+    storage.add_claim(claim())
+    storage.add_pod(pod(node="n"))
+    assert attachments(storage) == []
+    storage.add_volume(volume("w", csi={"driver": "e.example.com", "volumeHandle": "w"}))
+    storage.add_claim(claim("d"))
+    storage.add_pod(pod("q", "d", node="own"))
+    assert attachments(storage) == []
+    storage.add_pod(pod("r", "d", node="n"))
+    assert attachments(storage) == [("n", "w")]
+
+
+def test_deleted_node(used: Storage) -> None:
+    """After a node's deletion its volumes are detached with its last pod, whatever it said was in use."""
+    used.add_pod(pod(node="n"))
+    answer(used, attached=True)
+    used.cluster.patch(NODES, "n", {"status": {"volumesInUse": [UNIQUE]}}, "", "status")
+    used.cluster.delete(NODES, "n", "")
+    assert attachments(used) == [("n", "v")]
+    used.cluster.delete(PODS, "p", gracePeriodSeconds=0)
+    assert attachments(used) == []

@@ -1,0 +1,88 @@
+"""Claims of ephemeral volumes, and the expansion of claims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from volume_support import Storage, claim, pod, storage_class, volume
+
+from orchd.controllers.objects import CLAIMS, PODS
+from orchd.controllers.volumes.usage import VOLUMES
+
+TEMPLATE = {"metadata": {"labels": {"l": "1"}, "annotations": {"a": "2"}}, "spec": claim()["spec"]}
+_EXTERNAL = (
+    "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for an external controller to "
+    "process this PVC."
+)
+
+
+def test_ephemeral(storage: Storage) -> None:
+    """An ephemeral volume has a claim with its pod's name, which is the pod's own and is made again when it is deleted."""
+    storage.add_pod(pod(ephemeral={"volumeClaimTemplate": TEMPLATE}))
+    first = storage.claim("p-v")
+    assert (first["metadata"]["labels"], first["metadata"]["annotations"]["a"]) == ({"l": "1"}, "2")
+    owner = first["metadata"]["ownerReferences"][0]
+    assert (owner["kind"], owner["name"], owner["controller"], owner["blockOwnerDeletion"]) == ("Pod", "p", True, True)
+    storage.cluster.delete(CLAIMS, "p-v")
+    second = storage.claim("p-v")
+    assert second["metadata"]["uid"] != first["metadata"]["uid"]
+    storage.cluster.delete(PODS, "p", gracePeriodSeconds=0)
+    storage.cluster.settle(2)
+    assert not storage.claim("p-v")
+
+
+def test_ephemeral_conflict(storage: Storage) -> None:
+    """A claim that has the name already stays as it is, and the pod is told."""
+    storage.add_claim(claim("p-v"))
+    storage.add_pod(pod(ephemeral={"volumeClaimTemplate": TEMPLATE}))
+    note = "ephemeral volume v: PVC a/p-v was not created for pod a/p (pod is not owner)"
+    assert ("Warning", "FailedBinding", note) in storage.notes("p")
+    assert "ownerReferences" not in storage.claim("p-v")["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ({}, ("Warning", "ExternalExpanding", _EXTERNAL)),
+        (
+            {"awsElasticBlockStore": {"volumeID": "x"}},
+            (
+                "Normal",
+                "ExternalExpanding",
+                "CSI migration enabled for orch.io/aws-ebs; waiting for external resizer to expand the pvc",
+            ),
+        ),
+        (
+            {"flexVolume": {"driver": "d/x"}},
+            ("Normal", "FileSystemResizeRequired", "Require file system resize of volume on node"),
+        ),
+    ],
+)
+def test_expansion(storage: Storage, source: Any, expected: Any) -> None:
+    """A larger request is left to the resizer of the volume's driver; flex volumes wait for their node."""
+    storage.add_class(storage_class(allowVolumeExpansion=True))
+    storage.add_volume(volume(**source))
+    storage.add_claim(claim())
+    assert [each for each in storage.notes("c") if each[1] == expected[1]] == []
+    storage.cluster.patch(CLAIMS, "c", {"spec": {"resources": {"requests": {"storage": "8Gi"}}}})
+    assert expected in storage.notes("c")
+    resizer = storage.claim()["metadata"]["annotations"].get("volume.orch.io/storage-resizer")
+    assert resizer == {"awsElasticBlockStore": "ebs.csi.aws.com", "flexVolume": "d/x"}.get(next(iter(source), ""))
+
+
+def test_flex_expansion_ends(storage: Storage) -> None:
+    """The volume has its new size at once, the claim when its node has grown the file system."""
+    storage.add_class(storage_class(allowVolumeExpansion=True))
+    storage.add_volume(volume(flexVolume={"driver": "d/x"}))
+    storage.add_claim(claim())
+    storage.cluster.patch(CLAIMS, "c", {"spec": {"resources": {"requests": {"storage": "8Gi"}}}})
+    grown = storage.volume()
+    mark = "volume.alpha.orch.io/pre-resize-capacity"
+    assert (grown["spec"]["capacity"]["storage"], grown["metadata"]["annotations"][mark]) == ("8Gi", "5Gi")
+    status = storage.claim()["status"]
+    assert status["capacity"]["storage"] == "5Gi"
+    assert [each["type"] for each in status["conditions"]] == ["FileSystemResizePending"]
+    done = {"status": {"capacity": {"storage": "8Gi"}, "conditions": None}}
+    storage.cluster.patch(CLAIMS, "c", done, "a", "status")
+    assert mark not in storage.volume()["metadata"]["annotations"]

@@ -1,0 +1,279 @@
+"""The persistentvolume-binder on a server: bindings, phases, events, and what becomes of released volumes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from volume_support import Storage, claim, pod, storage_class, volume
+
+from orchd.controllers.objects import CLAIMS, PODS
+from orchd.controllers.volumes.usage import VOLUMES
+
+BY_CONTROLLER = "pv.orch.io/bound-by-controller"
+
+
+def test_static_binding(storage: Storage) -> None:
+    """A claim gets the smallest volume that suits, and both say so; a claim that comes first gets it as well."""
+    storage.add_claim(claim("early"))
+    assert storage.phases("early")[0] == "Pending"
+    storage.add_volume(volume("large", "9Gi"))
+    assert storage.phases("early", "large") == ("Bound", "Bound")
+    storage.add_volume(volume("v", "5Gi"))
+    storage.add_volume(volume("tiny", "100Mi"))
+    storage.add_claim(claim())
+    assert storage.phases() == ("Bound", "Bound")
+    bound = storage.claim()
+    assert bound["status"]["capacity"] == {"storage": "5Gi"}
+    assert bound["metadata"]["annotations"] == {"pv.orch.io/bind-completed": "yes", BY_CONTROLLER: "yes"}
+    reference = storage.volume()["spec"]["claimRef"]
+    assert (reference["kind"], reference["name"], reference["uid"]) == ("PersistentVolumeClaim", "c", bound["metadata"]["uid"])
+    assert storage.phases("c", "tiny")[1] == "Available"
+
+
+def test_reserved_volume(storage: Storage) -> None:
+    """A volume that names a claim is kept for it."""
+    storage.add_volume(volume(claimRef={"namespace": "a", "name": "c"}))
+    storage.add_claim(claim("other"))
+    assert storage.phases("other") == ("Pending", "Available")
+    storage.add_claim(claim())
+    assert storage.phases() == ("Bound", "Bound")
+    assert BY_CONTROLLER not in storage.volume()["metadata"].get("annotations", {})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "note"),
+    [
+        (claim("c", "6Gi", volumeName="v"), ("VolumeMismatch", 'Cannot bind to requested volume "v": requested PV is too small')),
+        (claim("c", volumeName="taken"), ("FailedBinding", 'volume "taken" already bound to a different claim.')),
+        (claim("c", volumeName="absent"), None),
+    ],
+)
+def test_chosen_volume(storage: Storage, wanted: Any, note: Any) -> None:
+    """A claim that names a volume waits for that one."""
+    storage.add_volume(volume())
+    storage.add_volume(volume("taken", claimRef={"namespace": "a", "name": "z"}))
+    storage.add_claim(wanted)
+    assert storage.phases()[0] == "Pending"
+    assert [each[1:] for each in storage.notes("c") if each[0] == "Warning"] == ([note] if note else [])
+
+
+def test_chosen_volume_comes_later(storage: Storage) -> None:
+    """The claim is bound as soon as its volume is there."""
+    storage.add_claim(claim(volumeName="v"))
+    storage.add_volume(volume())
+    assert storage.phases() == ("Bound", "Bound")
+    assert BY_CONTROLLER not in storage.claim()["metadata"]["annotations"]
+
+
+@pytest.mark.parametrize(
+    ("provisioner", "expected"),
+    [
+        (
+            "p.example.com",
+            (
+                "Normal",
+                "ExternalProvisioning",
+                'waiting for a volume to be created, either by external provisioner "p.example.com" or manually created by '
+                "system administrator",
+            ),
+        ),
+        (
+            "orch.io/aws-ebs",
+            (
+                "Normal",
+                "ExternalProvisioning",
+                'waiting for a volume to be created, either by external provisioner "ebs.csi.aws.com" or manually created by '
+                "system administrator",
+            ),
+        ),
+        ("orch.io/no-provisioner", ("Warning", "ProvisioningFailed", "no volume plugin matched name: orch.io/no-provisioner")),
+        ("orch.io/nfs", ("Warning", "ProvisioningFailed", "no provisionable volume plugin matched")),
+    ],
+)
+def test_provisioning(storage: Storage, provisioner: str, expected: Any) -> None:
+    """External provisioners are named in the claim; others cannot provision."""
+    storage.add_class(storage_class(provisioner=provisioner))
+    storage.add_claim(claim())
+    assert storage.notes("c") == [expected]
+    named = storage.claim()["metadata"].get("annotations", {}).get("volume.orch.io/storage-provisioner")
+    assert named == {"p.example.com": "p.example.com", "orch.io/aws-ebs": "ebs.csi.aws.com"}.get(provisioner)
+
+
+def test_no_class(storage: Storage) -> None:
+    """Claims of no class, and of one that does not exist, say what is missing; the class may come later."""
+    storage.add_claim(claim("n", storageClassName=""))
+    storage.add_claim(claim())
+    assert storage.notes("n") == [
+        ("Normal", "FailedBinding", "no persistent volumes available for this claim and no storage class is set")
+    ]
+    assert storage.notes("c") == [("Warning", "ProvisioningFailed", 'storageclass.storage.orch.io "k" not found')]
+    storage.add_class(storage_class())
+    assert ("ExternalProvisioning" in [each[1] for each in storage.notes("c")]) is True
+
+
+def test_first_consumer(storage: Storage) -> None:
+    """A delayed claim takes no volume by itself: it waits for a pod, and for the scheduler's choice of a node."""
+    storage.add_class(storage_class(volumeBindingMode="WaitForFirstConsumer"))
+    storage.add_volume(volume())
+    storage.add_claim(claim())
+    assert storage.phases() == ("Pending", "Available")
+    assert storage.notes("c") == [
+        ("Normal", "WaitForFirstConsumer", "waiting for first consumer to be created before binding")
+    ]
+    storage.cluster.create(PODS, {**pod(), "spec": {**pod()["spec"], "schedulerName": "none"}})
+    storage.cluster.settle(16)
+    assert ("Normal", "WaitForPodScheduled", "waiting for pod p to be scheduled") in storage.notes("c")
+    selected = {"metadata": {"annotations": {"volume.orch.io/selected-node": "n"}}}
+    storage.cluster.patch(CLAIMS, "c", selected)
+    assert "ExternalProvisioning" in [each[1] for each in storage.notes("c")]
+    assert storage.phases() == ("Pending", "Available")
+
+
+def test_scheduler_binds(storage: Storage) -> None:
+    """A volume that the scheduler gave to a delayed claim is bound to it."""
+    storage.add_class(storage_class(volumeBindingMode="WaitForFirstConsumer"))
+    storage.add_volume(volume())
+    storage.add_claim(claim())
+    reference = {"kind": "PersistentVolumeClaim", "namespace": "a", "name": "c", "uid": storage.claim()["metadata"]["uid"]}
+    change = {"metadata": {"annotations": {BY_CONTROLLER: "yes"}}, "spec": {"claimRef": reference}}
+    storage.cluster.patch(VOLUMES, "v", change, "")
+    assert storage.phases() == ("Bound", "Bound")
+
+
+def test_lost(storage: Storage) -> None:
+    """A claim whose volume was deleted is lost, and told so once."""
+    storage.add_volume(volume())
+    storage.add_claim(claim())
+    storage.cluster.delete(VOLUMES, "v", "")
+    assert storage.phases() == ("Bound", "Bound")
+    storage.cluster.patch(VOLUMES, "v", {"metadata": {"finalizers": None}}, "")
+    storage.cluster.settle(31)
+    assert storage.phases() == ("Lost", "")
+    assert "capacity" not in storage.claim()["status"]
+    lost = ("Warning", "ClaimLost", "Bound claim has lost its PersistentVolume. Data on the volume is lost!")
+    assert storage.notes("c").count(lost) == 1
+
+
+def test_misbound(storage: Storage) -> None:
+    """Of two claims with one volume, the one that the volume does not name is lost."""
+    storage.add_volume(volume())
+    storage.add_claim(claim())
+    wrong = claim("w", volumeName="v")
+    wrong["metadata"]["annotations"] = {"pv.orch.io/bind-completed": "yes"}
+    storage.add_claim(wrong)
+    assert storage.phases("w")[0] == "Lost"
+    assert [each[1] for each in storage.notes("w")] == ["ClaimMisbound"]
+
+
+def test_second_volume_is_released(storage: Storage) -> None:
+    """A volume whose claim got another one becomes available again."""
+    storage.add_volume(volume())
+    storage.add_claim(claim())
+    storage.cluster.create(
+        VOLUMES,
+        {
+            **volume("w"),
+            "metadata": {"name": "w", "annotations": {BY_CONTROLLER: "yes"}},
+            "spec": {**volume("w")["spec"], "claimRef": storage.volume()["spec"]["claimRef"]},
+        },
+        "",
+    )
+    storage.cluster.settle()
+    assert storage.phases("c", "w") == ("Bound", "Available")
+    assert "claimRef" not in storage.volume("w")["spec"]
+    assert storage.phases() == ("Bound", "Bound")
+
+
+def test_retain(storage: Storage) -> None:
+    """A retained volume is released and serves no claim of the old name until its claim is taken out by hand."""
+    storage.add_volume(volume())
+    storage.add_claim(claim())
+    storage.cluster.delete(CLAIMS, "c")
+    assert storage.phases() == ("", "Released")
+    storage.add_claim(claim())
+    assert storage.phases() == ("Pending", "Released")
+    storage.cluster.patch(VOLUMES, "v", {"spec": {"claimRef": None}}, "")
+    assert storage.phases() == ("Bound", "Bound")
+
+
+@pytest.mark.parametrize(
+    ("given", "reason", "message"),
+    [
+        (
+            volume(policy="Delete"),
+            "VolumeFailedDelete",
+            'error getting deleter volume plugin for volume "v": no deletable volume plugin matched',
+        ),
+        (
+            volume(policy="Delete", iscsi={"targetPortal": "1.2.3.4", "iqn": "iqn.2001-04.com.example:x", "lun": 0}),
+            "VolumeFailedDelete",
+            'error getting deleter volume plugin for volume "v": no volume plugin matched',
+        ),
+        (
+            volume(policy="Delete", hostPath={"path": "/var/x"}),
+            "VolumeFailedDelete",
+            "host_path deleter only supports /tmp/.+ but received provided /var/x",
+        ),
+        (volume(policy="Recycle"), "VolumeFailedRecycle", "No recycler plugin found for the volume!"),
+    ],
+)
+def test_failed_reclaim(storage: Storage, given: Any, reason: str, message: str) -> None:
+    """What cannot be deleted or recycled fails with the reason, which is told once."""
+    storage.add_volume(given)
+    storage.add_claim(claim())
+    storage.cluster.delete(CLAIMS, "c")
+    storage.cluster.settle(31)
+    assert storage.phases() == ("", "Failed")
+    assert storage.volume()["status"]["message"] == message
+    assert storage.notes("v", "default") == [("Warning", reason, message)]
+
+
+def test_host_path_deletion(storage: Storage) -> None:
+    """A volume that is a temporary directory of its node is deleted after its claim."""
+    storage.add_volume(volume(policy="Delete", hostPath={"path": "/tmp/x"}))
+    storage.add_claim(claim())
+    storage.cluster.delete(CLAIMS, "c")
+    assert storage.phases() == ("", "")
+
+
+def test_external_deleter(storage: Storage) -> None:
+    """A provisioned volume is left to its provisioner."""
+    given = volume(policy="Delete")
+    given["metadata"]["annotations"] = {"pv.orch.io/provisioned-by": "p.example.com"}
+    storage.add_volume(given)
+    storage.add_claim(claim())
+    storage.cluster.delete(CLAIMS, "c")
+    assert storage.phases() == ("", "Released")
+
+
+@pytest.mark.parametrize("outcome", ["Succeeded", "Failed"])
+def test_recycle(storage: Storage, outcome: str) -> None:
+    """A pod empties the volume; when it succeeds other claims can have the volume."""
+    storage.add_volume(volume(policy="Recycle", nfs={"server": "s", "path": "/x"}))
+    storage.add_claim(claim())
+    storage.cluster.delete(CLAIMS, "c")
+    found = storage.cluster.get(PODS, "recycler-for-v", "default")
+    assert found is not None and found["spec"]["volumes"][0]["nfs"]["path"] == "/x"
+    assert storage.phases()[1] == "Released"
+    storage.cluster.patch(PODS, "recycler-for-v", {"status": {"phase": outcome, "message": "no"}}, "default", "status")
+    if outcome == "Succeeded":
+        assert storage.phases()[1] == "Available" and "claimRef" not in storage.volume()["spec"]
+        assert ("Normal", "VolumeRecycled", "Volume recycled") in storage.notes("v", "default")
+        assert storage.cluster.get(PODS, "recycler-for-v", "default") is None
+    else:
+        assert ("Warning", "VolumeFailedRecycle", "Recycle failed: no") in storage.notes("v", "default")
+        assert storage.phases()[1] == "Failed"
+
+
+def test_foreign_recycler(storage: Storage) -> None:
+    """A pod of the recycler's name that the controller did not make proves nothing and is replaced."""
+    storage.cluster.create(PODS, {**pod("recycler-for-v"), "metadata": {"name": "recycler-for-v"}}, "default")
+    storage.cluster.patch(PODS, "recycler-for-v", {"status": {"phase": "Succeeded"}}, "default", "status")
+    before = storage.cluster.get(PODS, "recycler-for-v", "default") or {}
+    storage.add_volume(volume(policy="Recycle", nfs={"server": "s", "path": "/x"}))
+    storage.add_claim(claim())
+    storage.cluster.delete(CLAIMS, "c")
+    assert storage.phases()[1] == "Released"
+    after = storage.cluster.get(PODS, "recycler-for-v", "default") or {}
+    assert after["metadata"]["uid"] != before["metadata"]["uid"]

@@ -1,0 +1,86 @@
+"""Protection of claims and volumes: who uses a claim by table, and the finalizers on a server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from volume_support import Storage, claim, pod, volume
+
+from orchd.controllers.objects import CLAIMS, PODS
+from orchd.controllers.volumes.protection import shut_down, uses
+from orchd.controllers.volumes.usage import VOLUMES
+
+CLAIM: dict[str, Any] = {"metadata": {"name": "c", "namespace": "a", "uid": "1"}}
+OWNED: dict[str, Any] = {
+    "metadata": {"name": "p-v", "namespace": "a", "ownerReferences": [{"uid": "9", "controller": True}]}
+}
+
+
+def placed(**more: Any) -> dict[str, Any]:
+    found = pod("p", node="n", **more)
+    return {**found, "metadata": {"name": "p", "namespace": "a", "uid": "9"}}
+
+
+def killed(found: dict[str, Any]) -> dict[str, Any]:
+    return {**found, "metadata": {**found["metadata"], "deletionTimestamp": "now", "deletionGracePeriodSeconds": 0}}
+
+
+@pytest.mark.parametrize(
+    ("user", "used", "expected"),
+    [
+        (placed(), CLAIM, True),
+        ({**placed(), "spec": pod("p")["spec"]}, CLAIM, False),
+        ({**placed(), "status": {"phase": "Succeeded"}}, CLAIM, True),
+        (killed(placed()), CLAIM, True),
+        (placed(emptyDir={}), CLAIM, False),
+        (placed(ephemeral={}), OWNED, True),
+        (killed(placed(ephemeral={})), OWNED, False),
+        (placed(ephemeral={}), {"metadata": {"name": "p-v", "namespace": "a"}}, False),
+    ],
+)
+def test_uses(user: Any, used: Any, expected: bool) -> None:
+    """Only pods with a node count; claims of ephemeral volumes count for their own pod until it has shut down."""
+    assert uses(user, used) == expected
+
+
+def test_shut_down() -> None:
+    """A pod in its grace period has not shut down."""
+    dying = {"metadata": {"deletionTimestamp": "now", "deletionGracePeriodSeconds": 30}}
+    assert not shut_down(dying) and shut_down(killed(placed()))
+
+
+def test_claim_in_use(storage: Storage) -> None:
+    """A deleted claim stays for as long as a pod on a node uses it."""
+    storage.add_claim(claim())
+    storage.add_pod(pod(node="n"))
+    storage.add_pod(pod("q", "other", node="n"))
+    storage.cluster.delete(CLAIMS, "c")
+    assert storage.claim()["metadata"]["finalizers"] == ["orch.io/pvc-protection"]
+    storage.cluster.delete(PODS, "q", gracePeriodSeconds=0)
+    assert storage.claim()
+    storage.cluster.delete(PODS, "p", gracePeriodSeconds=0)
+    assert not storage.claim()
+
+
+def test_volume_in_use(storage: Storage) -> None:
+    """A deleted volume stays for as long as it is bound; a free one is deleted at once."""
+    storage.add_volume(volume())
+    storage.add_volume(volume("free", "1Mi"))
+    storage.add_claim(claim())
+    storage.cluster.delete(VOLUMES, "free", "")
+    assert not storage.volume("free")
+    storage.cluster.delete(VOLUMES, "v", "")
+    assert storage.volume()["metadata"]["finalizers"] == ["orch.io/pv-protection"]
+    storage.cluster.delete(CLAIMS, "c")
+    assert not storage.volume()
+
+
+def test_finalizers_are_added(storage: Storage) -> None:
+    """Objects that lost the finalizer get it again, beside those of others."""
+    storage.add_volume(volume())
+    storage.add_claim(claim())
+    storage.cluster.patch(CLAIMS, "c", {"metadata": {"finalizers": ["example.com/x"]}})
+    storage.cluster.patch(VOLUMES, "v", {"metadata": {"finalizers": None}}, "")
+    assert storage.claim()["metadata"]["finalizers"] == ["example.com/x", "orch.io/pvc-protection"]
+    assert storage.volume()["metadata"]["finalizers"] == ["orch.io/pv-protection"]
