@@ -8,7 +8,6 @@ import pytest
 from volume_support import Storage, claim, pod, storage_class, volume
 
 from orchd.controllers.objects import CLAIMS, PODS
-from orchd.controllers.volumes.usage import VOLUMES
 
 TEMPLATE = {"metadata": {"labels": {"l": "1"}, "annotations": {"a": "2"}}, "spec": claim()["spec"]}
 _EXTERNAL = (

@@ -1,0 +1,89 @@
+"""Controllers of volumes whose informers are late: nothing is given away twice, released or unprotected by mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lagging_support import LaggingCluster
+from volume_support import claim, pod, volume
+
+from orchd.controllers.interfaces import Factory
+from orchd.controllers.objects import CLAIMS, PODS
+from orchd.controllers.volumes.binding.controller import PersistentVolumeBinder
+from orchd.controllers.volumes.protection import ClaimProtection
+from orchd.controllers.volumes.usage import VOLUMES
+from orchd.testing.server import run
+
+Make = Callable[[Factory], LaggingCluster]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    """Starts a controller with informers that can be made late."""
+    made: list[LaggingCluster] = []
+
+    def start(factory: Factory) -> LaggingCluster:
+        made.append(LaggingCluster(tmp_path, factory))
+        return made[-1]
+
+    yield start
+    for each in made:
+        each.stop()
+
+
+def add_volume(cluster: LaggingCluster, **spec: Any) -> dict[str, Any]:
+    made: dict[str, Any] = run(cluster.client.create(VOLUMES, "", volume(**spec)))
+    cluster.settle()
+    return made
+
+
+def live_volume(cluster: LaggingCluster) -> dict[str, Any]:
+    found: dict[str, Any] = run(cluster.client.get(VOLUMES, "", "v"))
+    return found
+
+
+def test_one_volume_for_one_claim(make: Make) -> None:
+    """A volume that was bound, which the informer does not show yet, is not given to another claim."""
+    cluster = make(PersistentVolumeBinder)
+    add_volume(cluster)
+    cluster.informers.hold(VOLUMES)
+    first = cluster.create(CLAIMS, claim("first"))
+    cluster.create(CLAIMS, claim("second"))
+    assert {c["metadata"]["name"]: c["status"]["phase"] for c in cluster.items(CLAIMS)} == {
+        "first": "Bound",
+        "second": "Pending",
+    }
+    assert live_volume(cluster)["spec"]["claimRef"]["uid"] == first["metadata"]["uid"]
+    cluster.informers.release(VOLUMES)
+    cluster.settle()
+    assert [c["spec"].get("volumeName") for c in cluster.items(CLAIMS)] == ["v", None]
+
+
+def test_claim_that_is_not_seen(make: Make) -> None:
+    """A volume is not released because the informer does not show its claim yet: the server is asked."""
+    cluster = make(PersistentVolumeBinder)
+    cluster.informers.hold(CLAIMS)
+    made = cluster.create(CLAIMS, claim())
+    reference = {"kind": "PersistentVolumeClaim", "namespace": "a", "name": "c", "uid": made["metadata"]["uid"]}
+    add_volume(cluster, claimRef=reference)
+    assert live_volume(cluster)["status"]["phase"] == "Pending"
+    cluster.informers.release(CLAIMS)
+    cluster.settle()
+    assert live_volume(cluster)["status"]["phase"] == "Bound"
+
+
+def test_pod_that_is_not_seen(make: Make) -> None:
+    """A claim keeps its protection while a pod uses it that the informer does not show yet."""
+    cluster = make(ClaimProtection)
+    cluster.create(CLAIMS, claim())
+    cluster.informers.hold(PODS)
+    cluster.create(PODS, pod(node="n"))
+    cluster.delete(CLAIMS, "c")
+    assert cluster.names(CLAIMS) == ["c"]
+    cluster.delete(PODS, "p", gracePeriodSeconds=0)
+    cluster.informers.release(PODS)
+    cluster.settle()
+    assert cluster.names(CLAIMS) == []
