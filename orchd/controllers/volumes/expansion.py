@@ -38,6 +38,7 @@ class VolumeExpansion(Controller):
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=10)
         self._claims = self.follow(CLAIMS, self._claim_changed, primary=True)
+        self._volumes = self.follow(VOLUMES)
 
     def _claim_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if new is None or status(new).get("phase") != "Bound":
@@ -49,7 +50,7 @@ class VolumeExpansion(Controller):
         claim = self._claims.get(*key)
         if claim is None or status(claim).get("phase") != "Bound":
             return None
-        volume = await self.live(VOLUMES, "", spec(claim).get("volumeName") or "")
+        volume = self._volumes.get("", spec(claim).get("volumeName") or "")
         reference = spec(volume).get("claimRef") or {} if volume is not None else {}
         if volume is None or (reference.get("namespace"), reference.get("uid")) != (namespace(claim), uid(claim)):
             raise RetryError

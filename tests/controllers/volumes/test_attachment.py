@@ -12,6 +12,7 @@ from orchd.controllers.objects import NODES, PODS
 from orchd.controllers.volumes.attachment.attachable import attachment_name, inline, persistent
 from orchd.controllers.volumes.attachment.attempts import Attempts
 from orchd.controllers.volumes.attachment.conflicts import conflict_note
+from orchd.controllers.volumes.usage import VOLUMES
 from orchd.dialect import ORCH
 
 ATTACHMENTS = ResourceRef("storage.orch.io", "v1", "volumeattachments")
@@ -238,4 +239,16 @@ def test_deleted_node(used: Storage) -> None:
     used.cluster.delete(NODES, "n", "")
     assert attachments(used) == [("n", "v")]
     used.cluster.delete(PODS, "p", gracePeriodSeconds=0)
+    assert attachments(used) == []
+
+
+def test_deleted_volume(used: Storage) -> None:
+    """An attachment whose volume was deleted stays while the node has a volume of its driver in use."""
+    used.add_pod(pod(node="n"))
+    answer(used, attached=True)
+    used.cluster.patch(NODES, "n", {"status": {"volumesInUse": [UNIQUE]}}, "", "status")
+    used.cluster.delete(VOLUMES, "v", "")
+    used.cluster.patch(VOLUMES, "v", {"metadata": {"finalizers": None}}, "")
+    assert not used.volume() and attachments(used) == [("n", "v")]
+    used.cluster.patch(NODES, "n", {"status": {"volumesInUse": None}}, "", "status")
     assert attachments(used) == []

@@ -10,13 +10,17 @@ import pytest
 from lagging_support import LaggingCluster
 from volume_support import claim, pod, volume
 
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.interfaces import Factory
-from orchd.controllers.objects import CLAIMS, PODS
+from orchd.controllers.objects import CLAIMS, NODES, PODS
+from orchd.controllers.volumes.attachment.controller import AttachDetachController
 from orchd.controllers.volumes.binding.controller import PersistentVolumeBinder
 from orchd.controllers.volumes.protection import ClaimProtection
 from orchd.controllers.volumes.usage import VOLUMES
 from orchd.testing.server import run
 
+ATTACHMENTS = ResourceRef("storage.orch.io", "v1", "volumeattachments")
+MANAGED = {"volumes.orch.io/controller-managed-attach-detach": "true"}
 Make = Callable[[Factory], LaggingCluster]
 
 
@@ -87,3 +91,23 @@ def test_pod_that_is_not_seen(make: Make) -> None:
     cluster.informers.release(PODS)
     cluster.settle()
     assert cluster.names(CLAIMS) == []
+
+
+def test_one_node_for_one_volume(make: Make) -> None:
+    """A volume that was attached, which the informer does not show yet, is not attached to another node."""
+    cluster = make(AttachDetachController)
+    for each in ("n", "m"):
+        run(cluster.client.create(NODES, "", {"metadata": {"name": each, "annotations": MANAGED}}))
+    made = cluster.create(CLAIMS, claim(volumeName="v"))
+    reference = {"kind": "PersistentVolumeClaim", "namespace": "a", "name": "c", "uid": made["metadata"]["uid"]}
+    add_volume(cluster, claimRef=reference)
+    cluster.patch(CLAIMS, "c", {"status": {"phase": "Bound"}}, "status")
+    cluster.informers.hold(ATTACHMENTS)
+    cluster.create(PODS, pod(node="n"))
+    cluster.create(PODS, pod("q", node="m"))
+    found = run(cluster.client.list(ATTACHMENTS))["items"]
+    assert [each["spec"]["nodeName"] for each in found] == ["n"]
+    cluster.informers.release(ATTACHMENTS)
+    cluster.delete(PODS, "p", gracePeriodSeconds=0)
+    found = run(cluster.client.list(ATTACHMENTS))["items"]
+    assert [each["spec"]["nodeName"] for each in found] == ["m"]

@@ -26,6 +26,7 @@ from orchd.controllers.volumes.attachment.attachable import (
     Attachable,
     attachment,
     attachment_name,
+    csi_prefix,
     persistent,
     reported_here,
 )
@@ -74,6 +75,8 @@ class AttachDetachController(Controller):
         self._attempts = Attempts()
         #: Since when volumes wait to be detached, by node and unique name (or attachment, where the volume is unknown).
         self._leaving: dict[tuple[str, str], float] = {}
+        #: Node and volume of attachments that were created and that the informer has not shown yet, by name.
+        self._unseen: dict[str, tuple[str, str]] = {}
         #: Nodes that wait for another node to release a volume, and the conflicts of which their pods were told.
         self._blocked: dict[str, set[str]] = {}
 
@@ -100,6 +103,7 @@ class AttachDetachController(Controller):
     def _attachment_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         obj = new or old
         if obj is not None:
+            self._unseen.pop(name(obj), None)
             self.queue.add(("", str(spec(obj).get("nodeName"))))
         if new is None:
             self._enqueue_blocked()
@@ -146,7 +150,15 @@ class AttachDetachController(Controller):
         waits = await self._detach(called, node, wanted)
         if node is not None:
             waits += await self._attach(called, node, wanted)
+        else:
+            self._forget(called, wanted)
         return min(waits, default=None)
+
+    def _forget(self, node_name: str, wanted: dict[str, Wanted]) -> None:
+        """The node was deleted; nothing is attached to it any more, and what is left is detached with its last pod."""
+        self._blocked.pop(node_name, None)
+        for key in [each for each in self._leaving if each[0] == node_name and each[1] not in wanted]:
+            del self._leaving[key]
 
     def _own_attachments(self, node: str) -> dict[str, Attachable | None]:
         """Attachments of a node that have this controller's names, with their volumes; None for one that was deleted."""
@@ -172,7 +184,7 @@ class AttachDetachController(Controller):
         waits: list[float] = []
         ready: list[str] = []
         for each, volume in unwanted.items():
-            wait = self._wait_for_unmount(node_name, node, each if volume is None else volume.unique_name)
+            wait = self._wait_for_unmount(node_name, node, self._mount_name(each, volume))
             if wait > 0:
                 waits.append(wait)
             else:
@@ -180,24 +192,36 @@ class AttachDetachController(Controller):
         if node is not None:
             node = await self._report(node_name, node, wanted, own, set(ready), waits)
         for each in ready:
-            volume = own[each]
-            if volume is not None and self._wait_for_unmount(node_name, node, volume.unique_name) > 0:
-                waits.append(1.0)
-                continue
-            await self._delete_attachment(node_name, each, volume)
+            mounted = self._mount_name(each, own[each])
+            # The answer to the report is newer than what the informer shows.
+            wait = self._wait_for_unmount(node_name, node, mounted)
+            if wait > 0:
+                waits.append(wait)
+            else:
+                self._leaving.pop((node_name, mounted), None)
+                await self._delete_attachment(each)
         return waits
+
+    def _mount_name(self, called: str, volume: Attachable | None) -> str:
+        """The unique name of an attachment's volume; how it begins when the volume itself was deleted."""
+        if volume is not None:
+            return volume.unique_name
+        found = self._attachments.get("", called)
+        return f"{csi_prefix(self.dialect)}{'' if found is None else spec(found).get('attacher')}^"
 
     def _wait_for_unmount(self, node_name: str, node: Object | None, unique_name: str) -> float:
         """Seconds for which a volume that is not wanted must stay: its node may still have it mounted."""
         now = self.env.clock.seconds()
         since = self._leaving.setdefault((node_name, unique_name), now)
-        if node is None or unique_name not in (status(node).get("volumesInUse") or ()):
+        in_use = () if node is None else status(node).get("volumesInUse") or ()
+        begins = unique_name.endswith("^")
+        if not any(each == unique_name or (begins and each.startswith(unique_name)) for each in in_use):
             return 0.0
         return max(0.0, since + UNMOUNT_PATIENCE - now)
 
-    async def _delete_attachment(self, node_name: str, called: str, volume: Attachable | None) -> None:
-        self._leaving.pop((node_name, called if volume is None else volume.unique_name), None)
+    async def _delete_attachment(self, called: str) -> None:
         self._attempts.end(called)
+        self._unseen.pop(called, None)
         found = self._attachments.get("", called)
         if found is not None and not deleting(found):
             await self.remove(self._attachment_ref, "", called)
@@ -279,9 +303,11 @@ class AttachDetachController(Controller):
     async def _create_attachment(self, node_name: str, wanted: Wanted) -> float:
         made = attachment(wanted.volume, node_name, f"{self._attachment_ref.group}/v1")
         self._attempts.begin(name(made), self.env.clock.seconds())
+        self._unseen[name(made)] = (node_name, wanted.volume.volume)
         try:
             await self.client.create(self._attachment_ref, "", made)
         except ApiError as error:
+            self._unseen.pop(name(made), None)
             if error.reason != "AlreadyExists":
                 return self._record_failure(name(made), wanted, error.message)
         return self._attempts.failed(name(made), "", self.env.clock.seconds())[1]
@@ -335,7 +361,8 @@ class AttachDetachController(Controller):
     def _nodes_with(self, volume: Attachable) -> set[str]:
         if volume.driver:
             found = self._attachments.by_index(_BY_VOLUME, volume.volume)
-            return {str(spec(each).get("nodeName")) for each in found}
+            unseen = {node for node, attached in self._unseen.values() if attached == volume.volume}
+            return unseen | {str(spec(each).get("nodeName")) for each in found}
         return {name(node) for node in self._nodes.by_index(_BY_VOLUME, volume.unique_name)}
 
     def _users(self, node_name: str, volume: Attachable) -> list[Object]:
