@@ -196,6 +196,20 @@ def test_one_node_at_a_time(storage: Storage, modes: list[str], count: int) -> N
     assert attachments(storage) == [("m", "v")]
 
 
+def test_slow_detachment(used: Storage) -> None:
+    """Another node has to wait until the driver has detached, which it says by removing its finalizer."""
+    used.cluster.create(NODES, node("m"), "")
+    used.add_pod(pod(node="n"))
+    answer(used, attached=True)
+    called = used.cluster.items(ATTACHMENTS, "")[0]["metadata"]["name"]
+    used.cluster.patch(ATTACHMENTS, called, {"metadata": {"finalizers": ["example.com/attacher"]}}, "")
+    used.add_pod(pod("q", node="m"))
+    used.cluster.delete(PODS, "p", gracePeriodSeconds=0)
+    assert (attachments(used), attached(used)) == ([("n", "v")], [])
+    used.cluster.patch(ATTACHMENTS, called, {"metadata": {"finalizers": None}}, "")
+    assert attachments(used) == [("m", "v")]
+
+
 def test_node_attaches_by_itself(storage: Storage) -> None:
     """Volumes that need no driver are reported as attached while pods use them."""
     storage.cluster.create(NODES, node(), "")
