@@ -13,7 +13,7 @@ from twisted.internet import ssl
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
 from twisted.internet.error import ConnectError, ConnectionLost, DNSLookupError
 from twisted.internet.task import deferLater
-from twisted.web.client import Agent, HTTPConnectionPool, ResponseFailed
+from twisted.web.client import Agent, ResponseFailed
 from twisted.web.http_headers import Headers
 from twisted.web.iweb import IPolicyForHTTPS, IResponse
 from zope.interface import implementer
@@ -28,6 +28,7 @@ from orchd.client.streams import LineStream, read_body
 from orchd.errors import ApiError
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig
+from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
 
@@ -100,7 +101,7 @@ class RemoteClient(Methods):
             raise ValueError(f"not an HTTP server: {config.server}")
         self._user_agent = agent
         self._token = _Token(config, reactor.seconds)
-        self._pool = HTTPConnectionPool(reactor, persistent=True)
+        self._pool = bounded_heads_pool(reactor, persistent=True)
         self._pool.maxPersistentPerHost = connections
         self._agent = Agent(reactor, contextFactory=_Policy(config), pool=self._pool, connectTimeout=timeout)
 

@@ -13,6 +13,7 @@ from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource
+from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.objects import selectors
 
 
@@ -41,12 +42,15 @@ class ListOptions:
 
 def parse_version(text: str) -> int:
     """A resourceVersion parameter as a number; "" and "0" are 0. Raises ApiError 500, as the reference does."""
-    if text.isascii() and text.isdigit():
-        return int(text)
     if not text:
         return 0
-    why = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-    raise ApiError(500, "", why)
+    what = "invalid syntax"
+    if is_whole(text):
+        version = integer(text)
+        if version < 1 << 64:
+            return version
+        what = "value out of range"
+    raise ApiError(500, "", f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {what}')
 
 
 def cached(resource: Resource) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import orjson
 
 from orchd.errors import ApiError, bad_request
+from orchd.kinds.bounds import MAX_VALUES, json_values
 from orchd.kinds.objects import strict
 from orchd.kinds.patch.gotext import json_name
 from orchd.kinds.patch.patch_errors import no_object, rejected
@@ -147,9 +148,9 @@ def _index(part: str, length: int) -> int:
     return position
 
 
-def _size(value: Any) -> int:
+def _text_of(value: Any) -> bytes:
     try:
-        return len(orjson.dumps(value))
+        return orjson.dumps(value)
     except orjson.JSONEncodeError:
         # Copies into copies have nested it deeper than any object may be.
         raise _Failed from None
@@ -166,7 +167,8 @@ class _Editor:
     def __init__(self, doc: Any) -> None:
         self.doc = doc
         self._own: dict[int, Any] = {}
-        self._copied = 0
+        #: Bytes and values that copies have added.
+        self._copied = self._values = 0
 
     def do(self, operation: dict[str, Any]) -> None:
         kind = operation.get("op")
@@ -191,8 +193,10 @@ class _Editor:
             self._add(_text(operation, "path"), value)
         elif kind == "copy":
             value = _get(*self._find(_text(operation, "from")))
-            self._copied += _size(value)
-            if self._copied > MAX_COPIED:
+            text = _text_of(value)
+            self._copied += len(text)
+            self._values += json_values(text)
+            if self._copied > MAX_COPIED or self._values > MAX_VALUES:
                 raise _Failed
             self._disown(value)
             self._add(_text(operation, "path"), value)

@@ -30,7 +30,7 @@ from twisted.internet.error import (
     DNSLookupError,
 )
 from twisted.python.failure import Failure
-from twisted.web.client import Agent, HTTPConnectionPool, ResponseFailed
+from twisted.web.client import Agent, ResponseFailed
 from twisted.web.http_headers import Headers
 from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
@@ -43,6 +43,7 @@ from orchd.errors import ApiError
 from orchd.kinds import jsontext
 from orchd.kinds.codec import yaml_
 from orchd.pki.clientconfig import ClientConfig
+from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
 
@@ -117,7 +118,7 @@ class _Peer:
     """Kept connections and TLS contexts for one authority and one set of credentials."""
 
     def __init__(self, reactor: Any, authority: bytes, user: ClientConfig | None) -> None:
-        self.pool = HTTPConnectionPool(reactor, persistent=True)
+        self.pool = bounded_heads_pool(reactor, persistent=True)
         self.pool.maxPersistentPerHost = _IDLE_PER_HOST
         self.pool.cachedConnectionTimeout = _IDLE_SECONDS
         self._trust = trust_roots(authority) if authority else ssl.platformTrust()

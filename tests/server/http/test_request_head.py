@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchd.server.http.request_head import CHUNKED, BadHead, parse_fields, parse_line, parse_query
+from orchd.server.http.request_head import (
+    CHUNKED,
+    MAX_LINES,
+    MAX_PARAMETERS,
+    MAX_PATH,
+    MAX_QUERY,
+    BadHead,
+    parse_fields,
+    parse_line,
+    parse_query,
+)
 
 
 @pytest.mark.parametrize(
@@ -123,3 +133,19 @@ def test_garbage(data: bytes) -> None:
             read(data)
         except BadHead as bad:
             assert bad.code in (400, 417, 501, 505)
+
+
+def test_bounds_of_a_head() -> None:
+    """More header lines, parameters or path than anybody needs are refused before they are read."""
+    assert len(parse_fields(b"Host: h" + b"\r\na:1" * (MAX_LINES - 1), modern=True).headers["a"]) == MAX_LINES - 1
+    with pytest.raises(BadHead) as lines:
+        parse_fields(b"Host: h" + b"\r\na:1" * MAX_LINES, modern=True)
+    assert len(parse_line(b"GET /?" + b"a&" * (MAX_PARAMETERS - 1) + b"a HTTP/1.1").query["a"]) == MAX_PARAMETERS
+    with pytest.raises(BadHead) as parameters:
+        parse_line(b"GET /?" + b"a&" * MAX_PARAMETERS + b"a HTTP/1.1")
+    with pytest.raises(BadHead) as path:
+        parse_line(b"GET " + b"/" * (MAX_PATH + 1) + b" HTTP/1.1")
+    with pytest.raises(BadHead) as query:
+        parse_line(b"GET /?" + b"a" * (MAX_QUERY + 1) + b" HTTP/1.1")
+    codes = [raised.value.code for raised in (lines, parameters, path, query)]
+    assert codes == [431, 414, 414, 414]

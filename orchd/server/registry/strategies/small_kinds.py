@@ -7,9 +7,11 @@ from typing import Any
 
 from orchd.errors import Cause
 from orchd.kinds import verbatim
+from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.objects import feature_gates
 from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
 from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.objects.validate.single_kind_groups import SYSTEM_PRIORITIES
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.strategies.base import Strategy
 
@@ -55,6 +57,13 @@ class RevisionStrategy(Strategy):
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
         return super().validate_update(context, obj, verbatim.kept(old, context.stored))
+
+
+class PriorityClassStrategy(Strategy):
+    """The classes of the system stay: what keeps a cluster running has their priorities."""
+
+    def undeletable(self, name: str) -> str:
+        return "this is a system priority class and cannot be deleted" if name in SYSTEM_PRIORITIES else ""
 
 
 class JobStrategy(Strategy):
@@ -172,7 +181,7 @@ class DaemonSetStrategy(Strategy):
 
     def raise_generation(self, obj: Object, old: Object) -> Object:
         text = (old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0")
-        number = int(text) if text.isdigit() else 0
+        number = integer(text) if is_whole(text) else 0
         changed = (obj.get("spec") or {}).get("template") != (old.get("spec") or {}).get("template")
         # The annotation is the server's own: it must not make the rest look changed.
         return super().raise_generation(self._numbered(obj, number + 1 if changed else number), old)
