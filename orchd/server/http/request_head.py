@@ -137,13 +137,10 @@ def _members(line: str) -> list[str]:
 
 
 def _takes_gzip(headers: Mapping[str, tuple[str, ...]]) -> bool:
-    """True when Accept-Encoding names gzip and does not forbid it with q=0."""
-    for line in headers.get("accept-encoding", ()):
-        for part in _members(line):
-            coding, _, weight = part.partition(";")
-            if coding.strip().lower() == "gzip":
-                return weight.replace(" ", "").lower() not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
-    return False
+    """True when the first Accept-Encoding header names gzip, as it is spelled here and without a weight: the reference
+    understands no other form."""
+    lines = headers.get("accept-encoding") or ("",)
+    return any(coding.strip() == "gzip" for coding in _members(lines[0]))
 
 
 def _length(headers: dict[str, tuple[str, ...]], modern: bool) -> tuple[int, bool]:

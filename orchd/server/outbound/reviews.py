@@ -64,7 +64,7 @@ class ConfigurationFile:
     def _read(self) -> ClientConfig:
         """Raises ValueError naming the file."""
         try:
-            found = clientconfig.load(self._path)
+            found = clientconfig.without_exec(clientconfig.load(self._path))
             if urlsplit(found.server).scheme not in ("https", "http"):
                 raise ClientConfigError(f"not the URL of a service: {found.server}")
             if found.token_file:
@@ -180,7 +180,7 @@ def _status_error(answer: Answer) -> WebhookError:
         found = None
     if isinstance(found, dict) and found.get("kind") == "Status" and found.get("status") == "Failure":
         return WebhookError(str(found.get("message") or "unknown"), answer.code)
-    return refused(answer.code, answer.text)
+    return refused(answer)
 
 
 def _checked(found: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:

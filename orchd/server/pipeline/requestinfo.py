@@ -89,4 +89,5 @@ def _parse(method: str, path: str, query: Query) -> RequestInfo:
         subresource=subresource,
         name=name,
         parts=tuple(rest),
+        special=special,
     )

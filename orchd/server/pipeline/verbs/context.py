@@ -173,7 +173,7 @@ class VerbContext:
         """Canonical shape and defaults of an object in the requested version. Raises ApiError: 400 for one that was
         sent, 422 for one that a patch made; `patched` gives the text by which that is shown."""
         try:
-            shaped = shape.canonical(obj, resource.type)
+            settled = default.apply(shape.canonical(obj, resource.type), resource, self.settings)
         except RecursionError:
             # Schemas that contain themselves can be filled to any depth.
             raise _too_deep(resource) from None
@@ -181,7 +181,6 @@ class VerbContext:
             if patched is None:
                 raise shape.cannot_handle(resource.kind, resource.version, resource.kind, str(error)) from None
             raise patch_errors.unusable_result(patched(), str(error)) from None
-        settled = default.apply(shaped, resource, self.settings)
         metadata = obj.get("metadata")
         if metadata and metadata.get("managedFields") == []:
             # A list without entries asks to forget all owners; no list asks for nothing.

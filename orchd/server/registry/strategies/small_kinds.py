@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchd.errors import Cause
@@ -14,6 +14,12 @@ from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate.single_kind_groups import SYSTEM_PRIORITIES
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.strategies.base import Strategy
+
+#: What a deletion of jobs is told that does not say what becomes of their pods.
+_ORPHANED_PODS = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
 
 
 class PhaseStrategy(Strategy):
@@ -89,6 +95,10 @@ class JobStrategy(Strategy):
                 # The job's labels are the template's by default (the same object), those that are added here included.
                 obj = {**obj, "metadata": {**obj["metadata"], "labels": metadata["labels"]}}
         return {**obj, "spec": spec}
+
+    def deletion_warnings(self, options: Mapping[str, Any]) -> Sequence[str]:
+        asked = options.get("propagationPolicy") is not None or options.get("orphanDependents") is not None
+        return () if asked or self.propagation != "Orphan" else (_ORPHANED_PODS,)
 
 
 class APIServiceStrategy(Strategy):
@@ -174,10 +184,11 @@ class DeploymentStrategy(Strategy):
 
 
 class DaemonSetStrategy(Strategy):
-    """Counts changes of the template in an annotation that clients cannot set."""
+    """Counts changes of the template in an annotation that clients can only begin with."""
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        return self._numbered(super().prepare_create(context, obj), 1)
+        given = int((obj["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0"))
+        return self._numbered(super().prepare_create(context, obj), max(given, 1))
 
     def raise_generation(self, obj: Object, old: Object) -> Object:
         text = (old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0")

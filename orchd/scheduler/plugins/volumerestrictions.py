@@ -1,0 +1,123 @@
+"""VolumeRestrictions: a disk that another pod of the node uses, unless both only read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from zope.interface import implementer
+
+from orchd.scheduler.interfaces import IColumnFilter, IHandle, IPreFilter, IRowFilter, ISnapshot
+from orchd.scheduler.nodes import NodeView
+from orchd.scheduler.plugins.storage import Storage, claim_names, missing
+from orchd.scheduler.pods import Pod
+from orchd.scheduler.values import Action, ClusterEvent, Columns, CycleState, Status, unresolvable, unschedulable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+REFUSED: Final = unschedulable("node(s) had no available disk")
+USED_ONCE: Final = unresolvable(
+    "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+)
+#: Sources that are looked at, and the member that names the disk.
+_DISKS: Final = {"gcePersistentDisk": "pdName", "awsElasticBlockStore": "volumeID", "iscsi": "iqn"}
+Volume = Mapping[str, Any]
+
+
+@implementer(IPreFilter, IColumnFilter)
+class VolumeRestrictions:
+    """`once_per_pod`: claims with the access mode ReadWriteOncePod are given to one pod at a time (feature gate
+    ReadWriteOncePod)."""
+
+    name = "VolumeRestrictions"
+    events = (
+        ClusterEvent("pods", Action.DELETE),
+        ClusterEvent("nodes", Action.ADD),
+        ClusterEvent("persistentvolumeclaims", Action.ADD | Action.UPDATE),
+    )
+    shared = True
+    epoch = 0
+
+    def __init__(self, handle: IHandle, args: object, *, once_per_pod: bool = False) -> None:
+        self._snapshot: ISnapshot = handle.snapshot
+        self._storage = Storage(handle, "claims") if once_per_pod else None
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
+        if self._storage is None:
+            return None
+        wanted: set[str] = set()
+        for name, ephemeral in claim_names(pod):
+            if ephemeral:
+                continue
+            claim = self._storage.claim(pod.namespace, name)
+            if claim is None:
+                return unresolvable(missing("persistentvolumeclaim", name))
+            if "ReadWriteOncePod" in (claim["spec"].get("accessModes") or ()):
+                wanted.add(name)
+        return USED_ONCE if wanted and self._is_used(pod.namespace, wanted) else None
+
+    def _is_used(self, namespace: str, names: set[str]) -> bool:
+        return any(
+            other.namespace == namespace and not names.isdisjoint(name for name, ephemeral in claim_names(other) if not ephemeral)
+            for row in self._snapshot.rows_with_volumes()
+            for other in self._snapshot.pods(row)
+        )
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
+        wanted = _disks(pod)
+        return REFUSED if wanted and _conflicts(wanted, node.pods.values()) else None
+
+    def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
+        wanted = _disks(pod)
+        return _Taken(self._snapshot, wanted) if wanted else None
+
+
+def _disks(pod: Pod) -> list[Volume]:
+    """The volumes of a pod that may be taken."""
+    return [volume for volume in pod.template.volumes if "rbd" in volume or any(source in volume for source in _DISKS)]
+
+
+def _conflicts(wanted: Iterable[Volume], pods: Iterable[Pod]) -> bool:
+    others = [volume for pod in pods for volume in _disks(pod)]
+    return any(_conflict(volume, other) for volume in wanted for other in others)
+
+
+def _conflict(volume: Volume, other: Volume) -> bool:
+    """Are two volumes the same disk, in a way that excludes each other?"""
+    for source, member in _DISKS.items():
+        one, two = volume.get(source), other.get(source)
+        if one and two and one.get(member) == two.get(member):
+            # This disk can be attached once, whatever it is for.
+            return source == "awsElasticBlockStore" or not _both_read(one, two)
+    one, two = volume.get("rbd"), other.get("rbd")
+    if not one or not two or set(one.get("monitors") or ()).isdisjoint(two.get("monitors") or ()):
+        return False
+    same = (one.get("pool") or "rbd", one.get("image")) == (two.get("pool") or "rbd", two.get("image"))
+    return same and not _both_read(one, two)
+
+
+def _both_read(one: Volume, two: Volume) -> bool:
+    return bool(one.get("readOnly")) and bool(two.get("readOnly"))
+
+
+@implementer(IRowFilter)
+class _Taken:
+    local = True
+    columns = Columns.VOLUMES
+
+    def __init__(self, snapshot: ISnapshot, wanted: list[Volume]) -> None:
+        self._snapshot = snapshot
+        self._wanted = wanted
+
+    def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
+        if rows is not None:
+            return np.array([_conflicts(self._wanted, self._snapshot.pods(int(row))) for row in rows], dtype=np.int64)
+        codes = np.zeros(self._snapshot.size, dtype=np.int64)
+        for row in self._snapshot.rows_with_volumes():
+            codes[row] = _conflicts(self._wanted, self._snapshot.pods(row))
+        return codes
+
+    def status(self, code: int) -> Status:
+        return REFUSED
