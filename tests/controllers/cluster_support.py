@@ -16,15 +16,16 @@ NAMESPACES = ResourceRef("", "v1", "namespaces")
 
 
 class Cluster:
-    """`server` runs with the controllers of `names`."""
+    """`server` runs with the controllers of `names` and further `flags`."""
 
-    def __init__(self, folder: Path, names: Iterable[str] = CONTROLLERS_BUILT) -> None:
+    def __init__(self, folder: Path, names: Iterable[str] = CONTROLLERS_BUILT, flags: Iterable[str] = ()) -> None:
         self.passed = 0.0
         self._looks = 0
         self.server: InProcessServer = make_server(
             folder,
             f"--controllers={','.join(names)}",
             "--disable-admission-plugins=ServiceAccount",
+            *flags,
             wall=self._wall,
         )
         self.client = self.server.client()
