@@ -217,9 +217,6 @@ class GarbageCollector:
             drop = {uid for uid, found in classes.items() if found != "solid"}
             if drop:
                 await self._drop_owners(node.ref, latest, drop)
-            if any(found == "solid" and uid not in self.graph.nodes for uid, found in classes.items()):
-                # The end of an owner that no monitor has shown would not be noticed.
-                raise RetryError(f"an owner of {node.ref.plural} {node.name} has not been observed")
         elif "waiting" in classes.values() and node.dependents:
             if any(dependent.waiting for dependent in self.graph.dependents(node.uid)):
                 # A circle of foreground deletions would wait for itself.
