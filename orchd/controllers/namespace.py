@@ -113,7 +113,7 @@ def _discovery_message(undiscovered: Iterable[str]) -> str:
     return f"Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: {each}"
 
 
-def undiscovered(api_services: Iterable[Object]) -> list[str]:
+def list_undiscovered(api_services: Iterable[Object]) -> list[str]:
     """The group versions whose objects cannot be found because the server that answers for them is not available."""
     out = []
     for each in api_services:
@@ -194,7 +194,7 @@ class NamespaceController(Controller):
 
     async def _delete_content(self, namespace: str, since: str) -> Remains:
         remains = Remains()
-        remains.undiscovered = undiscovered(await self._registered())
+        remains.undiscovered = list_undiscovered(await self._registered())
         for resource in deletable(self.env.catalog()):
             try:
                 await self._delete_all(resource, namespace, since, remains)

@@ -32,7 +32,7 @@ _BY_SERVICE: Final = "controllers/mirrored-service"
 Group = tuple[str, tuple[targets.Port, ...]]
 
 
-def mirrored(found: Object, most: int) -> tuple[dict[Group, list[dict[str, Any]]], int, int]:
+def group_addresses(found: Object, most: int) -> tuple[dict[Group, list[dict[str, Any]]], int, int]:
     """The endpoints of Endpoints by group, the number of wrong addresses and of those beyond `most` in their subset."""
     groups: dict[Group, list[dict[str, Any]]] = {}
     wrong = surplus = 0
@@ -135,7 +135,7 @@ class EndpointSliceMirroringController(Controller):
             for each in current:
                 await self.remove(self._ref, namespace(each), name(each))
             return None
-        wanted, wrong, surplus = mirrored(found, self._most)
+        wanted, wrong, surplus = group_addresses(found, self._most)
         if wrong:
             note = f"Skipped {wrong} invalid IP addresses when mirroring to EndpointSlices"
             self.record(found, WARNING, "InvalidIPAddress", note)
