@@ -7,7 +7,7 @@ from typing import Any
 from cluster_support import Cluster, template
 
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers.objects import CRON_JOBS, DEPLOYMENTS, JOBS, PODS, REPLICA_SETS
+from orchd.controllers.objects import CONFIG_MAPS, CRON_JOBS, DEPLOYMENTS, JOBS, PODS, REPLICA_SETS
 
 EVENTS = ResourceRef("", "v1", "events")
 
@@ -104,3 +104,17 @@ def test_missed_times(cluster: Cluster) -> None:
     cluster.patch(CRON_JOBS, "c", {"spec": {"suspend": False}})
     found = [note for note in notes(cluster, "CronJob") if note[1] == "TooManyMissedTimes"]
     assert found and found[0][2].endswith("Set or decrease .spec.startingDeadlineSeconds or check clock skew")
+
+
+def test_owner_of_another_namespace(cluster: Cluster) -> None:
+    """An object whose owner is in another namespace is collected, and an Event names the reference."""
+    cluster.namespace("b")
+    cluster.settle()
+    uid = cluster.create(CONFIG_MAPS, {"metadata": {"name": "o"}}, "b")["metadata"]["uid"]
+    cluster.settle()
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": uid}
+    cluster.create(CONFIG_MAPS, {"metadata": {"name": "d", "ownerReferences": [owner]}})
+    cluster.settle()
+    note = f'ownerRef [v1/ConfigMap, namespace: a, name: o, uid: {uid}] does not exist in namespace "a"'
+    assert notes(cluster, "ConfigMap") == [("Warning", "OwnerRefInvalidNamespace", note)]
+    assert cluster.get(CONFIG_MAPS, "d") is None
