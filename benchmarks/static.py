@@ -16,7 +16,7 @@ from zope.interface import implementer
 
 from benchmarks.bare import BODY
 from orchd.server.http.factory import ApiServerFactory
-from orchd.server.http.listening import Binding, Listener
+from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
 from orchd.server.pipeline.interfaces import IPipeline, ISink, IStream, Request, Response
 from orchd.txkit.coroutines import start

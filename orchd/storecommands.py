@@ -28,7 +28,7 @@ from orchd.assembly.storage import etcd_servers, store_file
 from orchd.config.options import Options
 from orchd.config.settings import Settings
 from orchd.store.backup import Summary, back_up, check_copy, restore
-from orchd.store.content import put_in, taken_out
+from orchd.store.export import export_content, import_content
 from orchd.store.interfaces import StoreError
 
 #: Does its work and gives back what there is to say. Raises StoreError.
@@ -93,7 +93,7 @@ def _to_etcd(settings: Settings, file: str) -> str:
     from orchd.store.etcd.copying import fill
 
     servers, prefix = _etcd(settings)
-    with taken_out(store_file(settings)) as source:
+    with export_content(store_file(settings)) as source:
         revision = _reacted(
             lambda reactor: fill(reactor, servers(reactor), prefix, source, random=SystemRandom(), say=_progress)
         )
@@ -108,7 +108,7 @@ def _from_etcd(settings: Settings, file: str) -> str:
     if os.path.exists(target):
         raise StoreError(f"there is a store at {target} already: move it away, or give another --data-dir")
     content = _reacted(lambda reactor: read_all(reactor, servers(reactor), prefix, random=SystemRandom()))
-    return f"{target}: {_words(put_in(target, content))}"
+    return f"{target}: {_words(import_content(target, content))}"
 
 
 _NOTHING, _PERHAPS, _FILE = "", "[FILE]", "FILE"

@@ -41,36 +41,38 @@ LAYERS = {
     "server": "-",
     # Words for TLS versions and suites are pki's: flags, listeners and certificates use the same ones.
     # Credentials are one of a Request's values.
-    "server.http": "server.pipeline kinds txkit pki.tlswords server.authn.interfaces",
+    "server.http": "server.pipeline kinds txkit pki.tls_names server.authn.interfaces",
     # Values of reads pass from the cache through the verbs to the wire, so the verbs know their types. Evictions read
     # disruption budgets as any client would.
     "server.pipeline": "kinds txkit server.authn.interfaces server.authz.interfaces server.admission.interfaces"
     " server.registry.interfaces cache.interfaces client.interfaces",
     # Impersonation and node names are questions to an authorizer, asked through its contract.
     # Both gates may ask services outside.
-    "server.authn": "client.interfaces kinds pki txkit server.authz.interfaces server.webhookclient server.remotereview plugins",
-    "server.authz": "client.interfaces kinds txkit server.webhookclient server.remotereview plugins",
-    "server.remotereview": "kinds.jsontext pki.clientconfig txkit server.webhookclient",
+    "server.authn": "client.interfaces kinds pki txkit server.authz.interfaces server.outbound.webhooks server.outbound.reviews plugins",
+    "server.authz": "client.interfaces kinds txkit server.outbound.webhooks server.outbound.reviews plugins",
+    # Calls to other services.
+    "server.outbound": "",
+    "server.outbound.reviews": "kinds.jsontext pki.clientconfig txkit server.outbound.webhooks",
     # Some plugins ask whether the user may do something else as well, through the contract.
     # Webhooks are called with credentials from a client configuration.
-    "server.admission": "client.interfaces kinds txkit pki.clientconfig server.authz.interfaces server.webhookclient plugins",
-    "server.webhookclient": "client.interfaces client.streams kinds.codec kinds.jsontext pki.clientconfig txkit",
+    "server.admission": "client.interfaces kinds txkit pki.clientconfig server.authz.interfaces server.outbound.webhooks plugins",
+    "server.outbound.webhooks": "client.interfaces client.streams kinds.codec kinds.jsontext pki.clientconfig txkit",
     "server.registry": "cache store.interfaces kinds pki",
-    "server.onebyone": "txkit",
+    "server.retrying_worker": "txkit",
     # What a fresh cluster holds: data, and a client to bring it there.
     "server.bootstrap": "client.interfaces kinds",
     # Definitions of custom kinds. They are followed in the cache and not with a client, so that a kind is served in the
     # same turn in which its definition is; objects of an older schema are settled in their stored form.
-    "server.customkinds": "client kinds txkit server.onebyone server.webhookclient server.registry.interfaces"
+    "server.customkinds": "client kinds txkit server.retrying_worker server.outbound.webhooks server.registry.interfaces"
     " cache.interfaces cache.stored",
     # API groups that other servers answer.
-    "server.aggregation": "client.interfaces kinds txkit server.onebyone server.pipeline",
+    "server.aggregation": "client.interfaces kinds txkit server.retrying_worker server.pipeline",
     # A server's own gates and controllers read what its caches have; kinds that come and go are read as any client would.
     "server.informing": "client.interfaces client.informers cache.interfaces kinds txkit",
     "server.local": "server.pipeline client kinds server.authn.interfaces",
     "controllers": "client kinds pki txkit",
     "scheduler": "client kinds txkit",
-    "config": "kinds pki.tlswords",
+    "config": "kinds pki.tls_names",
     "plugins": "-",
     "testing": ANYTHING,
     # Puts a server together; with tap the only one that knows every implementation.

@@ -11,7 +11,7 @@ from orchd.assembly.keypairs import KeyPair
 from orchd.client.interfaces import IClient, IInformers, ResourceRef
 from orchd.config.settings import Settings
 from orchd.server.aggregation.availability import Availability
-from orchd.server.aggregation.forwarding import Forwarding
+from orchd.server.aggregation.proxy import AggregationProxy
 from orchd.server.pipeline.interfaces import Request, Response
 
 
@@ -30,7 +30,7 @@ class Aggregation:
     ) -> None:
         """Raises ValueError naming the flag and the file that is wrong."""
         chosen = settings.aggregation
-        self.forwarding = Forwarding(
+        self.forwarding = AggregationProxy(
             reactor,
             informers.informer(ResourceRef("", "v1", "services")),
             informers.informer(ResourceRef("", "v1", "endpoints")),

@@ -12,14 +12,14 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchd.config.audit import AuditLogSettings, AuditWebhookSettings, SinkSettings
 from orchd.config.settings import Settings
+from orchd.server.outbound.reviews import ConfigurationFile
+from orchd.server.outbound.webhooks import WebhookClient, WebhookError, refused
 from orchd.server.pipeline.audit import policy
 from orchd.server.pipeline.audit.interfaces import IAuditSink
 from orchd.server.pipeline.audit.logfile import LogFile, Rotation
-from orchd.server.pipeline.audit.remote import AgainError, Remote
 from orchd.server.pipeline.audit.sinks import Batches, Batching, Direct, End, Send, Truncation, truncating
-from orchd.server.pipeline.audit.stage import Trail
-from orchd.server.remotereview import ConfigurationFile
-from orchd.server.webhookclient import WebhookClient, WebhookError, refused
+from orchd.server.pipeline.audit.stage import AuditTrail
+from orchd.server.pipeline.audit.webhook_backend import AgainError, Remote
 
 #: Seconds for one call of the webhook, and bytes of its answer.
 _SECONDS, _MOST_ANSWER = 30.0, 1024 * 1024
@@ -33,7 +33,7 @@ def make_trail(
     wall: Callable[[], float],
     random: Random,
     in_thread: Callable[..., Awaitable[Any]],
-) -> Trail | None:
+) -> AuditTrail | None:
     """None when nothing is to be recorded. Raises ValueError naming the flag and the file that is wrong."""
     audit = settings.audit
     if not audit.policy_file:
@@ -50,7 +50,7 @@ def make_trail(
     if audit.webhook is not None:
         send = _to_service(settings, audit.webhook, calls, clock, random)
         sinks.append(_sink("webhook", send, _nothing, audit.webhook.sink, mark, clock))
-    return Trail(settings.dialect, rules, sinks, wall, clock)
+    return AuditTrail(settings.dialect, rules, sinks, wall, clock)
 
 
 async def _nothing() -> None:

@@ -15,10 +15,10 @@ from orchd.config.settings import Settings
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
-from orchd.server.bootstrap import objects, steps
+from orchd.server.bootstrap import ensure_objects, objects
 from orchd.server.pipeline.fairness.stage import Fairness
 from orchd.server.pipeline.interfaces import RequestInfo, Stage
-from orchd.server.pipeline.stages.limits import InFlight, Underway
+from orchd.server.pipeline.stages.limits import InFlight, InFlightCount
 from orchd.txkit.background import Background
 
 #: Seconds between looks at the objects that must be there: somebody may have deleted them.
@@ -38,7 +38,7 @@ def mandatory(dialect: Dialect) -> tuple[list[Object], list[Object]]:
 
 def limiting(
     settings: Settings,
-    underway: Underway,
+    underway: InFlightCount,
     client: IClient,
     informers: IInformers,
     *,
@@ -119,7 +119,7 @@ class FlowControl:
 
     async def _ensure(self) -> None:
         try:
-            await steps.ensure(self._client, objects.flow_control(self._dialect), now=timestamp(self._wall()))
+            await ensure_objects.ensure(self._client, objects.flow_control(self._dialect), now=timestamp(self._wall()))
         except ApiError as error:
             self._log.warn("flow control objects are not as they should be: {error}", error=error.message)
         # Conditions that could not be written, or not yet.

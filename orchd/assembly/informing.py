@@ -12,10 +12,10 @@ from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.objects.convert import convert
 from orchd.server.informing.informer import Decode
 from orchd.server.informing.informers import CachedInformers
-from orchd.server.registry.access import Access
+from orchd.server.registry.object_store import ObjectStore
 
 
-def own_informers(access: Access, client: IClient, *, clock: Any, random: Random) -> CachedInformers:
+def own_informers(access: ObjectStore, client: IClient, *, clock: Any, random: Random) -> CachedInformers:
     """Built-in kinds are read where they are, served or not; custom ones through `client`, since they come and go."""
     builtin = builtin_catalog(access.dialect)
 

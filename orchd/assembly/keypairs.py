@@ -7,7 +7,7 @@ from pathlib import Path
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from orchd.txkit.outgoing import own_certificate
+from orchd.txkit.tls_client import own_certificate
 
 _log = Logger(namespace="orchd.keys")
 #: Seconds after which the files are read again.

@@ -17,9 +17,9 @@ from orchd.server.admission import builtin
 from orchd.server.admission.chain import AdmissionChain, Observe
 from orchd.server.admission.interfaces import PluginContext
 from orchd.server.authz import modes
+from orchd.server.outbound.reviews import ConfigurationFile, RemoteReviews
+from orchd.server.outbound.webhooks import WebhookClient
 from orchd.server.registry.objectmeta import ALPHABET, Naming
-from orchd.server.remotereview import ConfigurationFile, RemoteReviews
-from orchd.server.webhookclient import WebhookClient
 
 
 def admission_chain(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
+from socket import gethostname
 from typing import Any
 
 import orjson
@@ -25,7 +26,7 @@ from orchd.scheduler.metrics import scheduler_metrics
 from orchd.scheduler.service import Scheduler
 from orchd.server.local import LocalClient
 from orchd.server.pipeline.interfaces import IPipeline, Request, Response
-from orchd.server.pipeline.present import NO_STORE
+from orchd.server.pipeline.representation import NO_STORE
 
 #: Bytes of a pod that is posted for a dry run.
 _BODY_LIMIT = 3 * 1024 * 1024
@@ -49,12 +50,12 @@ class SchedulerParts:
         user = User(name=dialect("system:{short}-scheduler"), groups=(AUTHENTICATED_GROUP,))
         agent = dialect("{short}-scheduler/") + release
         client: IClient = LocalClient(pipeline, user, agent=agent, clock=clock.seconds)
-        self._events = EventBroadcaster(client, wall)
+        self._events = EventBroadcaster(client, wall, clock=clock, random=random, dialect=dialect, host=gethostname())
         chosen = configuration(settings)
         self.scheduler = Scheduler(
             client=client,
             informers=informers,
-            recorder=self._events.recorder,
+            recorder=self._events.series_recorder,
             clock=clock,
             wall=wall,
             random=random,

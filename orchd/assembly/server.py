@@ -16,51 +16,52 @@ from twisted.python.failure import Failure
 from orchd import errors
 from orchd.assembly import stages
 from orchd.assembly.aggregation import Aggregation
+from orchd.assembly.api_endpoints import EndpointReconciler
 from orchd.assembly.audit import make_trail
-from orchd.assembly.beginning import bootstrap
+from orchd.assembly.authentication_config import CaBundlePublisher
+from orchd.assembly.bootstrap_cluster import bootstrap
+from orchd.assembly.builtin_catalog import catalog_of
 from orchd.assembly.checks import Progress, checks
-from orchd.assembly.controllers import controller_group
+from orchd.assembly.controllers import make_controllers
 from orchd.assembly.files import ServerFiles, advertised_address, prepare
 from orchd.assembly.flowcontrol import limiting
-from orchd.assembly.gates import Authentication as AuthenticationParts
-from orchd.assembly.gates import Outside, authentication, authorization
-from orchd.assembly.guards import guarded
+from orchd.assembly.identity import Authentication as AuthenticationParts
+from orchd.assembly.identity import OutboundServices, authentication, authorization
 from orchd.assembly.informing import own_informers
 from orchd.assembly.issuer import issuer_endpoints
+from orchd.assembly.metrics import ServerMetrics, controller_metrics, event_metrics, leader_metrics
 from orchd.assembly.nodes import node_upstream
-from orchd.assembly.numbers import Numbers, controller_metrics
 from orchd.assembly.plugins import admission_chain
-from orchd.assembly.presence import Presence
-from orchd.assembly.served import catalog_of
+from orchd.assembly.rbac_guard import with_escalation_check
 from orchd.assembly.storage import cache_metrics, make_store, start_store, store_metrics
-from orchd.assembly.trust import Trust
-from orchd.assembly.verbs import Parts, subresource_verbs, virtual_verbs
+from orchd.assembly.verbs import VerbDependencies, subresource_verbs, virtual_verbs
 from orchd.cache.caches import Caches
 from orchd.config.settings import Settings, object_settings
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.identity import MASTERS_GROUP, User
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.loopback import LOOPBACK_USER
-from orchd.server.authz import bootstrap as roles
+from orchd.server.authz import bootstrap_policy as roles
 from orchd.server.authz.escalation import EscalationCheck
 from orchd.server.authz.interfaces import Decision
 from orchd.server.authz.messages import forbidden
 from orchd.server.bootstrap import objects
-from orchd.server.customkinds.following import CustomKinds
+from orchd.server.customkinds.controller import DefinitionController
+from orchd.server.customkinds.conversion_webhook import ConversionWebhook
 from orchd.server.customkinds.instances import Instances
-from orchd.server.customkinds.settling import SettledCaches
-from orchd.server.customkinds.upkeep import Upkeep
-from orchd.server.customkinds.webhook import Conversion
+from orchd.server.customkinds.schema_upgrade import UpgradingCaches
+from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.http2 import Http2Factory
 from orchd.server.http.limits import Limits
-from orchd.server.http.listening import Binding, Listener
+from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.tls import ServerContexts
 from orchd.server.local import LocalClient
+from orchd.server.outbound.webhooks import WebhookClient
 from orchd.server.pipeline.endpoints import metrics
-from orchd.server.pipeline.endpoints.audited import audit_metrics
+from orchd.server.pipeline.endpoints.audit_metrics import audit_metrics
 from orchd.server.pipeline.endpoints.documents import Documents
-from orchd.server.pipeline.endpoints.fairness import fairness_metrics
+from orchd.server.pipeline.endpoints.fairness_metrics import fairness_metrics
 from orchd.server.pipeline.endpoints.health import Health
 from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
 from orchd.server.pipeline.endpoints.routes import Routes
@@ -68,23 +69,22 @@ from orchd.server.pipeline.endpoints.schemas import Schemas
 from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
 from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
 from orchd.server.pipeline.pipeline import Pipeline
-from orchd.server.pipeline.present import Presenter
+from orchd.server.pipeline.representation import Presenter
 from orchd.server.pipeline.stages import identity
 from orchd.server.pipeline.stages.deadline import Deadline
 from orchd.server.pipeline.stages.failure import Failure as FailureStage
-from orchd.server.pipeline.stages.limits import Underway
-from orchd.server.pipeline.stages.measuring import Measuring
+from orchd.server.pipeline.stages.limits import InFlightCount
+from orchd.server.pipeline.stages.request_metrics import RequestMetrics
+from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.pipeline.verbs.dispatch import Dispatch, served
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, unasked
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePolicy, Upstream
-from orchd.server.pipeline.verbs.tools import Tools
-from orchd.server.pipeline.verbs.watch import Watching
-from orchd.server.registry.access import Access
+from orchd.server.pipeline.verbs.watch import WatchVerb
+from orchd.server.registry.object_store import ObjectStore
 from orchd.server.registry.objectmeta import Naming
 from orchd.server.registry.ranges import AddressRange
 from orchd.server.registry.registry import Registry
 from orchd.server.registry.strategies.table import Strategies
-from orchd.server.webhookclient import WebhookClient
 from orchd.store.interfaces import IStore, StoreError
 from orchd.txkit.services import Member, ServiceGroup, as_member
 
@@ -147,7 +147,7 @@ class ApiServer:
         self.beside: dict[str, Callable[[], str]] = {}
         self.random = SystemRandom()
         self.objects = object_settings(settings)
-        self.custom = CustomKinds(catalog_of(settings), self.objects, reactor)
+        self.custom = DefinitionTracker(catalog_of(settings), self.objects, reactor)
         self.progress = Progress(reactor.seconds, settings.serving.livez_grace)
         own = AddressRange(settings.api.service_ranges[0], lambda: (), self.random)
         self.service_ip = own.first
@@ -160,15 +160,15 @@ class ApiServer:
         user = User(name=LOOPBACK_USER, groups=(MASTERS_GROUP,))
         self.client = LocalClient(self._entrance, user, agent=agent, clock=reactor.seconds)  # type: ignore[arg-type]  # an IPipeline by shape
         self._at = objects.Server(ip=advertised_address(settings), port=settings.serving.port)
-        self.presence = Presence(self.store, self.client, settings.dialect, reactor, wall, self._at)
+        self.presence = EndpointReconciler(self.store, self.client, settings.dialect, reactor, wall, self._at)
         instances = Instances(lambda: self.registry, user, wall)
-        self.upkeep = Upkeep(self.custom, self.client, instances, clock=reactor, wall=wall)
+        self.upkeep = DefinitionController(self.custom, self.client, instances, clock=reactor, wall=wall)
         self.webhooks = WebhookClient(reactor, settings.dialect, self.client)
         self.reviewers = WebhookClient(reactor, settings.dialect, self.client, agent="{short}-apiserver")
-        self.numbers = Numbers(settings.dialect)
-        self._is_open = self._is_leaving = False
+        self.numbers = ServerMetrics(settings.dialect)
+        self._is_open = self._is_leaving = self._informed = False
         self._compose()
-        self.controllers = controller_group(
+        self.controllers = make_controllers(
             settings,
             pipeline=self._entrance,  # type: ignore[arg-type]  # an IPipeline by shape
             reader=self.client,
@@ -180,8 +180,11 @@ class ApiServer:
             authority=self.files.made.ca_certificate.read_bytes(),
             issuer=self.authentication.issuer,
             release=RELEASE,
+            exclusive=self.store.exclusive,
         )
         self.scheduler = self._make_scheduler()
+        if settings.controllers.names:
+            self.beside["controller-manager"] = self.controllers.check
         self.listener = Listener(
             reactor,
             self.factory,
@@ -243,12 +246,12 @@ class ApiServer:
 
     def _compose(self) -> None:
         settings, reactor = self.settings, self.reactor
-        access = Access(
+        access = ObjectStore(
             catalog=lambda: self.catalog,
             store=self.store,
-            caches=SettledCaches(self.caches, self.custom.by_key.get, self.objects),
+            caches=UpgradingCaches(self.caches, self.custom.by_key.get, self.objects),
             settings=self.objects,
-            conversion=Conversion(self.webhooks, settings.dialect, Naming(self.random).uid),
+            conversion=ConversionWebhook(self.webhooks, settings.dialect, Naming(self.random).uid),
         )
         self.informers = own_informers(access, self.client, clock=reactor, random=self.random)
         self.aggregation = Aggregation(
@@ -258,7 +261,7 @@ class ApiServer:
         self._compose_registry(access)
         self._compose_pipeline()
 
-    def _compose_registry(self, access: Access) -> None:
+    def _compose_registry(self, access: ObjectStore) -> None:
         """What becomes of a write, and where it goes."""
         settings, reactor = self.settings, self.reactor
         union, rbac = self.authorization.union, self.authorization.rbac
@@ -289,7 +292,7 @@ class ApiServer:
             access,
             strategies,
             naming,
-            mutate=guarded(self.admission.admit, escalation, group),
+            mutate=with_escalation_check(self.admission.admit, escalation, group),
             validate=self.admission.validate,
         )
 
@@ -297,9 +300,9 @@ class ApiServer:
         """The stages in running order, and what is behind them."""
         settings, reactor, union = self.settings, self.reactor, self.authorization.union
         self.present = Presenter(lambda: self.catalog, self.wall)
-        self.measuring = Measuring(reactor.seconds, lambda info: served(self.catalog, info))
-        self.underway = Underway()
-        self.watching = Watching(reactor, self.random, shortest=settings.serving.min_watch_timeout)
+        self.measuring = RequestMetrics(reactor.seconds, lambda info: served(self.catalog, info))
+        self.underway = InFlightCount()
+        self.watching = WatchVerb(reactor, self.random, shortest=settings.serving.min_watch_timeout)
         self.deadline = Deadline(reactor, settings.serving.request_timeout)
         self.trail = make_trail(
             settings,
@@ -353,7 +356,7 @@ class ApiServer:
         """Who it is, and whether they may."""
         settings, reactor = self.settings, self.reactor
         numbers = self.numbers
-        outside = Outside(
+        outside = OutboundServices(
             reactor=reactor,
             calls=self.reviewers,
             clock=self.wall,
@@ -372,7 +375,7 @@ class ApiServer:
             observe_certificate=numbers.authentication.certificate,
         )
         self.authorization = authorization(settings, self.informers, outside=outside)
-        self.trust = Trust(settings, self.files, self.authentication, self.client, clock=reactor, wall=self.wall)
+        self.trust = CaBundlePublisher(settings, self.files, self.authentication, self.client, clock=reactor, wall=self.wall)
 
     def _routes(self, gate: identity.Authorization) -> Routes:
         settings = self.settings
@@ -386,7 +389,7 @@ class ApiServer:
                     raise errors.internal(verdict.error)
                 raise errors.forbidden(info.group, info.resource, info.name, verdict.reason)
 
-        tools = Tools(
+        tools = VerbContext(
             catalog=lambda: self.catalog,
             registry=self.registry,
             present=self.present,
@@ -434,9 +437,9 @@ class ApiServer:
             raise errors.unavailable("the scheduler does not run")
         return await self.scheduler.explain(request)
 
-    def _verb_parts(self) -> Parts:
+    def _verb_parts(self) -> VerbDependencies:
         admission = self.admission
-        return Parts(
+        return VerbDependencies(
             catalog=self.catalog,
             foreign=Foreign(registry=self.silent_registry, mutate=admission.admit, validate=admission.validate),
             client=self.client,
@@ -455,7 +458,9 @@ class ApiServer:
         )
 
     def _informers_wrong(self) -> str:
-        return "" if self.informers.synced else "informers not started yet"
+        # Informers that later terms of controllers ask for say nothing about the server.
+        self._informed = self._informed or self.informers.synced
+        return "" if self._informed else "informers not started yet"
 
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         return await deferToThreadPool(self.reactor, self.reactor.getThreadPool(), function, *arguments)
@@ -470,6 +475,8 @@ class ApiServer:
             *cache_metrics(self.caches),
             *controller_metrics(lambda: self.controllers.counts()),
             lambda: () if self.scheduler is None else self.scheduler.metrics(),
+            leader_metrics(lambda: self.controllers.status()),
+            event_metrics(lambda: self.controllers.events.counts),
         ]
 
     # -- life
@@ -493,7 +500,7 @@ class ApiServer:
             self.listener,
             as_member("open", self._open, self._close),
             *([] if self.store.exclusive else [as_member("presence", self.presence.start, self.presence.stop)]),
-            as_member("controllers", self._start_controllers, self.controllers.stop),
+            self.controllers,
             *([] if self.scheduler is None else [as_member("scheduler", self._start_scheduler, self.scheduler.stop)]),
         ]
 
@@ -533,11 +540,6 @@ class ApiServer:
     async def _hang_up(self) -> None:
         await self.webhooks.close()
         await self.reviewers.close()
-
-    async def _start_controllers(self) -> None:
-        await self.controllers.start()
-        if self.settings.controllers.names:
-            self.beside["controller-manager"] = lambda: ""
 
     async def _start_scheduler(self) -> None:
         assert self.scheduler is not None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from orchd.config.settings import Settings
-from orchd.server.pipeline.audit.stage import Auditing, AuditingStrangers, Trail
+from orchd.server.pipeline.audit.stage import AuditStage, AuditTrail, UnauthenticatedAuditStage
 from orchd.server.pipeline.interfaces import Stage
-from orchd.server.pipeline.stages.headers import CrossOrigin, Leaving, StrictTransport
-from orchd.server.pipeline.stages.journal import Journal
+from orchd.server.pipeline.stages.access_log import AccessLog
+from orchd.server.pipeline.stages.headers import CrossOrigin, DrainingStage, StrictTransport
 
 #: -v from which on each request is logged, as with the reference.
 _JOURNAL = 3
@@ -18,24 +18,24 @@ def outermost(settings: Settings, clock: Callable[[], float]) -> list[Stage]:
     """Around everything, failures included."""
     stages: list[Stage] = []
     if settings.verbosity >= _JOURNAL:
-        stages.append(Journal(clock))
+        stages.append(AccessLog(clock))
     if settings.serving.strict_transport_security:
         stages.append(StrictTransport(settings.serving.strict_transport_security))
     return stages
 
 
-def before_authentication(settings: Settings, leaving: Callable[[], bool], trail: Trail | None) -> list[Stage]:
+def before_authentication(settings: Settings, leaving: Callable[[], bool], trail: AuditTrail | None) -> list[Stage]:
     """What is answered to anybody, and what is done about those who are nobody."""
     stages: list[Stage] = []
     if settings.serving.shutdown_retry_after:
-        stages.append(Leaving(settings.dialect, leaving))
+        stages.append(DrainingStage(settings.dialect, leaving))
     if settings.serving.cors_allowed_origins:
         stages.append(CrossOrigin(settings.serving.cors_allowed_origins))
     if trail is not None:
-        stages.append(AuditingStrangers(trail))
+        stages.append(UnauthenticatedAuditStage(trail))
     return stages
 
 
-def after_authentication(trail: Trail | None) -> list[Stage]:
+def after_authentication(trail: AuditTrail | None) -> list[Stage]:
     """What is done with what somebody asks, before it is known whether they may."""
-    return [] if trail is None else [Auditing(trail)]
+    return [] if trail is None else [AuditStage(trail)]

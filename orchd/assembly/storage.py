@@ -12,9 +12,9 @@ from orchd.cache.resource import ResourceCache
 from orchd.config.settings import EtcdSettings, Settings
 from orchd.kinds.catalog import builtin_catalog
 from orchd.server.pipeline.endpoints import metrics
+from orchd.store.encrypted import EncryptedStore, SharedEncryptedStore, is_object, refuse_encrypted
 from orchd.store.encryption_config import mark_of, parse_encryption
 from orchd.store.interfaces import IStore, StoreError
-from orchd.store.sealed import SealedStore, SharedSealedStore, is_object, refuse_sealed
 from orchd.store.sqlite import BATCH_BUCKETS, COMMIT_BUCKETS, SqliteStore
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ def make_store(settings: Settings, reactor: Any, random: Random) -> IStore:
 async def start_store(settings: Settings, store: IStore) -> None:
     """Start it. Raises StoreError; also when values are encrypted and nothing says with which key."""
     await store.start()
-    if not isinstance(store, SealedStore):
-        await refuse_sealed(store, mark_of(settings.dialect))
+    if not isinstance(store, EncryptedStore):
+        await refuse_encrypted(store, mark_of(settings.dialect))
 
 
-def sealed(settings: Settings, store: IStore, name: str) -> SealedStore:
+def sealed(settings: Settings, store: IStore, name: str) -> EncryptedStore:
     """`store` with what the file `name` says encrypted."""
     keys = {
         f"{each.plural}.{each.group}" if each.group else each.plural: each.key
@@ -52,7 +52,7 @@ def sealed(settings: Settings, store: IStore, name: str) -> SealedStore:
         rules = parse_encryption(Path(name).read_text(), settings.dialect, key_of)
     except (OSError, ValueError) as error:
         raise ValueError(f"--encryption-provider-config: {name}: {error}") from error
-    cls = SealedStore if store.exclusive else SharedSealedStore
+    cls = EncryptedStore if store.exclusive else SharedEncryptedStore
     return cls(store, rules, mark=mark_of(settings.dialect), plausible=is_object)
 
 
@@ -105,7 +105,7 @@ def _etcd(settings: Settings, reactor: Any, random: Random) -> IStore:
 
 def store_metrics(store: IStore) -> Iterable[metrics.Source]:
     """The figures that a store has."""
-    if isinstance(store, SealedStore):
+    if isinstance(store, EncryptedStore):
         store = store.inner
     found = [metrics.gauge("orchd_store_revision", "Revision of the last durable write.", lambda: store.revision)]
     if isinstance(store, SqliteStore):

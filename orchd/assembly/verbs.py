@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from orchd.assembly.gates import Authentication
+from orchd.assembly.identity import Authentication
 from orchd.client.interfaces import IClient, Object, ResourceRef
 from orchd.kinds.catalog import Catalog
 from orchd.server.authz.interfaces import IAuthorizer
@@ -25,7 +25,7 @@ from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class VerbDependencies:
     """What the verbs of one server are made from. `client` acts as the server itself, `components` are the probes of
     componentstatuses with what a healthy one says, `most_token_seconds` 0 is no limit. `nodes` is the way to the agents of
     nodes, whose addresses are tried in the order of `preferred`, `others` that to pods and services."""
@@ -68,7 +68,7 @@ class ClientBudgets:
         return written
 
 
-def subresource_verbs(parts: Parts) -> dict[str, Mapping[str, Verb]]:
+def subresource_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
     """By ``plural/subresource``, or ``*/subresource`` for any kind."""
     catalog, foreign, authentication = parts.catalog, parts.foreign, parts.authentication
     tokens = Tokens(
@@ -97,7 +97,7 @@ def subresource_verbs(parts: Parts) -> dict[str, Mapping[str, Verb]]:
     }
 
 
-def virtual_verbs(parts: Parts) -> dict[str, Mapping[str, Verb]]:
+def virtual_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
     """By plural, for kinds that are not stored."""
     foreign, authorizer = parts.foreign, parts.authorizer
     return {

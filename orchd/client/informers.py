@@ -94,6 +94,9 @@ class Informer:
         for obj in list(self._objects.values()):
             listener("ADDED", None, obj)
 
+    def remove_listener(self, listener: Listener) -> None:
+        self._listeners.remove(listener)
+
     async def wait_synced(self) -> None:
         if not self.synced:
             waiting: Deferred[None] = Deferred()
@@ -198,7 +201,7 @@ class Informer:
             for name, function in self._functions.items():
                 for value in function(obj):
                     self._indexes[name].setdefault(value, {})[key] = obj
-        for listener in self._listeners:
+        for listener in list(self._listeners):
             listener(kind, old, None if kind == "DELETED" else obj)
 
 

@@ -113,6 +113,9 @@ class IInformer(Interface):
         """`listener(type, old, new)` on every change: ADDED, MODIFIED, DELETED. What is there already comes as ADDED, at
         once or a little later. Must not raise."""
 
+    def remove_listener(listener: Callable[[str, Object | None, Object | None], None]) -> None:
+        """Tell a listener nothing more. ValueError for one that was not added."""
+
 
 class IInformers(Interface):
     """Shared informers: one per resource, started when first asked for, stopped with their owner."""

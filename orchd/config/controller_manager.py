@@ -48,7 +48,7 @@ FLAGS: Final[tuple[Row, ...]] = (
      "Media type of requests to the API server."),
     ("{short}-api-qps", "float", "20", "",
      "Requests per second to the API server."),
-    ("leader-elect-resource-name", "string", "{short}-controller-manager", "",
+    ("leader-elect-resource-name", "string", "{short}-controller-manager", "built",
      "Name of the lock object."),
     ("min-resync-period", "duration", "12h0m0s", "",
      "Shortest time after which all objects are looked at again; drawn at random up to twice this."),

@@ -12,9 +12,10 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from orchd.config import audit, gates, identity, names
+from orchd.config import audit, choices, feature_gates, identity
 from orchd.config.audit import AuditSettings
 from orchd.config.identity import AuthenticationSettings, AuthorizationSettings
+from orchd.config.leader_election import ElectionSettings, election
 from orchd.config.nearest import unknown
 from orchd.config.runtime import RuntimeConfig, parse_runtime_config
 from orchd.config.source import FlagError
@@ -35,9 +36,9 @@ class Capabilities:
     """What can be chosen by name: built-ins that exist and drop-ins that were found. A name that the tables know and
     this does not is refused as not built yet."""
 
-    admission_plugins: frozenset[str] = frozenset(names.ADMISSION_PLUGINS)
-    authorizers: frozenset[str] = frozenset(names.AUTHORIZERS)
-    controllers: frozenset[str] = frozenset(names.CONTROLLERS_BUILT)
+    admission_plugins: frozenset[str] = frozenset(choices.ADMISSION_PLUGINS)
+    authorizers: frozenset[str] = frozenset(choices.AUTHORIZERS)
+    controllers: frozenset[str] = frozenset(choices.CONTROLLERS_BUILT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +124,10 @@ class ApiSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerSettings:
+    """`names` of those that run, where `election` chooses this process."""
+
     names: tuple[str, ...]
+    election: ElectionSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,7 +330,7 @@ class _Builder:
         if not modes:
             raise self._error("authorization-mode", "at least one authorization-mode must be passed")
         for mode in modes:
-            self._known("authorization-mode", "mode", mode, names.AUTHORIZERS, self._can.authorizers)
+            self._known("authorization-mode", "mode", mode, choices.AUTHORIZERS, self._can.authorizers)
         return identity.authorization(self._values, self._error)
 
     def _known(self, flag: str, what: str, name: str, known: Collection[str], built: Collection[str]) -> None:
@@ -348,14 +352,14 @@ class _Builder:
         on: tuple[str, ...] = self._values["enable-admission-plugins"]
         off: tuple[str, ...] = self._values["disable-admission-plugins"]
         for name in on:
-            self._known("enable-admission-plugins", "plugin", name, names.ADMISSION_PLUGINS, self._can.admission_plugins)
+            self._known("enable-admission-plugins", "plugin", name, choices.ADMISSION_PLUGINS, self._can.admission_plugins)
         for name in off:
             if name in on:
                 raise self._error("disable-admission-plugins", f"plugin {name} is also in --enable-admission-plugins")
-            if name not in names.ADMISSION_PLUGINS:
-                self._known("disable-admission-plugins", "plugin", name, (), {*names.ADMISSION_PLUGINS, *self._can.admission_plugins})
-        wanted = ((names.DEFAULT_ADMISSION_PLUGINS & self._can.admission_plugins) | set(on)) - set(off)
-        ordered = [name for name in names.ADMISSION_PLUGINS if name in wanted]
+            if name not in choices.ADMISSION_PLUGINS:
+                self._known("disable-admission-plugins", "plugin", name, (), {*choices.ADMISSION_PLUGINS, *self._can.admission_plugins})
+        wanted = ((choices.DEFAULT_ADMISSION_PLUGINS & self._can.admission_plugins) | set(on)) - set(off)
+        ordered = [name for name in choices.ADMISSION_PLUGINS if name in wanted]
         return AdmissionSettings(
             plugins=(*ordered, *sorted(wanted.difference(ordered))),
             config_file=self._values["admission-control-config-file"],
@@ -445,7 +449,7 @@ class _Builder:
     def _api(self) -> ApiSettings:
         v = self._values
         try:
-            features = gates.resolve(self._dialect, v["feature-gates"])
+            features = feature_gates.resolve(self._dialect, v["feature-gates"])
         except ValueError as error:
             raise self._error("feature-gates", str(error)) from None
         try:
@@ -489,15 +493,16 @@ class _Builder:
             if name == "*":
                 continue
             if word.startswith("-"):
-                if name not in names.CONTROLLERS:
-                    self._known("controllers", "controller", name, (), {*names.CONTROLLERS, *self._can.controllers})
+                if name not in choices.CONTROLLERS:
+                    self._known("controllers", "controller", name, (), {*choices.CONTROLLERS, *self._can.controllers})
             else:
-                self._known("controllers", "controller", name, names.CONTROLLERS, self._can.controllers)
+                self._known("controllers", "controller", name, choices.CONTROLLERS, self._can.controllers)
             chosen.setdefault(name, not word.startswith("-"))
         everything = "*" in words and "-*" not in words
         return ControllerSettings(
+            election=election(self._values, self._error, self._values["leader-elect-resource-name"]),
             names=tuple(
                 name for name in sorted(self._can.controllers)
-                if chosen.get(name, everything and name not in names.CONTROLLERS_OFF_BY_DEFAULT)
+                if chosen.get(name, everything and name not in choices.CONTROLLERS_OFF_BY_DEFAULT)
             )
         )

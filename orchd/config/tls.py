@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from orchd.config.nearest import unknown
-from orchd.pki.tlswords import CIPHERS, TLS13
+from orchd.pki.tls_names import CIPHERS, TLS13
 
 
 def check_ciphers(names: Iterable[str]) -> tuple[str, ...]:

@@ -9,9 +9,9 @@ from zope.interface import implementer
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import IInformer, Object, ResourceRef
-from orchd.controllers.counts import Counts
 from orchd.controllers.interfaces import Environment, IController
 from orchd.controllers.loop import ControlLoop
+from orchd.controllers.metrics import ControllerMetrics
 from orchd.errors import ApiError
 
 #: Namespace ("" for cluster-scoped objects) and name.
@@ -44,7 +44,7 @@ class Controller:
         self._primary: IInformer | None = None
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> ControllerMetrics:
         return self.loop.counts
 
     @property

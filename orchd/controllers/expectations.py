@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from orchd.client.interfaces import IInformer, Object
-from orchd.controllers.facts import deleting, name, namespace, uid
+from orchd.controllers.objects import deleting, name, namespace, uid
 
 #: Seconds after which an unseen write is given up on: it was undone before anybody could see it.
 _PATIENCE = 60.0

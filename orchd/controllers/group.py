@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from orchd.controllers.counts import Counts
 from orchd.controllers.interfaces import Environment, IController
+from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.table import CONTROLLERS
 
 
@@ -30,7 +30,7 @@ class ControllerGroup:
         while self._started:
             await self._started.pop().stop()
 
-    def counts(self) -> Iterator[tuple[str, Counts]]:
+    def counts(self) -> Iterator[tuple[str, ControllerMetrics]]:
         """Each controller's numbers, for metrics."""
         for controller in self.controllers:
             yield controller.name, controller.counts

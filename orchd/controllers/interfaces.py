@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IReactorTime
 from zope.interface import Attribute, Interface
 
 from orchd.client.interfaces import IClient, IEventRecorder, IInformers, Object
-from orchd.controllers.counts import Counts
+from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog
@@ -20,7 +20,7 @@ class IController(Interface):
     """One promise of the cluster, kept for as long as it runs."""
 
     name: str = Attribute("The name that --controllers knows.")
-    counts: Counts = Attribute("What it has done so far.")
+    counts: ControllerMetrics = Attribute("What it has done so far.")
 
     async def start() -> None:
         """Attach to informers and begin. Returns when work may happen; raises when it cannot begin."""

@@ -10,10 +10,12 @@ from twisted.python.failure import Failure
 from orchd.client.informers import key_of
 from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
+from orchd.controllers.adoption import claim
 from orchd.controllers.base import Controller, Key, terminating_namespace
-from orchd.controllers.claiming import claim
 from orchd.controllers.expectations import Expectations
-from orchd.controllers.facts import (
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.naming import random_suffix
+from orchd.controllers.objects import (
     JOBS,
     PODS,
     annotations_of,
@@ -30,12 +32,10 @@ from orchd.controllers.facts import (
     status,
     uid,
 )
-from orchd.controllers.interfaces import Environment
-from orchd.controllers.naming import random_suffix
-from orchd.controllers.ttl import finish_time
+from orchd.controllers.ttl_after_finished import finish_time
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
-from orchd.kinds.objects.select import LabelSelector
+from orchd.kinds.objects.selectors import LabelSelector
 
 #: Seconds before a failed pod is replaced, doubled for each further failure, and the longest.
 _BACKOFF, _LONGEST_BACKOFF = 10.0, 360.0

@@ -11,7 +11,7 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from orchd.client.queue import WorkQueue
-from orchd.controllers.counts import Counts
+from orchd.controllers.metrics import ControllerMetrics
 from orchd.errors import ApiError
 from orchd.txkit.background import Background
 from orchd.txkit.coroutines import start
@@ -45,7 +45,7 @@ class ControlLoop(Generic[K]):
         refill: Callable[[], object] | None = None,
     ) -> None:
         self.name = name
-        self.counts = Counts()
+        self.counts = ControllerMetrics()
         self.queue: WorkQueue[K] = WorkQueue(clock, refill=refill)
         self._clock = clock
         self._reconcile = reconcile

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.controllers.base import Controller, Key
-from orchd.controllers.facts import NAMESPACES, deleting, seconds_of, spec, status
 from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import NAMESPACES, deleting, seconds_of, spec, status
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource

@@ -10,8 +10,8 @@ from orchd.client.informers import key_of
 from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers.base import Controller, Key
-from orchd.controllers.facts import NODES, PODS, deleting, name, namespace, spec, uid
 from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import NODES, PODS, deleting, name, namespace, spec, uid
 
 #: Seconds for which a node may be missing: it may only be registering anew.
 _QUARANTINE: Final = 40.0

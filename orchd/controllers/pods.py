@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.python.failure import Failure
 
 from orchd.client.interfaces import Object
-from orchd.controllers.facts import annotations_of, condition, deleting, seconds_of, spec, status
+from orchd.controllers.objects import annotations_of, condition, deleting, seconds_of, spec, status
 
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 

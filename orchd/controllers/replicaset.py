@@ -10,10 +10,11 @@ from twisted.python.failure import Failure
 from orchd.client.informers import key_of
 from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
+from orchd.controllers.adoption import claim
 from orchd.controllers.base import Controller, Key, terminating_namespace
-from orchd.controllers.claiming import claim
 from orchd.controllers.expectations import Expectations
-from orchd.controllers.facts import (
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import (
     PODS,
     REPLICA_SETS,
     condition,
@@ -28,10 +29,9 @@ from orchd.controllers.facts import (
     status,
     uid,
 )
-from orchd.controllers.interfaces import Environment
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
-from orchd.kinds.objects.select import LabelSelector
+from orchd.kinds.objects.selectors import LabelSelector
 
 #: Pods made or deleted in one pass.
 _BURST = 500

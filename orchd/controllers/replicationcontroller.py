@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from orchd.client.interfaces import Object, ResourceRef
-from orchd.controllers.facts import spec
+from orchd.controllers.objects import spec
 from orchd.controllers.replicaset import ReplicaSetController
-from orchd.kinds.objects.select import LabelSelector
+from orchd.kinds.objects.selectors import LabelSelector
 
 
 class ReplicationControllerController(ReplicaSetController):

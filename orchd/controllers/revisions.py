@@ -6,8 +6,8 @@ from collections.abc import Collection
 from typing import Any
 
 from orchd.client.interfaces import IClient, Object
-from orchd.controllers.facts import REVISIONS, name, namespace, owner_reference, spec, status, uid
 from orchd.controllers.naming import template_hash
+from orchd.controllers.objects import REVISIONS, name, namespace, owner_reference, spec, status, uid
 from orchd.errors import ApiError
 
 

@@ -8,8 +8,8 @@ from orchd.client.informers import Informers
 from orchd.client.interfaces import IClient, Object
 from orchd.client.selecting import SelectingClient
 from orchd.controllers.base import Controller, Key, terminating_namespace
-from orchd.controllers.facts import CONFIG_MAPS, NAMESPACES, annotations_of, deleting, namespace, status
 from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import CONFIG_MAPS, NAMESPACES, annotations_of, deleting, namespace, status
 from orchd.errors import ApiError
 
 _DESCRIPTION = (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchd.controllers.aggregation import ClusterRoleAggregation
+from orchd.controllers.clusterrole_aggregation import ClusterRoleAggregation
 from orchd.controllers.cronjob.controller import CronJobController
 from orchd.controllers.deployment.controller import DeploymentController
-from orchd.controllers.endpoints.slices import EndpointSliceController
-from orchd.controllers.endpoints.whole import EndpointsController
+from orchd.controllers.endpoints.endpoints_controller import EndpointsController
+from orchd.controllers.endpoints.slice_controller import EndpointSliceController
 from orchd.controllers.garbage.collector import GarbageCollector
 from orchd.controllers.interfaces import Factory
 from orchd.controllers.job import JobController
@@ -18,9 +18,9 @@ from orchd.controllers.replicaset import ReplicaSetController
 from orchd.controllers.replicationcontroller import ReplicationControllerController
 from orchd.controllers.rootca import RootCaPublisher
 from orchd.controllers.serviceaccount import ServiceAccountController
+from orchd.controllers.serviceaccount_tokens import TokensController
 from orchd.controllers.statefulset.controller import StatefulSetController
-from orchd.controllers.tokens import TokensController
-from orchd.controllers.ttl import TtlAfterFinished
+from orchd.controllers.ttl_after_finished import TtlAfterFinished
 
 CONTROLLERS: Final[tuple[tuple[str, Factory], ...]] = (
     ("serviceaccount-token", TokensController),

@@ -21,8 +21,8 @@ from orchd.kinds.jsontext import syntax_error
 from orchd.scheduler.config.model import ConfigError, ExtenderConfig, ExtenderTls
 from orchd.scheduler.interfaces import ExtenderError
 from orchd.txkit.failures import CLOSED, describe, was_cancelled
-from orchd.txkit.outgoing import ReadyBody, Unchecked, own_certificate, trust_roots
 from orchd.txkit.timeouts import within
+from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
 
 #: Seconds for an answer where the configuration says nothing.
 DEFAULT_TIMEOUT = 5.0
@@ -76,7 +76,7 @@ class ExtenderConnection:
 
     async def _exchange(self, url: str, body: bytes, again: bool) -> tuple[int, bytes]:
         try:
-            response = await self._agent.request(b"POST", url.encode("ascii"), self._headers, ReadyBody(body))
+            response = await self._agent.request(b"POST", url.encode("ascii"), self._headers, BytesBodyProducer(body))
             return response.code, await read_body(response, MOST_BODY)
         except ApiError as error:
             raise ExtenderError(f"Post {quoted(url)}: {error.message}") from None
@@ -115,7 +115,7 @@ class _Policy:
 
     def creatorForNetloc(self, hostname: bytes, port: int) -> Any:
         if self._unchecked:
-            return Unchecked(self._own)
+            return UnverifiedConnection(self._own)
         name = self._name or hostname.decode("ascii").strip("[]")
         return ssl.optionsForClientTLS(name, trustRoot=self._trust, clientCertificate=self._own)
 

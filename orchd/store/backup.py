@@ -7,7 +7,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from orchd.store.interfaces import StoreError
-from orchd.store.refusals import ForeignFileError, NewerSchemaError, StoreDamagedError
+from orchd.store.open_errors import ForeignFileError, NewerSchemaError, StoreDamagedError
 from orchd.store.schema import APPLICATION_ID, CURRENT, SCHEMA_VERSION, FileLock, connect, sync
 
 

@@ -18,11 +18,11 @@ _NONCE: Final = 12
 Randomness = Callable[[int], bytes]
 
 
-class UnsealError(Exception):
+class DecryptionError(Exception):
     """A value that a key does not open."""
 
 
-class Sealer(Protocol):
+class Encrypter(Protocol):
     """One key in one use. `context` is authenticated where the way can: the value's own key, so that values cannot be
     exchanged behind the server's back."""
 
@@ -66,7 +66,7 @@ class AesGcm:
         try:
             return self._cipher.decrypt(data[:_NONCE], data[_NONCE:], context)
         except (InvalidTag, ValueError) as error:
-            raise UnsealError("wrong key, or the value was changed") from error
+            raise DecryptionError("wrong key, or the value was changed") from error
 
 
 class AesCbc:
@@ -92,7 +92,7 @@ class AesCbc:
             padded = decryptor.update(data[_BLOCK:]) + decryptor.finalize()
             return unpadder.update(padded) + unpadder.finalize()
         except ValueError as error:
-            raise UnsealError("wrong key, or the value was changed") from error
+            raise DecryptionError("wrong key, or the value was changed") from error
 
 
 class SecretBox:
@@ -117,13 +117,13 @@ class SecretBox:
         try:
             return bytes(self._box.decrypt(data))
         except (self._error, ValueError) as error:
-            raise UnsealError("wrong key, or the value was changed") from error
+            raise DecryptionError("wrong key, or the value was changed") from error
 
 
 class Rule:
     """How the values of one resource are kept: the first of `sealers` seals, all open. `mark` begins whatever is sealed."""
 
-    def __init__(self, resource: str, sealers: tuple[Sealer, ...], mark: bytes) -> None:
+    def __init__(self, resource: str, sealers: tuple[Encrypter, ...], mark: bytes) -> None:
         self.resource = resource
         self._sealers = sealers
         self._mark = mark
@@ -134,13 +134,13 @@ class Rule:
     def open(self, data: bytes, key: str) -> bytes:
         """Raises UnsealError saying what is missing; the message has nothing of the value."""
         sealed = data.startswith(self._mark)
-        error = UnsealError("no key of the configuration has its name" if sealed else "it is in clear, without provider identity")
+        error = DecryptionError("no key of the configuration has its name" if sealed else "it is in clear, without provider identity")
         for sealer in self._sealers:
             prefix = sealer.prefix
             if bool(prefix) == sealed and data.startswith(prefix):
                 try:
                     return sealer.open(data[len(prefix) :], key.encode())
-                except UnsealError as failed:
+                except DecryptionError as failed:
                     # Another key may have the same name.
                     error = failed
         raise error

@@ -19,11 +19,11 @@ from typing import Any, Final
 import yaml
 
 from orchd.dialect import Dialect
-from orchd.store.encryption import AesCbc, AesGcm, Identity, Rule, Sealer, SecretBox
+from orchd.store.encryption import AesCbc, AesGcm, Encrypter, Identity, Rule, SecretBox
 
 _AES_SIZES: Final = (16, 24, 32)
 #: provider -> how a key is used, sizes of keys in bytes.
-_KEYED: Final[Mapping[str, tuple[Callable[[bytes, bytes], Sealer], tuple[int, ...]]]] = {
+_KEYED: Final[Mapping[str, tuple[Callable[[bytes, bytes], Encrypter], tuple[int, ...]]]] = {
     "aescbc": (AesCbc, _AES_SIZES),
     "aesgcm": (AesGcm, _AES_SIZES),
     "secretbox": (SecretBox, (32,)),
@@ -48,11 +48,11 @@ def parse_encryption(text: str, dialect: Dialect, key_of: Callable[[str], str]) 
     wanted = dialect("apiserver.config.{abbr}.io/v1")
     if found.get("apiVersion") != wanted or found.get("kind") != "EncryptionConfiguration":
         raise ValueError(f"apiVersion and kind must be {wanted} and EncryptionConfiguration")
-    sealers: dict[str, list[Sealer]] = {}
+    sealers: dict[str, list[Encrypter]] = {}
     for i, group in enumerate(_list(found.get("resources"), "resources")):
         path = f"resources[{i}]"
         group = _fields(group, path, ("resources", "providers"))
-        made: list[Sealer] = []
+        made: list[Encrypter] = []
         for j, provider in enumerate(_list(group.get("providers"), f"{path}.providers")):
             made += _provider(provider, f"{path}.providers[{j}]", dialect)
         for name in _list(group.get("resources"), f"{path}.resources"):
@@ -63,7 +63,7 @@ def parse_encryption(text: str, dialect: Dialect, key_of: Callable[[str], str]) 
     return {f"/{key_of(name)}/": Rule(name, tuple(found), mark) for name, found in sealers.items()}
 
 
-def _provider(value: Any, path: str, dialect: Dialect) -> list[Sealer]:
+def _provider(value: Any, path: str, dialect: Dialect) -> list[Encrypter]:
     value = _fields(value, path, (*_KEYED, "identity", "kms"))
     if len(value) != 1:
         raise ValueError(f"{path}: needs exactly one of {', '.join((*_KEYED, 'identity', 'kms'))}")
@@ -77,9 +77,9 @@ def _provider(value: Any, path: str, dialect: Dialect) -> list[Sealer]:
     return _keys(kind, settings, path, dialect)
 
 
-def _keys(kind: str, settings: Any, path: str, dialect: Dialect) -> list[Sealer]:
+def _keys(kind: str, settings: Any, path: str, dialect: Dialect) -> list[Encrypter]:
     make, sizes = _KEYED[kind]
-    made: list[Sealer] = []
+    made: list[Encrypter] = []
     names: set[str] = set()
     for i, key in enumerate(_list(_fields(settings, path, ("keys",)).get("keys"), f"{path}.keys")):
         at = f"{path}.keys[{i}]"

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 
 from orchd.store.interfaces import KeyValue, UnavailableError
-from orchd.store.refusals import (
+from orchd.store.open_errors import (
     DialectMismatchError,
     ForeignFileError,
     NewerSchemaError,

@@ -20,7 +20,7 @@ from twisted.internet.defer import Deferred, ensureDeferred, succeed
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from orchd.store import journal
+from orchd.store import sql
 from orchd.store.backup import write_backup
 from orchd.store.compaction import Compaction
 from orchd.store.core import Core, Write
@@ -218,7 +218,7 @@ class SqliteStore(Core):
 
     def _probe(self) -> None:
         self._probing = None
-        self._writer.run(lambda: journal.probe(self._connection)).addCallbacks(self._probed, self._probe_failed)
+        self._writer.run(lambda: sql.probe(self._connection)).addCallbacks(self._probed, self._probe_failed)
 
     def _probed(self, result: None) -> None:
         if self._trouble:
@@ -242,7 +242,7 @@ class SqliteStore(Core):
             return
         began = time.perf_counter()
         try:
-            count = journal.append(self._connection, batch)
+            count = sql.append(self._connection, batch)
         except Exception as error:
             # Of any sort: the writers have to hear of it, and the thread must live.
             self._broken = True
@@ -261,10 +261,10 @@ class SqliteStore(Core):
 
     def _older(self, prefix: str, after: int, upto: int) -> Deferred[tuple[list[Event], int]]:
         high = prefix_end(prefix)
-        return self._read(lambda: journal.past_events(self._reading, prefix, high, after, upto))
+        return self._read(lambda: sql.past_events(self._reading, prefix, high, after, upto))
 
     def _undone_since(self, low: str, high: str | None, revision: int, upto: int) -> Deferred[list[KeyValue]]:
-        return self._read(lambda: journal.undone(self._reading, low, high, revision, upto))
+        return self._read(lambda: sql.undone(self._reading, low, high, revision, upto))
 
     def _read(self, job: Any) -> Deferred[Any]:
         return self._reader.run(job).addErrback(self._unreadable)
@@ -283,14 +283,14 @@ class SqliteStore(Core):
         try:
             low = await self._writer.run(lambda: _compacted(connection))
             while low < revision and not self._refusal:
-                high = min(revision, low + journal.COMPACTION_STEP)
-                await self._writer.run(partial(journal.compact_step, connection, low, high))
+                high = min(revision, low + sql.COMPACTION_STEP)
+                await self._writer.run(partial(sql.compact_step, connection, low, high))
                 low = high
-            while not self._refusal and await self._writer.run(lambda: journal.vacuum_step(connection)):
+            while not self._refusal and await self._writer.run(lambda: sql.vacuum_step(connection)):
                 pass
             if not self._refusal:
                 # A store that nobody writes to would keep its size for ever.
-                await self._writer.run(lambda: journal.checkpoint(connection))
+                await self._writer.run(lambda: sql.checkpoint(connection))
         except sqlite3.Error as error:
             raise UnavailableError(f"cannot compact: {error} ({self.path})") from error
 

@@ -57,6 +57,9 @@ class MemoryInformer:
     def holds(self, index: str, value: str) -> bool:
         return bool(self._indexes[index][1].get(value))
 
+    def remove_listener(self, listener: Listener) -> None:
+        self._listeners.remove(listener)
+
     async def indexed(self, index: str) -> None:
         await self.wait_synced()
         if index not in self._indexes:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
+from orchd.assembly.builtin_catalog import catalog_of
 from orchd.assembly.checks import Progress, checks
-from orchd.assembly.guards import guarded
 from orchd.assembly.plugins import capabilities, sections
-from orchd.assembly.served import catalog_of
-from orchd.config import names
+from orchd.assembly.rbac_guard import with_escalation_check
+from orchd.config import choices
 from orchd.config import settings as configuration
 from orchd.config.options import Options
 from orchd.controllers.table import CONTROLLERS
@@ -126,7 +126,7 @@ def test_granting_is_guarded() -> None:
         def __init__(self, group: str, plural: str) -> None:
             self.resource = type("R", (), {"group": group, "plural": plural, "namespaced": not plural.startswith("cluster")})
 
-    admit: Any = guarded(mutate, Check(), "rbac")  # type: ignore[arg-type]  # as much of a check as is used
+    admit: Any = with_escalation_check(mutate, Check(), "rbac")  # type: ignore[arg-type]  # as much of a check as is used
     assert run(admit(Context("rbac", "roles"), "CREATE", {}, None)) == {"admitted": True}
     run(admit(Context("rbac", "clusterrolebindings"), "UPDATE", {}, {}))
     run(admit(Context("rbac", "roles"), "DELETE", None, {}))
@@ -135,11 +135,11 @@ def test_granting_is_guarded() -> None:
         ("roles", {"admitted": True, "metadata": {"namespace": "home"}}),
         ("clusterrolebindings", {"admitted": True, "metadata": {}}),
     ]
-    assert guarded(mutate, None, "rbac") is mutate
+    assert with_escalation_check(mutate, None, "rbac") is mutate
 
 
 def test_names_in_flags_are_those_of_what_is_built() -> None:
     """The tables of flags may not import what they name; whoever knows both sees that they agree."""
-    assert names.ADMISSION_PLUGINS == builtin.ORDER and set(builtin.DEFAULT_ON) == names.DEFAULT_ADMISSION_PLUGINS
-    assert set(names.CONTROLLERS_BUILT) == {name for name, _ in CONTROLLERS}
-    assert set(names.AUTHORIZERS) == set(modes.MODES)
+    assert choices.ADMISSION_PLUGINS == builtin.ORDER and set(builtin.DEFAULT_ON) == choices.DEFAULT_ADMISSION_PLUGINS
+    assert set(choices.CONTROLLERS_BUILT) == {name for name, _ in CONTROLLERS}
+    assert set(choices.AUTHORIZERS) == set(modes.MODES)

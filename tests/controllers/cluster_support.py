@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from orchd.client.interfaces import ResourceRef
-from orchd.config.names import CONTROLLERS_BUILT
-from orchd.controllers.facts import PODS
+from orchd.config.choices import CONTROLLERS_BUILT
+from orchd.controllers.objects import PODS
 from orchd.errors import ApiError
 from orchd.testing.server import NOW, InProcessServer, make_server, run
 

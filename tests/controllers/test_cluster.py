@@ -9,9 +9,9 @@ import pytest
 from cluster_support import NAMESPACES, Cluster
 
 from orchd.client.interfaces import ResourceRef
-from orchd.config import names
-from orchd.controllers.facts import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS
+from orchd.config import choices
 from orchd.controllers.namespace import CONDITIONS
+from orchd.controllers.objects import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS
 from orchd.controllers.table import CONTROLLERS
 from orchd.dialect import ORCH
 
@@ -19,8 +19,8 @@ from orchd.dialect import ORCH
 def test_the_table_and_the_flag_agree() -> None:
     """--controllers offers what is built, and nothing else."""
     built = [name for name, _ in CONTROLLERS]
-    assert sorted(built) == sorted(names.CONTROLLERS_BUILT)
-    assert set(built) <= set(names.CONTROLLERS)
+    assert sorted(built) == sorted(choices.CONTROLLERS_BUILT)
+    assert set(built) <= set(choices.CONTROLLERS)
     assert len(set(built)) == len(built)
 
 
@@ -185,7 +185,8 @@ def test_namespaces_say_what_holds_them(cluster: Cluster) -> None:
 @pytest.mark.parametrize("seconds", [25.0])
 def test_idle(cluster: Cluster, seconds: float) -> None:
     """When all is well nobody works, however long it stays so."""
-    group = cluster.server.server.controllers
+    group = cluster.server.server.controllers.group
+    assert group is not None
     before = {name: counts.worked for name, counts in group.counts()}
     cluster.settle(seconds)
     assert {name: counts.worked for name, counts in group.counts()} == before

@@ -9,7 +9,7 @@ import pytest
 from cluster_support import Cluster, template
 
 from orchd.controllers.cronjob.schedule import ScheduleError, parse
-from orchd.controllers.facts import CRON_JOBS, JOBS
+from orchd.controllers.objects import CRON_JOBS, JOBS
 
 
 def at(text: str) -> float:

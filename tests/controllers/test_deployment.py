@@ -8,8 +8,8 @@ import pytest
 from cluster_support import Cluster, template
 
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers.deployment import counting
-from orchd.controllers.facts import DEPLOYMENTS, PODS, REPLICA_SETS
+from orchd.controllers.deployment import sizing
+from orchd.controllers.objects import DEPLOYMENTS, PODS, REPLICA_SETS
 from orchd.dialect import ORCH
 
 LABELS = {"app": "x"}
@@ -194,7 +194,7 @@ def test_limits(surge: Any, unavailable: Any, replicas: int, expected: tuple[int
     """Surge rounds up, unavailability down; never are both nothing; no more are missing than there are."""
     limits = {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
     found = {"spec": {"replicas": replicas, "strategy": limits}}
-    assert (counting.max_surge(found), counting.max_unavailable(found)) == expected
+    assert (sizing.max_surge(found), sizing.max_unavailable(found)) == expected
 
 
 @pytest.mark.parametrize(
@@ -206,5 +206,5 @@ def test_proportions(before: int, after: int, sizes: list[int], expected: list[i
     limits = {"rollingUpdate": {"maxSurge": 3, "maxUnavailable": 2}}
     found = {"spec": {"replicas": after, "strategy": limits}, "status": {"replicas": sum(sizes)}}
     sets = [plain(size, most=before + 3, name=str(i)) for i, size in enumerate(sizes)]
-    assert [size for _, size in counting.proportions(found, sets, max_annotation="most")] == expected
+    assert [size for _, size in sizing.proportions(found, sets, max_annotation="most")] == expected
     assert sum(expected) == (after + 3 if after else 0)

@@ -7,7 +7,7 @@ from typing import Any
 from cluster_support import Cluster, template
 
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers.facts import ENDPOINTS, NODES, PODS, SERVICES
+from orchd.controllers.objects import ENDPOINTS, NODES, PODS, SERVICES
 from orchd.dialect import ORCH
 
 SLICES = ResourceRef(ORCH("discovery.{abbr}.io"), "v1", "endpointslices")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from cluster_support import Cluster, template
 
-from orchd.controllers.facts import JOBS, PODS
 from orchd.controllers.job import _expanded, compressed
+from orchd.controllers.objects import JOBS, PODS
 from orchd.dialect import ORCH
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from cluster_support import Cluster, template
 
-from orchd.controllers.facts import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
+from orchd.controllers.objects import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
 
 LABELS = {"app": "x"}
 

@@ -20,7 +20,7 @@ from twisted.internet.task import deferLater
 from orchd.store import schema
 from orchd.store.backup import restore
 from orchd.store.interfaces import CompactedError, StoreError, UnavailableError
-from orchd.store.refusals import (
+from orchd.store.open_errors import (
     DialectMismatchError,
     ForeignFileError,
     NewerSchemaError,
@@ -271,7 +271,7 @@ async def test_history_is_bounded_by_number(tmp_path: Path) -> None:
 @pytest_twisted.ensureDeferred
 async def test_compactions_that_overlap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compactions that take turns with each other and with writes leave what each revision still needs."""
-    monkeypatch.setattr("orchd.store.journal.COMPACTION_STEP", 7)
+    monkeypatch.setattr("orchd.store.sql.COMPACTION_STEP", 7)
     async with opened(tmp_path / "s", compaction_interval=0) as store:
         revision = await store.create("/a", b"1")
         for i in range(300):

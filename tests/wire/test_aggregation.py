@@ -18,8 +18,8 @@ from twisted.web.server import NOT_DONE_YET, Site
 from orchd.kinds.identity import User
 from orchd.pki.certificates import chain_pem, self_signed
 from orchd.pki.keys import private_pem
-from orchd.server.aggregation.forwarding import Forwarding
-from orchd.server.aggregation.registered import Registered
+from orchd.server.aggregation.api_services import AggregatedService
+from orchd.server.aggregation.proxy import AggregationProxy
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import Request, Response
@@ -110,18 +110,18 @@ class Place:
         subset = {"addresses": [{"ip": "127.0.0.1"}], "ports": [{"name": "a", "port": self.port}]}
         self.endpoints = Known({"subsets": [subset]})
 
-    def forwarding(self, *, by_endpoints: bool = False) -> Forwarding:
-        return Forwarding(
+    def forwarding(self, *, by_endpoints: bool = False) -> AggregationProxy:
+        return AggregationProxy(
             CLOCK, self.service, self.endpoints,  # type: ignore[arg-type]  # informers for one object
             own=lambda: self.own, by_endpoints=by_endpoints, random=Random(1),
         )  # fmt: skip
 
-    def server(self, **more: Any) -> Registered:
+    def server(self, **more: Any) -> AggregatedService:
         given: dict[str, Any] = {
             "name": "v1.g", "group": "g", "version": "v1", "namespace": "ns", "service": "behind", "port": self.port,
             "authority": self.pem, "unchecked": False, "group_priority": 1, "version_priority": 1, "available": True,
         }  # fmt: skip
-        return Registered(**{**given, **more})
+        return AggregatedService(**{**given, **more})
 
     async def ask(self, method: str = "GET", path: str = "/apis/g/v1/things", body: bytes = b"", **more: Any) -> tuple[Response, bytes]:
         headers = more.pop("headers", {})

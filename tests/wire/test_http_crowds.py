@@ -20,7 +20,7 @@ from twisted.internet.threads import deferToThread
 from orchd.dialect import ORCH
 from orchd.pki.bootstrap import ensure
 from orchd.server.http.factory import ApiServerFactory
-from orchd.server.http.listening import Binding, Listener
+from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "server" / "http"))

@@ -23,7 +23,7 @@ from twisted.internet.threads import deferToThread
 from orchd.dialect import ORCH
 from orchd.pki.bootstrap import Files, ensure
 from orchd.server.http.factory import ApiServerFactory
-from orchd.server.http.listening import Binding, Listener
+from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.resource import ApiSite
 from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
 

@@ -32,7 +32,7 @@ from orchd.pki.certificates import (
 from orchd.pki.keys import load_private, private_pem
 from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.limits import Limits
-from orchd.server.http.listening import Binding, Listener
+from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "server" / "http"))

@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from identity_doubles import CLIENT_NAME, Outside, Pki
 
 from orchd.dialect import ORCH
-from orchd.server.remotereview import ConfigurationFile, Limits, RemoteReviews
-from orchd.server.webhookclient import WebhookClient, WebhookError
+from orchd.server.outbound.reviews import ConfigurationFile, Limits, RemoteReviews
+from orchd.server.outbound.webhooks import WebhookClient, WebhookError
 from orchd.testing.process import free_port
 from orchd.txkit.coroutines import start
 

@@ -20,7 +20,7 @@ from orchd.errors import not_found
 from orchd.pki.certificates import chain_pem, self_signed
 from orchd.pki.clientconfig import ClientConfig
 from orchd.pki.keys import private_pem
-from orchd.server.webhookclient import Credentials, WebhookClient, WebhookError
+from orchd.server.outbound.webhooks import Credentials, WebhookClient, WebhookError
 
 CLOCK: Any = reactor
 

@@ -7,7 +7,8 @@ from typing import Any
 from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key, terminating_namespace
 from orchd.controllers.cronjob.schedule import Schedule, ScheduleError, parse
-from orchd.controllers.facts import (
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import (
     BY_CONTROLLER,
     CRON_JOBS,
     JOBS,
@@ -23,8 +24,7 @@ from orchd.controllers.facts import (
     status,
     uid,
 )
-from orchd.controllers.interfaces import Environment
-from orchd.controllers.ttl import finish_time
+from orchd.controllers.ttl_after_finished import finish_time
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
 

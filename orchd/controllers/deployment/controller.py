@@ -5,11 +5,12 @@ from __future__ import annotations
 from orchd.client.informers import key_of
 from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
+from orchd.controllers.adoption import claim
 from orchd.controllers.base import Controller, Key
-from orchd.controllers.claiming import claim
-from orchd.controllers.deployment import counting
+from orchd.controllers.deployment import sizing
 from orchd.controllers.deployment.rollout import Keys, Rollout
-from orchd.controllers.facts import (
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import (
     BY_CONTROLLER,
     DEPLOYMENTS,
     PODS,
@@ -24,9 +25,8 @@ from orchd.controllers.facts import (
     status,
     uid,
 )
-from orchd.controllers.interfaces import Environment
 from orchd.errors import ApiError
-from orchd.kinds.objects.select import LabelSelector
+from orchd.kinds.objects.selectors import LabelSelector
 
 
 class DeploymentController(Controller):
@@ -68,7 +68,7 @@ class DeploymentController(Controller):
         if top is None or top.get("kind") != "Deployment":
             return
         deployment = self._deployments.get(namespace(old), str(top["name"]))
-        if deployment is not None and not counting.rolling(deployment):
+        if deployment is not None and not sizing.rolling(deployment):
             self.queue.add(key_of(deployment))
 
     def _selector(self, deployment: Object) -> LabelSelector:
@@ -119,13 +119,13 @@ class DeploymentController(Controller):
                 await rollout.clean_up()
             await rollout.tell()
             return None
-        if counting.rolling(rollout.deployment):
+        if sizing.rolling(rollout.deployment):
             if not await rollout.ensure_newest(create=True):
                 return None
             await rollout.roll()
         elif not await self._recreate(rollout):
             return await rollout.tell_progress()
-        if counting.complete(rollout.deployment, status(rollout.deployment)):
+        if sizing.complete(rollout.deployment, status(rollout.deployment)):
             await rollout.clean_up()
         return await rollout.tell_progress()
 
@@ -136,7 +136,7 @@ class DeploymentController(Controller):
             return False
         if not await rollout.ensure_newest(create=True) or rollout.newest is None:
             return False
-        await rollout.scale(rollout.newest, counting.wanted(rollout.deployment))
+        await rollout.scale(rollout.newest, sizing.wanted(rollout.deployment))
         return True
 
     def _old_pods_run(self, rollout: Rollout) -> bool:

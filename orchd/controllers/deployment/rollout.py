@@ -7,9 +7,10 @@ from typing import Any
 
 from orchd.client.interfaces import IClient, Object
 from orchd.controllers.base import terminating_namespace
-from orchd.controllers.deployment import conditions, counting
-from orchd.controllers.deployment.counting import alive, by_age, count, total, wanted
-from orchd.controllers.facts import (
+from orchd.controllers.deployment import conditions, sizing
+from orchd.controllers.deployment.sizing import alive, by_age, count, total, wanted
+from orchd.controllers.naming import template_hash
+from orchd.controllers.objects import (
     DEPLOYMENTS,
     REPLICA_SETS,
     annotations_of,
@@ -24,7 +25,6 @@ from orchd.controllers.facts import (
     uid,
     with_annotations,
 )
-from orchd.controllers.naming import template_hash
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 
@@ -88,7 +88,7 @@ class Rollout:
 
     async def ensure_newest(self, *, create: bool) -> bool:
         """Bring the newest set's annotations up to date, or make it. False when there is none to work with."""
-        last = max((counting.number(annotations_of(s).get(self._keys.revision)) or 0 for s in self.old), default=0)
+        last = max((sizing.number(annotations_of(s).get(self._keys.revision)) or 0 for s in self.old), default=0)
         if self.newest is not None:
             await self._refresh(str(last + 1))
             return True
@@ -113,7 +113,7 @@ class Rollout:
         deployment = self.deployment
         found = status(deployment).get("conditions") or []
         marked = annotations_of(deployment).get(self._keys.revision) == revision
-        told = not counting.has_deadline(deployment) or (not replace and conditions.find(found, "Progressing") is not None)
+        told = not sizing.has_deadline(deployment) or (not replace and conditions.find(found, "Progressing") is not None)
         if marked and told:
             return
         changed = with_annotations(deployment, {**annotations_of(deployment), self._keys.revision: revision})
@@ -128,7 +128,7 @@ class Rollout:
         notes = dict(current)
         notes.update({k: v for k, v in annotations_of(self.deployment).items() if k not in keys.own})
         before = notes.get(keys.revision)
-        if (counting.number(before) or 0) < int(revision):
+        if (sizing.number(before) or 0) < int(revision):
             notes[keys.revision] = revision
             if exists and before:
                 past = [p for p in notes.get(keys.history, "").split(",") if p]
@@ -141,7 +141,7 @@ class Rollout:
 
     def _scale_notes(self) -> dict[str, str]:
         size = wanted(self.deployment)
-        return {self._keys.desired: str(size), self._keys.most: str(size + counting.max_surge(self.deployment))}
+        return {self._keys.desired: str(size), self._keys.most: str(size + sizing.max_surge(self.deployment))}
 
     async def _create(self, revision: str) -> bool:
         deployment = self.deployment
@@ -161,7 +161,7 @@ class Rollout:
                 "annotations": self._notes({}, revision, exists=False),
             },
             "spec": {
-                "replicas": counting.new_size(deployment, self.old, 0),
+                "replicas": sizing.new_size(deployment, self.old, 0),
                 "minReadySeconds": spec(deployment).get("minReadySeconds") or 0,
                 "selector": {**selector, "matchLabels": {**(selector.get("matchLabels") or {}), HASH_LABEL: hashed}},
                 "template": {**template, "metadata": {**metadata, "labels": tags}},
@@ -196,7 +196,7 @@ class Rollout:
         raise error
 
     async def _say_create_failed(self, set_name: str, error: ApiError) -> None:
-        if not counting.has_deadline(self.deployment):
+        if not sizing.has_deadline(self.deployment):
             return
         message = f'Failed to create new replica set "{set_name}": {error.message}'
         fresh = conditions.make("Progressing", "False", "ReplicaSetCreateError", message, self._now())
@@ -227,7 +227,7 @@ class Rollout:
     def scaling(self) -> bool:
         """Has the deployment been scaled since its sets were?"""
         for each in alive(self.every):
-            desired = counting.number(annotations_of(each).get(self._keys.desired))
+            desired = sizing.number(annotations_of(each).get(self._keys.desired))
             if desired is not None and desired != wanted(self.deployment):
                 return True
         return False
@@ -248,14 +248,14 @@ class Rollout:
         if self._saturated():
             for each in alive(self.old):
                 await self.scale(each, 0)
-        elif counting.rolling(deployment):
-            for each, size in counting.proportions(deployment, live, max_annotation=self._keys.most):
+        elif sizing.rolling(deployment):
+            for each, size in sizing.proportions(deployment, live, max_annotation=self._keys.most):
                 await self.scale(each, size)
 
     def _saturated(self) -> bool:
         size = wanted(self.deployment)
         newest = self.newest
-        if newest is None or counting.number(annotations_of(newest).get(self._keys.desired)) != size:
+        if newest is None or sizing.number(annotations_of(newest).get(self._keys.desired)) != size:
             return False
         return wanted(newest) == size and count(newest, "availableReplicas") == size
 
@@ -266,13 +266,13 @@ class Rollout:
         if wanted(self.newest) > size:
             moved = await self.scale(self.newest, size)
         else:
-            moved = await self.scale(self.newest, counting.new_size(self.deployment, self.every, self.newest))
+            moved = await self.scale(self.newest, sizing.new_size(self.deployment, self.every, self.newest))
         if not moved and total(self.old):
             await self._shrink_old()
 
     async def _shrink_old(self) -> None:
         assert self.newest is not None
-        least = wanted(self.deployment) - counting.max_unavailable(self.deployment)
+        least = wanted(self.deployment) - sizing.max_unavailable(self.deployment)
         unavailable = wanted(self.newest) - count(self.newest, "availableReplicas")
         most = total(self.every) - least - unavailable
         if most <= 0:
@@ -286,7 +286,7 @@ class Rollout:
             fewer = min(most - gone, broken)
             await self.scale(each, wanted(each) - fewer)
             gone += fewer
-        spare = counting.total_status(self.every, "availableReplicas") - least
+        spare = sizing.total_status(self.every, "availableReplicas") - least
         for each in by_age(self.old):
             if spare <= 0:
                 break
@@ -305,10 +305,10 @@ class Rollout:
     async def clean_up(self) -> None:
         """Old sets beyond the history limit go, the lowest revisions first."""
         limit = spec(self.deployment).get("revisionHistoryLimit")
-        if limit is None or limit == counting.NO_LIMIT:
+        if limit is None or limit == sizing.NO_LIMIT:
             return
         cleanable = [each for each in self.old if not deleting(each)]
-        cleanable.sort(key=lambda s: counting.number(annotations_of(s).get(self._keys.revision)) or 0)
+        cleanable.sort(key=lambda s: sizing.number(annotations_of(s).get(self._keys.revision)) or 0)
         for each in cleanable[: max(0, len(cleanable) - int(limit))]:
             seen = count(each, "observedGeneration") >= int(each["metadata"].get("generation") or 0)
             if count(each, "replicas") or wanted(each) or not seen:
@@ -324,19 +324,19 @@ class Rollout:
     def status(self) -> dict[str, Any]:
         """What the sets amount to."""
         deployment = self.deployment
-        available = counting.total_status(self.every, "availableReplicas")
+        available = sizing.total_status(self.every, "availableReplicas")
         numbers = {
             "observedGeneration": int(deployment["metadata"].get("generation") or 0),
-            "replicas": counting.total_status(self.every, "replicas"),
-            "updatedReplicas": counting.total_status([self.newest], "replicas"),
-            "readyReplicas": counting.total_status(self.every, "readyReplicas"),
+            "replicas": sizing.total_status(self.every, "replicas"),
+            "updatedReplicas": sizing.total_status([self.newest], "replicas"),
+            "readyReplicas": sizing.total_status(self.every, "readyReplicas"),
             "availableReplicas": available,
             "unavailableReplicas": max(0, total(self.every) - available),
         }
         fresh: dict[str, Any] = {k: v for k, v in numbers.items() if v}
         if status(deployment).get("collisionCount"):
             fresh["collisionCount"] = status(deployment)["collisionCount"]
-        if available >= wanted(deployment) - counting.max_unavailable(deployment):
+        if available >= wanted(deployment) - sizing.max_unavailable(deployment):
             found = conditions.make(
                 "Available", "True", "MinimumReplicasAvailable", "Deployment has minimum availability.", self._now()
             )
@@ -356,7 +356,7 @@ class Rollout:
         fresh = self.status()
         deployment = self.deployment
         current = conditions.find(status(deployment).get("conditions") or (), "Progressing")
-        if not counting.has_deadline(deployment):
+        if not sizing.has_deadline(deployment):
             fresh["conditions"] = conditions.without(fresh["conditions"], "Progressing")
         elif not (
             fresh.get("replicas") == fresh.get("updatedReplicas")
@@ -380,9 +380,9 @@ class Rollout:
         def said(value: str, reason: str, message: str) -> dict[str, Any]:
             return conditions.make("Progressing", value, reason, message, self._now())
 
-        if counting.complete(self.deployment, fresh):
+        if sizing.complete(self.deployment, fresh):
             return conditions.with_(found, said("True", "NewReplicaSetAvailable", f"{who} has successfully progressed."))
-        if counting.progressing(self.deployment, fresh):
+        if sizing.progressing(self.deployment, fresh):
             news = said("True", "ReplicaSetUpdated", f"{who} is progressing.")
             if current is None:
                 return conditions.with_(found, news)
@@ -404,7 +404,7 @@ class Rollout:
 
     def _until_deadline(self, fresh: dict[str, Any]) -> float | None:
         current = conditions.find(fresh["conditions"], "Progressing")
-        if current is None or not counting.has_deadline(self.deployment) or counting.complete(self.deployment, fresh):
+        if current is None or not sizing.has_deadline(self.deployment) or sizing.complete(self.deployment, fresh):
             return None
         if current.get("reason") in ("ProgressDeadlineExceeded", "NewReplicaSetAvailable"):
             return None
@@ -430,7 +430,7 @@ class Rollout:
     async def note_pause(self) -> None:
         """Stop the deadline while the deployment is paused, and start it again afterwards."""
         deployment = self.deployment
-        if not counting.has_deadline(deployment):
+        if not sizing.has_deadline(deployment):
             return
         found = status(deployment).get("conditions") or []
         current = conditions.find(found, "Progressing")

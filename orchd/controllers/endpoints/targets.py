@@ -9,7 +9,7 @@ from typing import Any
 
 from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
-from orchd.controllers.facts import deleting, name, namespace, spec, status, uid
+from orchd.controllers.objects import deleting, name, namespace, spec, status, uid
 
 
 @dataclass(frozen=True, slots=True, order=True)

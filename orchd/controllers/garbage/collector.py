@@ -12,12 +12,12 @@ from twisted.internet.interfaces import IDelayedCall
 from zope.interface import implementer
 
 from orchd.client.interfaces import Object, ResourceRef
-from orchd.controllers.counts import Counts
-from orchd.controllers.facts import MERGE, deleting
 from orchd.controllers.garbage.graph import FOREGROUND, ORPHAN, Graph, Node, Owner, Work, owners_of
 from orchd.controllers.garbage.monitor import Monitor
 from orchd.controllers.interfaces import Environment, IController
 from orchd.controllers.loop import ControlLoop, RetryError
+from orchd.controllers.metrics import ControllerMetrics
+from orchd.controllers.objects import MERGE, deleting
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.txkit.background import Background
@@ -71,7 +71,7 @@ class GarbageCollector:
         )
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> ControllerMetrics:
         return self._loop.counts
 
     # -- life

@@ -8,9 +8,10 @@ from orchd.client.informers import key_of
 from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers import revisions
+from orchd.controllers.adoption import claim
 from orchd.controllers.base import Controller, Key, terminating_namespace
-from orchd.controllers.claiming import claim
-from orchd.controllers.facts import (
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import (
     BY_CONTROLLER,
     CLAIMS,
     PODS,
@@ -26,11 +27,10 @@ from orchd.controllers.facts import (
     status,
     uid,
 )
-from orchd.controllers.interfaces import Environment
 from orchd.controllers.statefulset import identity
 from orchd.controllers.statefulset.identity import REVISION_LABEL
 from orchd.errors import ApiError
-from orchd.kinds.objects.select import LabelSelector
+from orchd.kinds.objects.selectors import LabelSelector
 
 
 def _running_and_ready(pod: Object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchd.client.interfaces import Object
-from orchd.controllers.facts import name, namespace, owner_reference, spec
+from orchd.controllers.objects import name, namespace, owner_reference, spec
 from orchd.dialect import Dialect
 
 REVISION_LABEL = "controller-revision-hash"

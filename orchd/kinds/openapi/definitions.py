@@ -12,7 +12,7 @@ from typing import Any, Final
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource, group_version
 from orchd.kinds.ir import Field, Type
-from orchd.kinds.openapi.registered import registered_versions
+from orchd.kinds.openapi.registered_versions import registered_versions
 
 Json = dict[str, Any]
 

@@ -14,7 +14,7 @@ import orjson
 from orchd.errors import ApiError, bad_request
 from orchd.kinds.objects import strict
 from orchd.kinds.patch.gotext import json_name
-from orchd.kinds.patch.refusals import no_object, rejected
+from orchd.kinds.patch.patch_errors import no_object, rejected
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 
 MAX_OPERATIONS: Final = 10_000

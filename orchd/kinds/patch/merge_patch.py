@@ -6,7 +6,7 @@ from typing import Any
 
 from orchd.errors import bad_request
 from orchd.kinds.patch.gotext import json_name
-from orchd.kinds.patch.refusals import no_object
+from orchd.kinds.patch.patch_errors import no_object
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 
 

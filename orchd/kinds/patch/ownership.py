@@ -30,7 +30,7 @@ from orchd.kinds.patch.fieldset import (
 from orchd.kinds.patch.fieldset import show as show_path
 from orchd.kinds.patch.json_patch import equal
 from orchd.kinds.patch.managed import APPLY, UPDATE, Identity, Owner, Owners
-from orchd.kinds.patch.refusals import server_error
+from orchd.kinds.patch.patch_errors import server_error
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 from orchd.kinds.patch.typed import TypedError
 
@@ -65,7 +65,7 @@ _EMPTY: Final[FieldSet] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class OwnershipTarget:
     """What is written, and through which endpoint.
 
     `reset` holds the fields that this endpoint takes back to their stored value (status on the main one): they are
@@ -93,7 +93,7 @@ class Target:
 class _Versions:
     """Comparisons of one pair of objects in each version that owners used, made when first asked for."""
 
-    def __init__(self, target: Target, old: Object, new: Object) -> None:
+    def __init__(self, target: OwnershipTarget, old: Object, new: Object) -> None:
         self._target, self._old, self._new = target, old, new
         self._known: dict[str, tuple[FieldSet, FieldSet] | None] = {}
 
@@ -120,7 +120,7 @@ class _Versions:
 # -- create, update, patch --------------------------------------------------------------------------------------------
 
 
-def on_write(target: Target, live: Object | None, new: Object, *, manager: str, now: float) -> list[dict[str, Any]]:
+def on_write(target: OwnershipTarget, live: Object | None, new: Object, *, manager: str, now: float) -> list[dict[str, Any]]:
     """``metadata.managedFields`` for `new`, written over `live` (None: created) by `manager`; [] for none at all.
 
     `new` is the object after patching and defaults and before admission, and may carry managedFields of the client's:
@@ -151,7 +151,7 @@ def _entries(obj: Object | None) -> Any:
     return None if obj is None else (obj.get("metadata") or {}).get("managedFields")
 
 
-def _live_or_new(target: Target, live: Object | None, new: Object) -> tuple[Owners, bool]:
+def _live_or_new(target: OwnershipTarget, live: Object | None, new: Object) -> tuple[Owners, bool]:
     """The owners to start from, and whether they are those of the live object."""
     kept, given = _entries(live), _entries(new)
     if target.subresource or given is kept or given is None or (live is not None and given == kept):
@@ -173,7 +173,7 @@ def _stored(entries: Any) -> Owners:
         return {}
 
 
-def _updated(target: Target, live: Object | None, new: Object, owners: Owners, manager: str, now: float) -> Owners:
+def _updated(target: OwnershipTarget, live: Object | None, new: Object, owners: Owners, manager: str, now: float) -> Owners:
     """Owners after an update: what changed belongs to `manager` alone, what went belongs to nobody."""
     old = _unmanaged(live) if live is not None else _blank(target)
     new = _unmanaged(new)
@@ -215,7 +215,7 @@ def _without_lost(owners: Owners, versions: _Versions, keep: Identity | None) ->
     return out
 
 
-def _reconciled(target: Target, live: Object, owners: Owners) -> Owners:
+def _reconciled(target: OwnershipTarget, live: Object, owners: Owners) -> Owners:
     """Owners under the schemas of today."""
     out: Owners = {}
     objects: dict[str, Object | None] = {}
@@ -229,7 +229,7 @@ def _reconciled(target: Target, live: Object, owners: Owners) -> Owners:
     return out
 
 
-def _blank(target: Target) -> Object:
+def _blank(target: OwnershipTarget) -> Object:
     """The object before a create: what is always written is there, so creating takes no ownership of it."""
     type = target.type
     if type.name and type.constraints is None:
@@ -249,7 +249,7 @@ def _unmanaged(obj: Object) -> Object:
 
 
 def on_apply(
-    target: Target, live: Object | None, config: Object, *, manager: str, force: bool = False, now: float
+    target: OwnershipTarget, live: Object | None, config: Object, *, manager: str, force: bool = False, now: float
 ) -> Object:
     """The object after applying `config` to `live` (None: creates it), managedFields included; `live` itself when that
     changes nothing. Defaults are still to be filled in.
@@ -301,7 +301,7 @@ def on_apply(
     return {**merged, "metadata": metadata}
 
 
-def _explained(target: Target, obj: Object, error: TypedError) -> str:
+def _explained(target: OwnershipTarget, obj: Object, error: TypedError) -> str:
     """What is wrong with an object of which some algorithm found out that it does not fit its type: everything, with
     paths."""
     try:
@@ -311,7 +311,7 @@ def _explained(target: Target, obj: Object, error: TypedError) -> str:
     return str(error)
 
 
-def _check_config(target: Target, config: Object) -> None:
+def _check_config(target: OwnershipTarget, config: Object) -> None:
     version = config.get("apiVersion")
     if not isinstance(version, str) or version.count("/") > 1:
         version = ""
@@ -335,7 +335,7 @@ def _check_config(target: Target, config: Object) -> None:
     raise server_error(f"failed to merge config: expected objects of the same type, but got {{{target.kind}}} and {{{kind}}}")
 
 
-def _named(target: Target, obj: Object) -> str:
+def _named(target: OwnershipTarget, obj: Object) -> str:
     """An object as errors of apply name it: ``namespace/name; group/version, Kind=Kind``."""
     metadata = obj.get("metadata")
     texts = (metadata.get(name) if isinstance(metadata, dict) else None for name in ("namespace", "name"))
@@ -353,7 +353,7 @@ def _stored_strictly(live: Object | None) -> Owners:
 
 
 def _applied(
-    target: Target, live: Object, config: Object, owners: Owners, key: Identity
+    target: OwnershipTarget, live: Object, config: Object, owners: Owners, key: Identity
 ) -> tuple[Object, Owners, dict[Identity, FieldSet]]:
     """The merged and pruned object, the owners if it is taken, and who would lose what by that."""
     owners = _reconciled(target, live, owners)
@@ -403,7 +403,7 @@ def _empty_as_said(value: Any, said: Any) -> Any:
     return out
 
 
-def _pruned(target: Target, merged: Object, owners: Owners, key: Identity, last: Owner) -> Object:
+def _pruned(target: OwnershipTarget, merged: Object, owners: Owners, key: Identity, last: Owner) -> Object:
     """`merged` without what the applier gave up and nobody else owns.
 
     Three steps as in the reference: take out everything applied last time, put back what any owner has, put back what
@@ -429,7 +429,7 @@ def _pruned(target: Target, merged: Object, owners: Owners, key: Identity, last:
     return merged if back is None else back
 
 
-def _put_back(target: Target, whole: Object, rest: Object, held: FieldSet, version: str, home: str) -> Object | None:
+def _put_back(target: OwnershipTarget, whole: Object, rest: Object, held: FieldSet, version: str, home: str) -> Object | None:
     """`rest` of `whole` plus what `held` (in `version`) names; both objects are in version `home`."""
     type = target.type_in(version)
     there, left = (whole, rest) if version == home else (target.convert(whole, version), target.convert(rest, version))
@@ -466,7 +466,7 @@ def _refuse(conflicts: dict[Identity, FieldSet]) -> None:
     raise ApiError(409, "Conflict", f"Apply failed with {text}", details={"causes": causes})
 
 
-def _not_excused(target: Target, live: Object, conflicts: dict[Identity, FieldSet]) -> dict[Identity, FieldSet]:
+def _not_excused(target: OwnershipTarget, live: Object, conflicts: dict[Identity, FieldSet]) -> dict[Identity, FieldSet]:
     """Conflicts without those over fields that the same tool applied from the client's side before: what the
     last-applied annotation says, where the live object still has it so."""
     text = ((live.get("metadata") or {}).get("annotations") or {}).get(target.dialect.last_applied)
@@ -484,7 +484,7 @@ def _not_excused(target: Target, live: Object, conflicts: dict[Identity, FieldSe
     return {key: rest for key, lost in conflicts.items() if (rest := difference(lost, fields))}
 
 
-def _with_last_applied(target: Target, obj: Object, config: Object) -> Object:
+def _with_last_applied(target: OwnershipTarget, obj: Object, config: Object) -> Object:
     """The last-applied annotation brought up to date, where there is one, so that going back to client-side apply works."""
     name = target.dialect.last_applied
     metadata = obj.get("metadata") or {}

@@ -14,7 +14,7 @@ from typing import Any, Final
 from orchd.errors import bad_request
 from orchd.kinds.ir import Type
 from orchd.kinds.patch.gotext import json_name, plain, quoted, type_name
-from orchd.kinds.patch.refusals import rejected, server_error
+from orchd.kinds.patch.patch_errors import rejected, server_error
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 
 Object = dict[str, Any]

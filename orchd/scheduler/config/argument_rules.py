@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from orchd.kinds.objects.validate.core.placement import node_selector_term
 from orchd.kinds.objects.validate.gosyntax import Go
+from orchd.kinds.objects.validate.names import qualified_name
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import qualified_name
 from orchd.scheduler.config.model import (
     LEAST_ALLOCATED,
     LIST_DEFAULTING,

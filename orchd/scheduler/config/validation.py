@@ -10,9 +10,9 @@ from orchd.errors import Cause
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.core.resources import is_extended
 from orchd.kinds.objects.validate.gosyntax import Go, quote
+from orchd.kinds.objects.validate.names import ip, qualified_name
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import ip, qualified_name
 from orchd.scheduler.config.argument_rules import check_arguments
 from orchd.scheduler.config.model import (
     ClientConnection,

@@ -90,14 +90,14 @@ class Evaluation:
     def refresh(self, state: CycleState, pod: Pod) -> None:
         """Bring everything up to date."""
         at = self._snapshot
-        if self.size != at.size:
+        again = self.size != at.size
+        if again:
             for part in self.filters:
                 part.epoch = -1
             for score in self.scores:
                 score.epoch = -1
         elif self._version != at.version:
             self._follow()
-        again = False
         for part in self.filters:
             if part.epoch != part.plugin.epoch:
                 part.compile(state, pod)

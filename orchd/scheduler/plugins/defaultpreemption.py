@@ -11,10 +11,11 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import IInformer, Object, ResourceRef
 from orchd.errors import ApiError
-from orchd.kinds.objects.select import LabelSelector
+from orchd.kinds.objects.selectors import LabelSelector
 from orchd.scheduler.config.model import DefaultPreemptionArgs
 from orchd.scheduler.interfaces import ExtenderError, ExtenderVictims, IHandle, IPostFilter, IRefusals
 from orchd.scheduler.nodes import NodeView
+from orchd.scheduler.plugins.importance import by_importance
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Code, CycleState
 
@@ -45,11 +46,14 @@ class DefaultPreemption:
         self._percentage = args.min_candidate_nodes_percentage
         self._absolute = args.min_candidate_nodes_absolute
         self._budgets: IInformer = handle.informer(BUDGETS)
+        #: The wall time of the attempt: it has to be the same for all comparisons.
+        self._now = 0.0
 
     async def post_filter(self, state: CycleState, pod: Pod, refused: IRefusals) -> str | None:
         if self._handle.pod_object(pod) is None or not self.eligible(pod, refused):
             return None
         self._handle.numbers.preemption_attempts += 1
+        self._now = self._handle.wall()
         candidates: Sequence[Candidate] = self.candidates(state, pod, refused)
         if not candidates:
             return ""
@@ -113,8 +117,7 @@ class DefaultPreemption:
             self._handle.remove_pod(state, pod, other, node)
         if self._handle.run_filters(state, pod, node) is not None:
             return None
-        lower.sort(key=self._importance)
-        violating, others = split_by_budgets(lower, budgets)
+        violating, others = split_by_budgets(by_importance(lower), budgets)
         victims: list[Pod] = []
         violations = 0
         for group, counts in ((violating, True), (others, False)):
@@ -128,12 +131,9 @@ class DefaultPreemption:
             return None
         return Candidate(node.name, tuple(victims), violations)
 
-    def _importance(self, pod: Pod) -> tuple[int, float]:
-        """Sorts the most important pod first: higher priority, then the earlier start."""
-        return -pod.priority, self._start(pod)
-
     def _start(self, pod: Pod) -> float:
-        return self._handle.wall() if pod.started is None else pod.started
+        """When a pod started; one that has not counts as starting now."""
+        return self._now if pod.started is None else pod.started
 
     def _known_budgets(self) -> list[tuple[Object, LabelSelector]]:
         return [

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchd.client.interfaces import IInformer, Object, ResourceRef
-from orchd.kinds.objects.select import LabelSelector
+from orchd.kinds.objects.selectors import LabelSelector
 from orchd.scheduler.interfaces import IHandle
 from orchd.scheduler.pods import PodTemplate
 

@@ -56,7 +56,7 @@ class PodTopologySpread:
         self._hostname = dialect("{long}.io/hostname")
         self._system = args.defaulting_type == SYSTEM_DEFAULTING
         given = (
-            (("topology.{long}.io/zone", 3, False), ("{long}.io/hostname", 5, False))
+            (("{long}.io/hostname", 3, False), ("topology.{long}.io/zone", 5, False))
             if self._system
             else [
                 (each["topologyKey"], int(each["maxSkew"]), each["whenUnsatisfiable"] == "DoNotSchedule")

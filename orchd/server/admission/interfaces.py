@@ -53,7 +53,7 @@ PATCH_ANNOTATION = "patch.webhook.admission.{abbr}.io/"
 
 
 class IWebhooks(Protocol):
-    """Posts documents to webhooks (`orchd.server.webhookclient`)."""
+    """Posts documents to webhooks (`orchd.server.outbound.webhooks`)."""
 
     async def post(
         self, where: Mapping[str, Any], document: Any, seconds: float, credentials: Any = ...

@@ -11,8 +11,8 @@ from twisted.internet.task import LoopingCall
 from orchd.client.interfaces import IClient, IInformers, Object, ResourceRef
 from orchd.dialect import Dialect
 from orchd.kinds.objects.scalars import timestamp
-from orchd.server.aggregation.registered import Registered, Registry, registered_of
-from orchd.server.onebyone import OneByOne
+from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of
+from orchd.server.retrying_worker import RetryingWorker
 
 #: Seconds between looks at servers that should answer.
 _EVERY = 30.0
@@ -20,11 +20,11 @@ _AVAILABLE: Final = "Available"
 #: (status, reason, message)
 Finding = tuple[str, str, str]
 #: Asks a server whether it answers: what is wrong, "" when nothing is.
-Probe = Callable[[Registered], Awaitable[str]]
+Probe = Callable[[AggregatedService], Awaitable[str]]
 _PASSED: Final = ("True", "Passed", "all checks passed")
 
 
-def finding(server: Registered | None, service: Object | None, endpoints: Object | None) -> Finding | None:
+def finding(server: AggregatedService | None, service: Object | None, endpoints: Object | None) -> Finding | None:
     """What can be said of an APIService without asking its `server` (None: it is this one); None when it has to be asked.
     `service` is the one it names, `endpoints` that one's."""
     if server is None:
@@ -89,11 +89,11 @@ class Availability:
         self._endpoints = informers.informer(ResourceRef("", "v1", "endpoints"))
         #: (namespace, name) of a service -> names of the APIServices behind which it is.
         self._behind: dict[tuple[str, str], set[str]] = {}
-        self._work = OneByOne("APIService", self._look_at, clock)
+        self._work = RetryingWorker("APIService", self._look_at, clock)
         self._looking = LoopingCall(self._look_at_all)
         self._looking.clock = clock
         #: Those that other servers answer.
-        self.registry = Registry(self._objects, self._changed)
+        self.registry = AggregatedServices(self._objects, self._changed)
         for informer in (self._services, self._endpoints):
             informer.add_listener(self._behind_changed)
 
@@ -149,7 +149,7 @@ class Availability:
             changed: dict[str, Any] = {**obj, "status": wanted}
             await self._client.update(self._ref, "", name, changed, subresource="status")
 
-    def _of(self, server: Registered | None) -> tuple[Object | None, Object | None]:
+    def _of(self, server: AggregatedService | None) -> tuple[Object | None, Object | None]:
         if server is None:
             return None, None
         key = server.namespace, server.service

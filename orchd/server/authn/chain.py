@@ -22,7 +22,7 @@ def with_authenticated_group(user: User) -> User:
     return User(name=user.name, uid=user.uid, groups=(*groups, AUTHENTICATED_GROUP), extra=user.extra)
 
 
-class Chain:
+class AuthenticatorChain:
     """`methods` in order; `anonymous` is asked last and only of a request that no method found fault with.
 
     `observe(outcome, user, seconds)` is told of every request: outcome is "success", "failure" (a wrong credential) or

@@ -13,7 +13,6 @@ from zope.interface import implementer
 
 from orchd.kinds.identity import User
 from orchd.pki.verify import ClientVerifier, Verified
-from orchd.server.authn.clientchains import KnownChains
 from orchd.server.authn.extrakeys import unescaped_key
 from orchd.server.authn.interfaces import (
     Authenticated,
@@ -21,6 +20,7 @@ from orchd.server.authn.interfaces import (
     Credentials,
     IAuthenticator,
 )
+from orchd.server.authn.verified_chains import VerifiedChains
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class FrontProxy:
     name = "requestheader"
 
     def __init__(self, verifier: ClientVerifier, headers: ProxyHeaders, *, clock: Callable[[], float]) -> None:
-        self._chains = KnownChains(verifier, _common_name, clock=clock)
+        self._chains = VerifiedChains(verifier, _common_name, clock=clock)
         self._headers = headers
 
     def replace_authorities(self, verifier: ClientVerifier) -> None:

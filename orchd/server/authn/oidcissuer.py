@@ -31,8 +31,8 @@ from orchd.server.authn.jose import (
     parse_signed,
     read_keys,
 )
-from orchd.server.webhookclient import Answer, WebhookClient, WebhookError
-from orchd.txkit.sharing import SharedCall
+from orchd.server.outbound.webhooks import Answer, WebhookClient, WebhookError
+from orchd.txkit.shared_call import SharedCall
 
 #: Seconds between attempts to reach an issuer, and those that one request may take.
 _AGAIN, _SECONDS = 10.0, 30.0

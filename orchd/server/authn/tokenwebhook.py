@@ -11,12 +11,12 @@ from zope.interface import implementer
 from orchd.dialect import Dialect
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
-from orchd.server.remotereview import ReviewStatus, mistyped, read_text, read_texts
-from orchd.server.webhookclient import WebhookError
+from orchd.server.outbound.reviews import ReviewStatus, mistyped, read_text, read_texts
+from orchd.server.outbound.webhooks import WebhookError
 
 
 class Reviews(Protocol):
-    """Whoever reviews (`orchd.server.remotereview`)."""
+    """Whoever reviews (`orchd.server.outbound.reviews`)."""
 
     def ask(self, document: Mapping[str, Any]) -> Awaitable[dict[str, Any]]: ...
 

@@ -8,8 +8,8 @@ from zope.interface import implementer
 
 from orchd.kinds.identity import User
 from orchd.pki.verify import ClientVerifier, Verified
-from orchd.server.authn.clientchains import KnownChains
 from orchd.server.authn.interfaces import Authenticated, Credentials, IAuthenticator
+from orchd.server.authn.verified_chains import VerifiedChains
 
 
 @implementer(IAuthenticator)
@@ -27,7 +27,7 @@ class ClientCertificates:
         capacity: int = 4096,
         observe: Callable[[float], None] = lambda seconds: None,
     ) -> None:
-        self._chains = KnownChains(verifier, _holder, clock=clock, capacity=capacity)
+        self._chains = VerifiedChains(verifier, _holder, clock=clock, capacity=capacity)
         self._clock = clock
         self._observe = observe
 

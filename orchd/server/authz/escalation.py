@@ -12,10 +12,10 @@ from typing import Any
 from orchd import errors
 from orchd.dialect import Dialect
 from orchd.kinds.identity import MASTERS_GROUP, User
-from orchd.server.authz.covering import Rule, compact, describe, uncovered
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.authz.messages import quote_list
 from orchd.server.authz.rbac import RoleBasedAuthorizer, role_key
+from orchd.server.authz.rule_coverage import Rule, compact, describe, uncovered
 
 Object = dict[str, Any]
 _EVERYTHING: list[Rule] = [

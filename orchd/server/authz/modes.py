@@ -17,7 +17,7 @@ from orchd.server.authz.interfaces import IAuthorizer, IAuthorizerFactory
 from orchd.server.authz.node import NodeAuthorizer
 from orchd.server.authz.privileged import PrivilegedGroups
 from orchd.server.authz.rbac import RoleBasedAuthorizer
-from orchd.server.authz.union import Union
+from orchd.server.authz.union import AuthorizerUnion
 
 #: Every mode of release 1.23.
 MODES = ("AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node")
@@ -44,7 +44,7 @@ def make_union(
     flags: Mapping[str, Any],
     configured: Mapping[str, Callable[[], IAuthorizer]] | None = None,
     more: Mapping[str, Any] | None = None,
-) -> Union:
+) -> AuthorizerUnion:
     """The union for `modes`; `configured` makes those that depend on settings (ABAC, Webhook), `more` are drop-ins by mode.
 
     Raises ValueError for no mode, a mode twice, or one that is unknown (naming the nearest).
@@ -72,4 +72,4 @@ def make_union(
         else:
             near = difflib.get_close_matches(mode, [*MODES, *extra], 1, 0.0)[0]
             raise ValueError(f"--authorization-mode: unknown mode {mode!r}; the nearest is {near!r}")
-    return Union(authorizers)
+    return AuthorizerUnion(authorizers)

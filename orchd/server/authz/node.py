@@ -16,9 +16,9 @@ from orchd.client.interfaces import IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.kinds.identity import User, node_name
 from orchd.kinds.references import get_path, pod_references
-from orchd.server.authz.bootstrap import policy_rule
+from orchd.server.authz.bootstrap_policy import policy_rule
 from orchd.server.authz.bootstrap_roles import CLUSTER_ROLES
-from orchd.server.authz.compiled import CompiledRules
+from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
 
 Object = dict[str, Any]

@@ -15,7 +15,7 @@ from zope.interface import implementer
 from orchd.client.interfaces import IInformer, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.kinds.identity import SERVICE_ACCOUNT_PREFIX, User
-from orchd.server.authz.compiled import CompiledRules
+from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import (
     Action,
     Decision,

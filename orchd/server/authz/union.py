@@ -12,7 +12,7 @@ from orchd.server.authz.messages import aggregated
 
 
 @implementer(IAuthorizer)
-class Union:
+class AuthorizerUnion:
     name = "union"
 
     def __init__(self, authorizers: Sequence[IAuthorizer]) -> None:

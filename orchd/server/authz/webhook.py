@@ -17,9 +17,9 @@ from zope.interface import implementer
 from orchd.dialect import Dialect
 from orchd.kinds.identity import User
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
-from orchd.server.remotereview import ReviewStatus
-from orchd.server.webhookclient import WebhookError
-from orchd.txkit.expiring import ExpiringCache
+from orchd.server.outbound.reviews import ReviewStatus
+from orchd.server.outbound.webhooks import WebhookError
+from orchd.txkit.expiring_cache import ExpiringCache
 
 #: How many answers are kept. Actions whose texts are longer than this together are not: senders choose them.
 _CAPACITY, _LONGEST_KEPT = 8192, 10000
@@ -27,7 +27,7 @@ _BOTH = "webhook subject access review returned both allow and deny response"
 
 
 class Reviews(Protocol):
-    """Whoever reviews (`orchd.server.remotereview`)."""
+    """Whoever reviews (`orchd.server.outbound.reviews`)."""
 
     def ask(self, document: Mapping[str, Any]) -> Awaitable[dict[str, Any]]: ...
 

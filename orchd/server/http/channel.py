@@ -29,11 +29,11 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchd.server.authn.interfaces import Credentials
-from orchd.server.http.answers import BODILESS, CONTINUE, head, refusal
-from orchd.server.http.bodies import ArrivingBody, NoBody
-from orchd.server.http.heads import BadHead, Fields, Target, parse_fields, parse_line
-from orchd.server.http.peers import certificate_chain, remote_address
-from orchd.server.http.sinks import ChunkSink
+from orchd.server.http.peer import certificate_chain, remote_address
+from orchd.server.http.request_body import IncomingBody, NoBody
+from orchd.server.http.request_head import BadHead, Fields, RequestTarget, parse_fields, parse_line
+from orchd.server.http.response_sinks import ChunkSink
+from orchd.server.http.responses import BODILESS, CONTINUE, head, refusal
 from orchd.server.pipeline.interfaces import Body, Pieces, Request, Response, size_of
 from orchd.txkit.coroutines import enter
 
@@ -82,9 +82,9 @@ class HttpChannel(Protocol):
         self._reading = True
         self._block: bytes | None = None
         self._fields: Fields | None = None
-        self._body: ArrivingBody | None = None
+        self._body: IncomingBody | None = None
         self._told_continue = True
-        self._request: Target | None = None
+        self._request: RequestTarget | None = None
         self._keep = True
         self._gzip = False
         self._running: Deferred[Any] | None = None
@@ -229,9 +229,9 @@ class HttpChannel(Protocol):
                 self._block, self._fields = block, fields
         factory = self._factory
         now = factory.clock.seconds()
-        body: ArrivingBody | None = None
+        body: IncomingBody | None = None
         if fields.length != 0:
-            body = ArrivingBody(fields.length, self._body_wanted)
+            body = IncomingBody(fields.length, self._body_wanted)
             self._told_continue = not fields.expects_continue
             if self._buffer:
                 self._buffer = body.feed(self._buffer)

@@ -12,10 +12,10 @@ from twisted.internet.task import LoopingCall
 from twisted.internet.threads import deferToThreadPool
 from twisted.logger import Logger
 
-from orchd.server.http.answers import DateHeader, compress
 from orchd.server.http.channel import HttpChannel
 from orchd.server.http.limits import Limits
-from orchd.server.http.sinks import ChunkCache
+from orchd.server.http.response_sinks import ChunkCache
+from orchd.server.http.responses import DateHeader, compress
 from orchd.server.pipeline.interfaces import IPipeline
 from orchd.txkit.timeouts import within
 

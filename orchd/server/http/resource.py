@@ -21,13 +21,13 @@ from zope.interface import implementer
 
 from orchd.errors import too_large
 from orchd.server.authn.interfaces import Credentials
-from orchd.server.http.answers import BODILESS, compress
-from orchd.server.http.heads import BadHead, parse_fields, parse_line
 from orchd.server.http.limits import Limits
-from orchd.server.http.peers import certificate_chain
+from orchd.server.http.peer import certificate_chain
+from orchd.server.http.request_head import BadHead, parse_fields, parse_line
+from orchd.server.http.responses import BODILESS, compress
 from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response, StreamEnded
 from orchd.txkit.coroutines import enter
-from orchd.txkit.draining import Drain
+from orchd.txkit.drain_waiters import DrainWaiters
 
 #: No body of any verb is larger than this; what is more is dropped as it arrives and refused when it is read.
 MAX_BODY = 4 << 20
@@ -76,7 +76,7 @@ class WebSink:
         self._paused = False
         self._closed = False
         self.buffered = 0
-        self._drain = Drain()
+        self._drain = DrainWaiters()
         request.registerProducer(self, True)
 
     def write(self, data: bytes) -> None:

@@ -16,7 +16,7 @@ from twisted.internet.interfaces import IOpenSSLServerConnectionCreator
 from twisted.logger import Logger
 from zope.interface import implementer
 
-from orchd.server.http.suites import MODERN, SUITES, VERSIONS
+from orchd.server.http.tls_names import MODERN, SUITES, VERSIONS
 
 _OPTIONS = (
     SSL.OP_NO_COMPRESSION

@@ -165,6 +165,13 @@ class CachedInformer:
             self._spawn(self._feed_new(), f"listeners to {self.ref.plural}")
         self._new.append(listener)
 
+    def remove_listener(self, listener: Listener) -> None:
+        for listeners in (self._listeners, self._new, *self._fed.values()):
+            if listener in listeners:
+                listeners.remove(listener)
+                return
+        raise ValueError("not a listener")
+
     async def _feed_new(self) -> None:
         await deferLater(self._clock, 0)
         listeners, self._new = self._new, []
@@ -191,7 +198,7 @@ class CachedInformer:
         except ValueError:
             self.log.failure("{ref} has what is no object", ref=self.ref.plural)
             return
-        for listener in listeners:
+        for listener in tuple(listeners):
             try:
                 listener(kind, before, after)
             except Exception:

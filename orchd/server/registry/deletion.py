@@ -14,9 +14,9 @@ from orchd import errors
 from orchd.cache.interfaces import Entry
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects.scalars import timestamp
-from orchd.server.registry.access import Access, path_of
 from orchd.server.registry.interfaces import Admit, Context, Deleted, IStrategy, Object
-from orchd.server.registry.strategies.facts import home_group
+from orchd.server.registry.object_store import ObjectStore, path_of
+from orchd.server.registry.strategies.kind_rules import home_group
 from orchd.server.registry.writing import store_failure
 from orchd.store.interfaces import RevisionConflictError, StoreError
 
@@ -27,7 +27,7 @@ _ATTEMPTS = 100
 class Deleter:
     """Deletes objects of every kind."""
 
-    def __init__(self, access: Access, strategies: Any, *, mutate: Admit, validate: Admit) -> None:
+    def __init__(self, access: ObjectStore, strategies: Any, *, mutate: Admit, validate: Admit) -> None:
         self._access = access
         self._strategy = strategies
         self._mutate = mutate

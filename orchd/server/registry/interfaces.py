@@ -12,7 +12,7 @@ from orchd.cache.interfaces import Entry, ICache, Page
 from orchd.errors import Cause
 from orchd.kinds.catalog import Resource
 from orchd.kinds.identity import User
-from orchd.kinds.objects.listing import ListOptions, Selection
+from orchd.kinds.objects.list_options import ListOptions, Selection
 from orchd.kinds.patch.fieldset import FieldSet
 
 Object = dict[str, Any]

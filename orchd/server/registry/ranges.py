@@ -15,7 +15,7 @@ from random import Random
 _TRIES = 16
 
 
-class Taken(Exception):
+class Allocated(Exception):
     """The value that was asked for belongs to somebody else."""
 
 
@@ -43,7 +43,7 @@ class NumberRange:
         if not self.low <= value <= self.high:
             raise OutOfRange(value)
         if self.holds(value):
-            raise Taken(value)
+            raise Allocated(value)
         self._reserved.add(value)
 
     def holds(self, value: int) -> bool:
@@ -129,7 +129,7 @@ class PretendedNumbers:
     def take(self, value: int) -> None:
         """Raises Taken."""
         if self._real.holds(value) or value in self._given:
-            raise Taken(value)
+            raise Allocated(value)
         self._given.add(value)
 
     def take_any(self) -> int:

@@ -10,7 +10,7 @@ from orchd import errors
 from orchd.cache.interfaces import Entry, ICache, Page
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
-from orchd.kinds.objects.listing import ListOptions, Selection, parse_version
+from orchd.kinds.objects.list_options import ListOptions, Selection, parse_version
 from orchd.server.registry import continuation
 
 _TOO_OLD_TOKEN = (

@@ -11,11 +11,11 @@ from zope.interface import implementer
 from orchd import errors
 from orchd.cache.interfaces import Entry, ICache, Page
 from orchd.kinds.catalog import Resource
-from orchd.kinds.objects.listing import ListOptions, Selection, cached, selection, validate_options
+from orchd.kinds.objects.list_options import ListOptions, Selection, cached, selection, validate_options
 from orchd.server.registry import objectmeta, reads
-from orchd.server.registry.access import Access, path_of
 from orchd.server.registry.deletion import Deleter
 from orchd.server.registry.interfaces import Admit, Context, Deleted, IRegistry, IStrategy, Object, Transform
+from orchd.server.registry.object_store import ObjectStore, path_of
 from orchd.server.registry.strategies.table import Strategies
 from orchd.server.registry.writing import Writer
 
@@ -25,7 +25,7 @@ class Registry:
     """One server's objects. Admission comes as two callables, so that this package knows none of it."""
 
     def __init__(
-        self, access: Access, strategies: Strategies, naming: objectmeta.Naming, *, mutate: Admit, validate: Admit
+        self, access: ObjectStore, strategies: Strategies, naming: objectmeta.Naming, *, mutate: Admit, validate: Admit
     ) -> None:
         self.access = access
         self.strategies = strategies

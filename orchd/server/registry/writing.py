@@ -13,13 +13,13 @@ from orchd import errors
 from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource
-from orchd.kinds.objects.owners import single_owners
+from orchd.kinds.objects.owner_references import single_owners
 from orchd.kinds.objects.validate.gosyntax import quote
 from orchd.kinds.patch import ownership
 from orchd.server.registry import objectmeta
-from orchd.server.registry.access import Access, path_of
 from orchd.server.registry.interfaces import Admit, Context, IStrategy, Object, Transform
-from orchd.server.registry.strategies.facts import home_group
+from orchd.server.registry.object_store import ObjectStore, path_of
+from orchd.server.registry.strategies.kind_rules import home_group
 from orchd.store.interfaces import ClaimedError, KeyExistsError, RevisionConflictError, StoreError, UnavailableError
 
 #: More digits than any revision has, with room for zeros in front.
@@ -45,7 +45,7 @@ class Writer:
     """Creates and changes objects of every kind."""
 
     def __init__(
-        self, access: Access, strategies: Any, naming: objectmeta.Naming, *, mutate: Admit, validate: Admit
+        self, access: ObjectStore, strategies: Any, naming: objectmeta.Naming, *, mutate: Admit, validate: Admit
     ) -> None:
         """`strategies` maps a resource to its IStrategy (called)."""
         self._access = access
@@ -240,7 +240,7 @@ def _number(version: str) -> int:
 
 
 def precondition_failed(
-    access: Access, resource: Resource, namespace: str, name: str, wanted: str, found: str
+    access: ObjectStore, resource: Resource, namespace: str, name: str, wanted: str, found: str
 ) -> ApiError:
     """409 for a uid that is not the object's."""
     key = f"/registry/{resource.key}/{path_of(resource, namespace, name)}"

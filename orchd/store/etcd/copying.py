@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from twisted.internet.defer import Deferred, FirstError, gatherResults
 
-from orchd.store.content import Content
 from orchd.store.etcd import messages
 from orchd.store.etcd.channel import Channel
 from orchd.store.etcd.failures import CallError, of_write
@@ -20,6 +19,7 @@ from orchd.store.etcd.leases import Leases
 from orchd.store.etcd.servers import Server
 from orchd.store.etcd.space import Space
 from orchd.store.etcd.writes import Write
+from orchd.store.export import Content
 from orchd.store.interfaces import KeyValue, StoreError, UnavailableError
 from orchd.txkit.coroutines import start
 

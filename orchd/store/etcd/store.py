@@ -35,7 +35,7 @@ from orchd.store.interfaces import (
     StoreError,
     UnavailableError,
 )
-from orchd.store.refusals import DialectMismatchError, ForeignFileError
+from orchd.store.open_errors import DialectMismatchError, ForeignFileError
 from orchd.store.watching import Watch
 from orchd.txkit.coroutines import start
 from orchd.txkit.histogram import Histogram

@@ -11,7 +11,7 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.objects.default import apply
-from orchd.kinds.objects.emptied import as_stored
+from orchd.kinds.objects.empty_collections import as_stored
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.shape import canonical
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
-from orchd.kinds.objects.gates import drop_disabled, drop_job_tracking
+from orchd.kinds.objects.feature_gates import drop_disabled, drop_job_tracking
 from orchd.kinds.objects.settings import ObjectSettings
 
 CATALOG = builtin_catalog(ORCH)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource, builtin_catalog
-from orchd.kinds.objects.select import EVERYTHING, FieldSelector, LabelSelector, fields_of, index_for
+from orchd.kinds.objects.selectors import EVERYTHING, FieldSelector, LabelSelector, fields_of, index_for
 
 CATALOG = builtin_catalog(ORCH)
 

@@ -11,7 +11,7 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.ir import Field, Type
-from orchd.kinds.objects.emptied import as_stored
+from orchd.kinds.objects.empty_collections import as_stored
 from orchd.kinds.objects.shape import NumberText, ShapeError, canonical
 
 SOME_TIME = "2020-01-01T00:00:00Z"

@@ -9,11 +9,11 @@ from typing import Any
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
-from orchd.kinds.patch import json_patch, merge_patch, restore, strategic
+from orchd.kinds.patch import decode_result, json_patch, merge_patch, strategic
 from orchd.kinds.patch.fieldset import of_paths
 from orchd.kinds.patch.gotext import plain
-from orchd.kinds.patch.ownership import Target, on_apply, on_write
-from orchd.kinds.patch.refusals import unusable_result
+from orchd.kinds.patch.ownership import OwnershipTarget, on_apply, on_write
+from orchd.kinds.patch.patch_errors import unusable_result
 
 #: Refusals of other parts: media types, options, names, authorization, validation, reading YAML and patched JSON.
 _ELSEWHERE = re.compile(
@@ -23,7 +23,7 @@ _ELSEWHERE = re.compile(
 )
 
 
-def _attempt(case: dict[str, Any], live: Any, target: Target) -> None:
+def _attempt(case: dict[str, Any], live: Any, target: OwnershipTarget) -> None:
     """What the server does with the patch of a case, up to what patches decide."""
     request = case["req"]
     body, kind = request.get("body"), request["ct"]
@@ -34,8 +34,8 @@ def _attempt(case: dict[str, Any], live: Any, target: Target) -> None:
     elif "strategic" in kind:
         result = strategic.apply(live, raw, target.type)
         try:
-            restore.restored(result, target.type)
-        except restore.RestoreError as error:
+            decode_result.restored(result, target.type)
+        except decode_result.RestoreError as error:
             raise unusable_result(plain(strategic.parse(raw)), str(error)) from None
     elif "json-patch" in kind:
         json_patch.apply(live, raw)
@@ -53,7 +53,7 @@ def test_refusals(reference: Any) -> None:
         if not re.match(r"(patch|apply)/", case["id"]) or _ELSEWHERE.search(case["id"]):
             continue
         kind = kinds[request["p"].split("/")[5]]
-        target = Target(
+        target = OwnershipTarget(
             dialect=ORCH,
             type=catalog.type(f"core/v1.{kind}"),
             kind=kind,

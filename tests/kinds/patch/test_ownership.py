@@ -17,7 +17,7 @@ from orchd.kinds.ir import Type
 from orchd.kinds.objects.shape import canonical
 from orchd.kinds.patch import managed, merge_patch, scale, typed
 from orchd.kinds.patch.fieldset import of_paths
-from orchd.kinds.patch.ownership import Target, after_admission, keep_times, on_apply, on_write
+from orchd.kinds.patch.ownership import OwnershipTarget, after_admission, keep_times, on_apply, on_write
 
 from .conftest import struct
 
@@ -38,7 +38,7 @@ def _kind(**spec: Type) -> Type:
 
 
 KIND = _kind()
-TARGET = Target(dialect=KUBERNETES, type=KIND, kind="Thing", api_version="x/v1", reset=of_paths(("f:status",)))
+TARGET = OwnershipTarget(dialect=KUBERNETES, type=KIND, kind="Thing", api_version="x/v1", reset=of_paths(("f:status",)))
 
 
 def _thing(spec: Any = None, version: str = "x/v1", **metadata: Any) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def _thing(spec: Any = None, version: str = "x/v1", **metadata: Any) -> dict[str
     return out
 
 
-def _write(live: Any, new: Any, manager: str, now: float = 10.0, target: Target = TARGET) -> dict[str, Any]:
+def _write(live: Any, new: Any, manager: str, now: float = 10.0, target: OwnershipTarget = TARGET) -> dict[str, Any]:
     """Store `new` as a server does."""
     entries = on_write(target, live, new, manager=manager, now=now)
     metadata = {k: v for k, v in new["metadata"].items() if k != "managedFields"}
@@ -91,7 +91,7 @@ def test_main_endpoint_does_not_own_status() -> None:
     """Fields that an endpoint resets are not owned through it, and those of other endpoints are left alone there."""
     one = _write(None, {**_thing({"a": "1"}), "status": {"a": "1"}}, "m1")
     assert one["metadata"]["managedFields"][0]["fieldsV1"] == {"f:spec": {".": {}, "f:a": {}}}
-    status = Target(
+    status = OwnershipTarget(
         dialect=KUBERNETES,
         type=KIND,
         kind="Thing",
@@ -134,7 +134,7 @@ def test_entries_sent_by_clients() -> None:
     for change in ({"operation": "No"}, {"apiVersion": ""}, {"fieldsType": "V9"}, {"fieldsV1": {"x": {}}}):
         sent = {**one, "metadata": {**one["metadata"], "managedFields": [{**entry, **change}]}}
         assert _owned(_write(one, sent, "m1")) == {"m1/Update": {".": {}, "f:a": {}}}
-    status = Target(dialect=KUBERNETES, type=KIND, kind="Thing", api_version="x/v1", subresource="status")
+    status = OwnershipTarget(dialect=KUBERNETES, type=KIND, kind="Thing", api_version="x/v1", subresource="status")
     sent = {**one, "metadata": {**one["metadata"], "managedFields": []}}
     assert on_write(status, one, sent, manager="m", now=1.0) is one["metadata"]["managedFields"]
 
@@ -282,9 +282,9 @@ def _renamed(obj: dict[str, Any], version: str) -> dict[str, Any] | None:
     return {**obj, "apiVersion": version, "spec": spec}
 
 
-def _versioned(version: str) -> Target:
+def _versioned(version: str) -> OwnershipTarget:
     types = {"x/v1": KIND, "x/v2": _kind(z=_TEXT)}
-    return Target(
+    return OwnershipTarget(
         dialect=KUBERNETES, type=types[version], kind="Thing", api_version=version, convert=_renamed, types=types.get
     )
 
@@ -315,7 +315,7 @@ def test_schema_change() -> None:
     """After a map turned atomic its owner owns it as one; after it turned granular, it keeps the map and none of its keys."""
     atomic = Type("map", element=_TEXT, atomic=True)
     one = _apply(None, {"map": {"x": "1"}}, "m1")
-    whole = Target(dialect=KUBERNETES, type=_kind(map=atomic), kind="Thing", api_version="x/v1")
+    whole = OwnershipTarget(dialect=KUBERNETES, type=_kind(map=atomic), kind="Thing", api_version="x/v1")
     with pytest.raises(ApiError, match=r'1 conflict: conflict with "m1": .spec.map'):
         _apply(one, {"map": {"y": "1"}}, "m2", target=whole)
     two = _apply(None, {"map": {"x": "1"}}, "m1", target=whole)
@@ -450,7 +450,7 @@ def test_a_list_that_is_always_written() -> None:
     catalog = builtin_catalog(KUBERNETES)
     resource = catalog.resource(KUBERNETES("rbac.authorization.{abbr}.io"), "v1", "roles")
     assert resource is not None
-    target = Target(dialect=KUBERNETES, type=resource.type, kind="Role", api_version=resource.api_version)
+    target = OwnershipTarget(dialect=KUBERNETES, type=resource.type, kind="Role", api_version=resource.api_version)
     for rules, owned in (([], {"f:rules": {}}), (None, None)):
         sent = {"apiVersion": resource.api_version, "kind": "Role", "metadata": {"name": "a"}, "rules": rules}
         entries = on_write(target, None, canonical(sent, resource.type), manager="m", now=0.0)

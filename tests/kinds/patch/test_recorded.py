@@ -12,11 +12,11 @@ from orchd.dialect import KUBERNETES
 from orchd.errors import ApiError
 from orchd.kinds.objects import shape
 from orchd.kinds.objects.scalars import timestamp
-from orchd.kinds.patch import json_patch, managed, merge_patch, restore, scale, strategic
+from orchd.kinds.patch import decode_result, json_patch, managed, merge_patch, scale, strategic
 from orchd.kinds.patch.fieldset import of_paths, union
 from orchd.kinds.patch.gotext import plain
-from orchd.kinds.patch.ownership import Target, on_apply, on_write
-from orchd.kinds.patch.refusals import unusable_result
+from orchd.kinds.patch.ownership import OwnershipTarget, on_apply, on_write
+from orchd.kinds.patch.patch_errors import unusable_result
 
 _STATUS = of_paths(("f:status",))
 _SPEC = of_paths(("f:spec",))
@@ -64,8 +64,8 @@ def test_patches(name: str, exchange: Any, type_of: Any) -> None:
                     result = json_patch.apply(live, raw)
                 elif "strategic" in request["contentType"]:
                     try:
-                        result = restore.restored(strategic.apply(live, raw, type_), type_)
-                    except restore.RestoreError as error:
+                        result = decode_result.restored(strategic.apply(live, raw, type_), type_)
+                    except decode_result.RestoreError as error:
                         raise unusable_result(plain(strategic.parse(raw)), str(error)) from None
                 else:
                     result = merge_patch.apply(live, raw)
@@ -109,7 +109,7 @@ def test_applies(name: str, exchange: Any, type_of: Any, foo: Any) -> None:
             sent = json.loads(json.dumps(request["body"]).replace("{uniq}", path.split("/")[2].partition(".")[0]))
             api_version = live["apiVersion"] if live else sent["apiVersion"]
             kind = live["kind"] if live else sent["kind"]
-            target = Target(
+            target = OwnershipTarget(
                 dialect=KUBERNETES,
                 type=type_of(api_version, kind) or foo,
                 kind=kind,
@@ -128,7 +128,7 @@ def test_applies(name: str, exchange: Any, type_of: Any, foo: Any) -> None:
     assert checked > 3
 
 
-def _check_apply(target: Target, live: Any, sent: Any, manager: str, force: bool, answer: Any) -> None:
+def _check_apply(target: OwnershipTarget, live: Any, sent: Any, manager: str, force: bool, answer: Any) -> None:
     body = answer["body"]
     try:
         result = on_apply(target, live, sent, manager=manager, force=force, now=2e9)
@@ -152,7 +152,7 @@ def _without_entries(obj: dict[str, Any]) -> dict[str, Any]:
 def test_scale(exchange: Any, catalog: Any) -> None:
     """Writing the Scale moves ownership of the replicas in the parent as recorded, applies and conflicts included."""
     replicas = {"apps/v1": ("f:spec", "f:replicas")}
-    target = Target(
+    target = OwnershipTarget(
         dialect=KUBERNETES,
         type=catalog.type("autoscaling/v1.Scale"),
         kind="Scale",
@@ -204,7 +204,7 @@ def test_owners_of_writes(recordings: Any, type_of: Any) -> None:
             if plain_write and (updated or (created and not _UNOWNED.fullmatch(body["kind"]))):
                 subresource = news[0].get("subresource", "")
                 if not _said_elsewhere(name, answer["id"]):
-                    target = Target(
+                    target = OwnershipTarget(
                         dialect=KUBERNETES,
                         type=type_,
                         kind=body["kind"],
@@ -239,7 +239,7 @@ def test_entries_that_are_given(type_of: Any, exchange: Any) -> None:
     """Owners that a client sends on create are kept when they can be read, and ignored when not."""
     for request, answer in exchange("rest-crud/metadata-given-on-create"):
         if answer["id"].startswith("managedfields"):
-            target = Target(
+            target = OwnershipTarget(
                 dialect=KUBERNETES, type=type_of("v1", "ConfigMap"), kind="ConfigMap", api_version="v1", reset=_STATUS
             )
             got = on_write(target, None, request["body"], manager="exchange", now=2e9)

@@ -12,7 +12,7 @@ import pytest
 from orchd.dialect import KUBERNETES
 from orchd.errors import ApiError
 from orchd.kinds.ir import Type
-from orchd.kinds.patch.ownership import Target, on_apply, on_write
+from orchd.kinds.patch.ownership import OwnershipTarget, on_apply, on_write
 
 from .conftest import struct
 
@@ -35,7 +35,7 @@ _SPEC = struct(
     mobj=Type("map", element=struct(a=_TEXT, b=_TEXT)),
 )
 _META = struct(name=_TEXT, uid=_TEXT, managedFields=Type("list", element=Type("any")))
-TARGET = Target(
+TARGET = OwnershipTarget(
     dialect=KUBERNETES,
     type=struct(apiVersion=_TEXT, kind=_TEXT, metadata=_META, spec=_SPEC),
     kind="Foo",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.ir import Type
-from orchd.kinds.patch import restore, strategic
+from orchd.kinds.patch import decode_result, strategic
 
 from .conftest import struct
 
@@ -167,9 +167,9 @@ def test_errors(doc: Any, patch: Any, code: int, message: str) -> None:
 def test_restore(value: Any, message: str) -> None:
     """Why a patched object does not fit its type."""
     try:
-        assert restore.restored(value, KIND) is value
+        assert decode_result.restored(value, KIND) is value
         found = ""
-    except restore.RestoreError as error:
+    except decode_result.RestoreError as error:
         found = str(error)
     assert found == message
 
@@ -184,15 +184,15 @@ def test_restore_built_in_kinds(field: str, given: Any, result: Any, catalog: Ca
     """Types are called by their names; integers keep what fits into them."""
     container = catalog.type("core/v1.Container")
     try:
-        assert restore.restored({field: given}, container) == {field: result}
-    except restore.RestoreError as error:
+        assert decode_result.restored({field: given}, container) == {field: result}
+    except decode_result.RestoreError as error:
         assert str(error) == result
 
 
 def test_restore_times(catalog: Catalog) -> None:
     """What is no text cannot be a time."""
-    with pytest.raises(restore.RestoreError, match=r"^json: cannot unmarshal number into Go value of type string$"):
-        restore.restored({"creationTimestamp": 5}, catalog.type("meta/v1.ObjectMeta"))
+    with pytest.raises(decode_result.RestoreError, match=r"^json: cannot unmarshal number into Go value of type string$"):
+        decode_result.restored({"creationTimestamp": 5}, catalog.type("meta/v1.ObjectMeta"))
 
 
 _NAMES = st.sampled_from("abcd")
@@ -226,8 +226,8 @@ def test_merged_lists(live: list[str], patch: list[str]) -> None:
 
 
 def restored(value: Any) -> None:
-    with contextlib.suppress(restore.RestoreError):
-        restore.restored(value, KIND)
+    with contextlib.suppress(decode_result.RestoreError):
+        decode_result.restored(value, KIND)
 
 
 @given(st.dictionaries(st.sampled_from(["items", "tags", "labels", "union", "text"]), _ODD, max_size=4), _ODD)

@@ -9,7 +9,7 @@ import pytest
 
 from orchd.errors import ApiError
 from orchd.server.admission.plugins.imagepolicy import ImagePolicyWebhook
-from orchd.server.webhookclient import WebhookError
+from orchd.server.outbound.webhooks import WebhookError
 from orchd.testing.results import result_of
 
 POD = {

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
+from orchd.server.aggregation.api_services import registered_of
 from orchd.server.aggregation.availability import concluded, finding
-from orchd.server.aggregation.registered import registered_of
 from orchd.testing.server import run
 
 SPEC: dict[str, Any] = {"group": "g.example.com", "version": "v1", "service": {"namespace": "n", "name": "s", "port": 443}}

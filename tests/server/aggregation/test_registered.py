@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from orchd.server.aggregation.registered import Registry, registered_of
+from orchd.server.aggregation.api_services import AggregatedServices, registered_of
 
 
 def registered(name: str, **spec: Any) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def test_groups_are_documents() -> None:
             self.tell = listener
 
     informer, changes = Told(), []
-    registry = Registry(informer, lambda old, new: changes.append((old, new)))  # type: ignore[arg-type]  # as above
+    registry = AggregatedServices(informer, lambda old, new: changes.append((old, new)))  # type: ignore[arg-type]  # as above
     low = registered("v1.low", groupPriorityMinimum=1)
     first, second = registered("v1.high", groupPriorityMinimum=9), registered("v2.high", groupPriorityMinimum=9)
     for each in (low, first, second):

@@ -21,7 +21,7 @@ from orchd.server.authn.interfaces import Authenticated, AuthenticationError
 from orchd.server.authn.jose import TokenError, parse_signed, read_keys
 from orchd.server.authn.oidc import OidcOptions, OpenIdTokens, user_of
 from orchd.server.authn.oidcissuer import Fetcher
-from orchd.server.webhookclient import Answer, WebhookError
+from orchd.server.outbound.webhooks import Answer, WebhookError
 from orchd.testing.results import result_of
 from orchd.txkit.coroutines import start
 

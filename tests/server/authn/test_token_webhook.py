@@ -13,10 +13,10 @@ from twisted.internet.task import Clock
 
 from orchd.dialect import ORCH
 from orchd.kinds.identity import User
-from orchd.server.authn.cached import CachedTokens
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError
+from orchd.server.authn.token_cache import CachedTokens
 from orchd.server.authn.tokenwebhook import TokenWebhook
-from orchd.server.webhookclient import WebhookError
+from orchd.server.outbound.webhooks import WebhookError
 from orchd.testing.results import result_of
 from orchd.txkit.coroutines import start
 

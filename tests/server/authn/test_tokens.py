@@ -13,7 +13,7 @@ from orchd.kinds.identity import User
 from orchd.server.authn.anonymous import Anonymous
 from orchd.server.authn.bearer import Bearer
 from orchd.server.authn.bootstraptoken import BootstrapTokens
-from orchd.server.authn.chain import Chain
+from orchd.server.authn.chain import AuthenticatorChain
 from orchd.server.authn.interfaces import AuthenticationError, Credentials
 from orchd.server.authn.loopback import Loopback
 from orchd.server.authn.tokenfile import TokenFile, TokenFileError, parse_token_file
@@ -29,7 +29,7 @@ def bearer(*methods):
 
 
 def chain(*methods, anonymous=True):
-    return Chain(methods or [bearer()], anonymous=Anonymous() if anonymous else None)
+    return AuthenticatorChain(methods or [bearer()], anonymous=Anonymous() if anonymous else None)
 
 
 def credentials(*values):

@@ -9,7 +9,7 @@ from orchd.server.authz.always import AlwaysAllow, AlwaysDeny
 from orchd.server.authz.interfaces import Action, Decision
 from orchd.server.authz.messages import forbidden
 from orchd.server.authz.privileged import PrivilegedGroups
-from orchd.server.authz.union import Union
+from orchd.server.authz.union import AuthorizerUnion
 from orchd.testing.results import result_of
 
 ALICE = User(name="alice")
@@ -59,8 +59,8 @@ def test_details_name_the_resource():
 def test_the_first_opinion_counts():
     """A union stops at the first authorizer that allows; without one the reasons are joined by lines."""
     action = Action(user=ALICE, verb="get", path="/x")
-    assert result_of(Union([AlwaysDeny(), AlwaysAllow()]).authorize(action)).decision is Decision.ALLOW
-    verdict = result_of(Union([AlwaysDeny(), AlwaysDeny(), PrivilegedGroups()]).authorize(action))
+    assert result_of(AuthorizerUnion([AlwaysDeny(), AlwaysAllow()]).authorize(action)).decision is Decision.ALLOW
+    verdict = result_of(AuthorizerUnion([AlwaysDeny(), AlwaysDeny(), PrivilegedGroups()]).authorize(action))
     assert verdict.decision is Decision.NO_OPINION
     assert verdict.reason == "Everything is forbidden.\nEverything is forbidden."
 

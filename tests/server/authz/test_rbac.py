@@ -7,7 +7,7 @@ import pytest
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.kinds.identity import User
-from orchd.server.authz.compiled import CompiledRules
+from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import Action, Decision
 from orchd.server.authz.rbac import RoleBasedAuthorizer
 from orchd.testing.informers import MemoryInformers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchd.dialect import KUBERNETES, ORCH
-from orchd.server.authz.bootstrap import bootstrap_objects, reconcile
+from orchd.server.authz.bootstrap_policy import bootstrap_objects, reconcile
 
 
 def by_kind(objects, kind):

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from orchd import errors
 from orchd.dialect import ORCH
 from orchd.kinds.identity import User
-from orchd.server.authz.bootstrap import bootstrap_objects, ensure
-from orchd.server.authz.compiled import CompiledRules
-from orchd.server.authz.covering import uncovered
+from orchd.server.authz.bootstrap_policy import bootstrap_objects, ensure
+from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import Action
+from orchd.server.authz.rule_coverage import uncovered
 from orchd.testing.results import result_of
 
 

@@ -8,9 +8,9 @@ from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
-from orchd.server.authz.covering import uncovered
 from orchd.server.authz.escalation import EscalationCheck
 from orchd.server.authz.rbac import RoleBasedAuthorizer
+from orchd.server.authz.rule_coverage import uncovered
 from orchd.testing.informers import MemoryInformers
 from orchd.testing.results import result_of
 

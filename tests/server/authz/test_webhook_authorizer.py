@@ -14,9 +14,9 @@ from orchd.dialect import ORCH
 from orchd.kinds.identity import User
 from orchd.server.authz.always import AlwaysAllow, AlwaysDeny
 from orchd.server.authz.interfaces import Action, Decision, Verdict
-from orchd.server.authz.union import Union
+from orchd.server.authz.union import AuthorizerUnion
 from orchd.server.authz.webhook import WebhookAuthorizer, WebhookOptions
-from orchd.server.webhookclient import WebhookError
+from orchd.server.outbound.webhooks import WebhookError
 from orchd.testing.results import result_of
 
 ALICE = User(name="alice", uid="u1", groups=("dev",), extra={"scopes": ("a", "b"), "a": ("x",)})
@@ -110,10 +110,10 @@ def test_among_others() -> None:
     """What went wrong is told only where nobody decides; a denial ends the matter."""
     failing, _ = made(WebhookError("one"), WebhookError("one"), WebhookError("one"))
     other, _ = made(WebhookError("two"), {"denied": True})
-    assert result_of(Union([failing, AlwaysAllow()]).authorize(GET)).decision is Decision.ALLOW
-    both = result_of(Union([failing, AlwaysDeny(), other]).authorize(GET))
+    assert result_of(AuthorizerUnion([failing, AlwaysAllow()]).authorize(GET)).decision is Decision.ALLOW
+    both = result_of(AuthorizerUnion([failing, AlwaysDeny(), other]).authorize(GET))
     assert both == Verdict(Decision.NO_OPINION, "Everything is forbidden.", "[one, two]")
-    assert result_of(Union([failing, other, AlwaysAllow()]).authorize(GET)) == Verdict(Decision.DENY)
+    assert result_of(AuthorizerUnion([failing, other, AlwaysAllow()]).authorize(GET)) == Verdict(Decision.DENY)
 
 
 def test_rules_are_not_known() -> None:

@@ -11,7 +11,7 @@ from orchd.client.interfaces import Object, ResourceRef
 from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.errors import ApiError, already_exists, conflict, not_found
 from orchd.kinds.catalog import builtin_catalog
-from orchd.server.bootstrap import objects, steps
+from orchd.server.bootstrap import ensure_objects, objects
 from orchd.server.bootstrap.objects import Wanted
 from orchd.testing.server import InProcessServer, make_server, run
 
@@ -133,8 +133,8 @@ def test_races_between_servers(exists: bool, times: int, fine: bool) -> None:
     wanted = Wanted(ref=ResourceRef("", "v1", "namespaces"), object={"metadata": {"name": "a"}, "spec": {"x": 1}}, kept=("spec",))
     client = Racing(times, exists=exists)
     if fine:
-        run(steps.ensure(client, [wanted], now=""))  # type: ignore[arg-type]  # as much of a client as is used
+        run(ensure_objects.ensure(client, [wanted], now=""))  # type: ignore[arg-type]  # as much of a client as is used
         assert client.calls == times + 1
     else:
         with pytest.raises(ApiError):
-            run(steps.ensure(client, [wanted], now=""))  # type: ignore[arg-type]  # as above
+            run(ensure_objects.ensure(client, [wanted], now=""))  # type: ignore[arg-type]  # as above

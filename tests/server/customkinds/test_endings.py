@@ -9,7 +9,7 @@ from twisted.internet.task import Clock
 
 from orchd.dialect import ORCH
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.server.customkinds.upkeep import Upkeep
+from orchd.server.customkinds.controller import DefinitionController
 from orchd.testing.server import run
 
 
@@ -63,7 +63,7 @@ def test_the_end_of_one_definition_leaves_the_next_alone() -> None:
     """Where a finalizer was taken by force while objects were held, those of the next definition of that name stay."""
     clock, client, held, old = Clock(), Client(), Held(), Definition()
     kinds: Any = Kinds(known={old.name: old}, settings=ObjectSettings(dialect=ORCH), changed=None)
-    upkeep = Upkeep(kinds, client, held, clock=clock, wall=lambda: 1e9)  # type: ignore[arg-type]  # as much of them as is asked
+    upkeep = DefinitionController(kinds, client, held, clock=clock, wall=lambda: 1e9)  # type: ignore[arg-type]  # as much of them as is asked
     run(upkeep.start())
     kinds.changed(old.name)
     assert held.attempts == 1 and old.finalizing

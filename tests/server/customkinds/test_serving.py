@@ -13,8 +13,8 @@ from orchd.cache.interfaces import ICache
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
-from orchd.server.customkinds.settling import SettledCache
-from orchd.server.webhookclient import WebhookError
+from orchd.server.customkinds.schema_upgrade import UpgradingCache
+from orchd.server.outbound.webhooks import WebhookError
 from orchd.testing.server import InProcessServer, make_server, run
 
 DEFINITIONS = ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
@@ -138,7 +138,7 @@ def test_caches_keep_their_contract(server: InProcessServer) -> None:
     resource = server.server.catalog.resource("example.com", "v1", "things")
     assert resource is not None
     cache = server.server.registry.cache(resource)
-    assert isinstance(cache, SettledCache)
+    assert isinstance(cache, UpgradingCache)
     verifyObject(ICache, cache)
 
 

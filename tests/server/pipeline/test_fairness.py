@@ -20,7 +20,7 @@ from orchd.server.pipeline.fairness.queues import GUESS, Full, Level, Queuing, T
 from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
 from orchd.server.pipeline.fairness.stage import Fairness
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.stages.limits import Underway
+from orchd.server.pipeline.stages.limits import InFlightCount
 from orchd.testing.server import BytesBody
 from orchd.txkit.coroutines import start
 
@@ -249,7 +249,7 @@ class Bench:
     """The stage with two seats for the level "small", on a clock."""
 
     def __init__(self, *levels: dict[str, Any], total: int = 2, count: int = 0) -> None:
-        self.clock, self.answers, self.underway = Clock(), Answers(), Underway()
+        self.clock, self.answers, self.underway = Clock(), Answers(), InFlightCount()
         self.stage = Fairness(
             ORCH, self.clock, self.underway,
             total=total, patience=15, count=lambda info: count, mandatory=mandatory(ORCH),

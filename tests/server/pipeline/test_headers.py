@@ -14,8 +14,8 @@ from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.stages.headers import CrossOrigin, Leaving, StrictTransport
-from orchd.server.pipeline.stages.journal import Journal
+from orchd.server.pipeline.stages.access_log import AccessLog
+from orchd.server.pipeline.stages.headers import CrossOrigin, DrainingStage, StrictTransport
 from orchd.testing.server import BytesBody, run
 
 
@@ -68,24 +68,24 @@ def test_strict_transport() -> None:
 class TestLeaving:
     def test_new_requests_are_sent_elsewhere(self) -> None:
         """With a time to come back, over a connection to somebody else."""
-        response, headers = send(Leaving(ORCH, lambda: True), ask(path="/api/v1/pods"))
+        response, headers = send(DrainingStage(ORCH, lambda: True), ask(path="/api/v1/pods"))
         assert response.code == 429 and headers["Retry-After"] == "5" and headers["Connection"] == "close"
 
     @pytest.mark.parametrize("request_", [ask(path="/readyz"), ask(path="/metrics"), ask(user_agent="orch-apiserver-1.23/v1")])
     def test_watchers_of_the_server_and_itself_are_served(self, request_: Request) -> None:
         """Probes, metrics and the server's own clients until the end."""
-        assert send(Leaving(ORCH, lambda: True), request_)[0].code == 200
+        assert send(DrainingStage(ORCH, lambda: True), request_)[0].code == 200
 
     def test_before_that_everybody_is(self) -> None:
         """The stage does nothing as long as the server stays."""
-        assert send(Leaving(ORCH, lambda: False), ask())[0].code == 200
+        assert send(DrainingStage(ORCH, lambda: False), ask())[0].code == 200
 
 
 def test_journal() -> None:
     """One line for a request, with who, what, how long and how it ended; no headers, which may hold secrets."""
     clock = Clock()
     with capturedLogs() as events:
-        send(Journal(clock.seconds), ask(user_agent='cu"rl', authorization="Bearer secret"))
+        send(AccessLog(clock.seconds), ask(user_agent='cu"rl', authorization="Bearer secret"))
     (event,) = events
     text = event["log_format"].format(**event)
     assert 'verb="GET" URI="/version?a=1&a=2" latency="0.000ms"' in text and "resp=200" in text

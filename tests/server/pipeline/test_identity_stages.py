@@ -13,7 +13,7 @@ from orchd.errors import ApiError
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Authenticated, Credentials
 from orchd.server.authz.interfaces import Action, Decision, Verdict
-from orchd.server.pipeline.endpoints.identitynumbers import AuthenticationNumbers, ReviewNumbers, TokenCacheNumbers
+from orchd.server.pipeline.endpoints.identity_metrics import AuthenticationMetrics, ReviewMetrics, TokenCacheMetrics
 from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
 from orchd.server.pipeline.stages import identity
 from orchd.testing.server import run
@@ -114,7 +114,7 @@ def samples(numbers: Any) -> dict[str, float]:
 
 def test_names_are_not_told() -> None:
     """Of senders only the sort of their names is counted."""
-    numbers = AuthenticationNumbers(ORCH)
+    numbers = AuthenticationMetrics(ORCH)
     for user in ("admin", "a@b", "somebody", "else"):
         numbers.observe("success", user, 0.01)
     numbers.observe("failure", "", 0.01)
@@ -132,7 +132,7 @@ def test_names_are_not_told() -> None:
 
 def test_what_is_asked_of_others_is_counted() -> None:
     """Look-ups by whether they were known, calls by status."""
-    cache, reviews = TokenCacheNumbers(), ReviewNumbers("authz")
+    cache, reviews = TokenCacheMetrics(), ReviewMetrics("authz")
     cache.asked(True, 0.1)
     cache.asked(False, 0.1)
     cache.fetched(True)

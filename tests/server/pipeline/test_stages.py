@@ -21,8 +21,8 @@ from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.stages import identity
 from orchd.server.pipeline.stages.deadline import Deadline
 from orchd.server.pipeline.stages.failure import Failure
-from orchd.server.pipeline.stages.limits import InFlight, Underway
-from orchd.server.pipeline.stages.measuring import Measuring
+from orchd.server.pipeline.stages.limits import InFlight, InFlightCount
+from orchd.server.pipeline.stages.request_metrics import RequestMetrics
 from orchd.testing.server import BytesBody, run
 from orchd.txkit.coroutines import start
 
@@ -143,7 +143,7 @@ class TestDeadline:
 class TestInFlight:
     def test_halves_are_counted_apart(self) -> None:
         """Reads do not take the places of writes; a place is free again when its request ends."""
-        underway, slow = Underway(), Slow()
+        underway, slow = InFlightCount(), Slow()
         stage = InFlight(underway, reading=1, changing=1)
         got = outcome(start(stage(ask(), slow)))
         refused = run(stage(ask(), at_once))
@@ -156,13 +156,13 @@ class TestInFlight:
 
     def test_masters_are_let_in(self) -> None:
         """Members of system:masters are never told to come back."""
-        stage = InFlight(Underway(), reading=1, changing=1)
+        stage = InFlight(InFlightCount(), reading=1, changing=1)
         outcome(start(stage(ask(), Slow())))
         assert run(stage(ask(user=User(name="a", groups=("system:masters",))), at_once)).code == 200
 
     def test_a_failure_frees_the_place(self) -> None:
         """However a request ends, its place is free."""
-        underway, slow = Underway(), Slow()
+        underway, slow = InFlightCount(), Slow()
         stage = InFlight(underway, reading=1, changing=1)
         call = start(stage(ask(), slow))
         outcome(call)
@@ -171,7 +171,7 @@ class TestInFlight:
 
     def test_watches_take_no_place(self) -> None:
         """Long-running requests are not counted."""
-        underway = Underway()
+        underway = InFlightCount()
         stage = InFlight(underway, reading=1, changing=1)
         for _ in range(3):
             outcome(start(stage(ask(path="/api/v1/pods?watch=1"), Slow())))
@@ -270,7 +270,7 @@ class TestIdentity:
 class TestMeasuring:
     def test_labels_cannot_be_made_up(self) -> None:
         """Requests for what is not served share one series, however they are spelled; so do odd dryRun values."""
-        measuring = Measuring(lambda: 0.0, lambda info: info.resource == "pods")
+        measuring = RequestMetrics(lambda: 0.0, lambda info: info.resource == "pods")
         for path in ("/api/v1/pods", "/api/v1/a", "/api/v1/b", "/api/v1/pods?dryRun=x", "/c", "/d"):
             run(measuring(ask(path=path), at_once))
         assert {labels.resource for labels in measuring.series} == {"pods", ""}

@@ -10,11 +10,11 @@ import pytest
 
 from orchd.server.registry.ranges import (
     AddressRange,
+    Allocated,
     NumberRange,
     OutOfRange,
     PretendedAddresses,
     PretendedNumbers,
-    Taken,
 )
 from orchd.server.registry.strategies import servicefields as fields
 
@@ -201,7 +201,7 @@ def test_dry_runs_reserve_nothing() -> None:
     pretended.take(40000)
     assert pretended.take_any() == 40001
     for taken in (30001, 40000):
-        with pytest.raises(Taken):
+        with pytest.raises(Allocated):
             pretended.take(taken)
     addresses = AddressRange(ip_network("10.0.0.0/24"), lambda: {int(ip_network("10.0.0.9/32").network_address)}, Random(1))
     free = PretendedAddresses(addresses)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
-from orchd.server.registry.ranges import AddressRange, Exhausted, NumberRange, OutOfRange, Taken
+from orchd.server.registry.ranges import AddressRange, Allocated, Exhausted, NumberRange, OutOfRange
 from orchd.server.registry.strategies import seccomp
 from orchd.server.registry.strategies.pods import qos_class
 
@@ -22,7 +22,7 @@ class TestRanges:
         numbers = NumberRange(1, 4, lambda: used, Random(1))
         numbers.take(1)
         for value in (1, 3):
-            with pytest.raises(Taken):
+            with pytest.raises(Allocated):
                 numbers.take(value)
         for value in (0, 5):
             with pytest.raises(OutOfRange):

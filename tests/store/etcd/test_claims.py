@@ -8,9 +8,9 @@ from etcd_support import Open
 from twisted.internet.defer import Deferred, DeferredList
 from zope.interface.verify import verifyObject
 
+from orchd.store.encrypted import SharedEncryptedStore
 from orchd.store.encryption import AesGcm, Rule
 from orchd.store.interfaces import ClaimedError, ISharedStore, KeyExistsError, RevisionConflictError, UnavailableError
-from orchd.store.sealed import SharedSealedStore
 from orchd.testing.etcd import Etcd
 from orchd.testing.store_contract import Seen
 
@@ -93,7 +93,7 @@ async def test_claims_of_sealed_values(etcd: Etcd, opened: Open) -> None:
     """Encryption does not stand in the way, and conflicts show values in clear."""
     rule = Rule("services", (AesGcm(b"sealed:", b"k" * 16),), b"sealed:")
     async with opened(etcd.url) as inner:
-        store = SharedSealedStore(inner, {"/services/": rule}, mark=b"sealed:")
+        store = SharedEncryptedStore(inner, {"/services/": rule}, mark=b"sealed:")
         verifyObject(ISharedStore, store)
         made = await store.write("/services/a", b"clear", expected=0, take=["x"], leave=[])
         assert b"clear" not in (await inner.get("/services/a")).value

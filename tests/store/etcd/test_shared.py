@@ -16,7 +16,7 @@ from orchd.store.etcd.failures import ValueTooLargeError
 from orchd.store.etcd.feed import tells_progress
 from orchd.store.etcd.servers import TlsFiles, make_servers
 from orchd.store.interfaces import CompactedError, EventType, RevisionConflictError, StoreError, UnavailableError
-from orchd.store.refusals import DialectMismatchError, ForeignFileError
+from orchd.store.open_errors import DialectMismatchError, ForeignFileError
 from orchd.testing.etcd import Etcd
 from orchd.testing.store_contract import Seen, outcomes, present, raises
 

@@ -14,7 +14,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred, DeferredList, gatherResults
 from twisted.internet.task import deferLater
 
-from orchd.assembly import presence
+from orchd.assembly import api_endpoints
 from orchd.assembly.plugins import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.client.interfaces import ResourceRef
@@ -130,8 +130,8 @@ async def test_where_the_service_leads(
 ) -> None:
     """The API's own service leads to every server that is there: one that stops is out at once, one that was killed
     when its key has ended, and the last one stays."""
-    monkeypatch.setattr(presence, "_INTERVAL", 0.5)
-    monkeypatch.setattr(presence, "_TTL", 2)
+    monkeypatch.setattr(api_endpoints, "_INTERVAL", 0.5)
+    monkeypatch.setattr(api_endpoints, "_TTL", 2)
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", f"--secure-port={free_port()}")
     endpoints, slices = ResourceRef("", "v1", "endpoints"), ResourceRef("discovery.orch.io", "v1", "endpointslices")
 

@@ -15,16 +15,16 @@ import orjson
 
 from orchd.dialect import Dialect
 from orchd.kinds.crd.schema import INT_OR_STRING
+from orchd.kinds.objects.schema_check.findings import FORBIDDEN, INVALID, REQUIRED, UNSUPPORTED, Finding, supported
 from orchd.kinds.objects.schema_check.formats import FORMATS
-from orchd.kinds.objects.schema_check.found import FORBIDDEN, INVALID, REQUIRED, UNSUPPORTED, Found, supported
 from orchd.kinds.objects.schema_check.patterns import PatternError, pattern
 from orchd.kinds.objects.validate.gosyntax import quote
 
 Schema = Mapping[str, Any]
 #: What is wrong with a value; nothing is an empty sequence. Paths are relative to the value.
-Check = Callable[[Any], Sequence[Found]]
+Check = Callable[[Any], Sequence[Finding]]
 
-_FINE: Final[tuple[Found, ...]] = ()
+_FINE: Final[tuple[Finding, ...]] = ()
 
 
 def compile_schema(schema: Schema, dialect: Dialect) -> Check:
@@ -50,7 +50,7 @@ def _node(schema: Schema, either: str) -> Check:
     whole = steps[0] if len(steps) == 1 else _all_of(tuple(steps))
     nothing = [step for step in (type_step, enum_step) if step is not None]
 
-    def check(value: Any) -> Sequence[Found]:
+    def check(value: Any) -> Sequence[Finding]:
         if value is None:
             return [found for step in nothing for found in step(None)] if nothing else _FINE
         return whole(value)
@@ -58,13 +58,13 @@ def _node(schema: Schema, either: str) -> Check:
     return check
 
 
-def _anything(value: Any) -> Sequence[Found]:
+def _anything(value: Any) -> Sequence[Finding]:
     return _FINE
 
 
 def _all_of(steps: tuple[Check, ...]) -> Check:
-    def check(value: Any) -> Sequence[Found]:
-        out: list[Found] | None = None
+    def check(value: Any) -> Sequence[Finding]:
+        out: list[Finding] | None = None
         for step in steps:
             found = step(value)
             if found:
@@ -100,7 +100,7 @@ def _type(schema: Schema, either: str) -> Check | None:
     numeric = "number" in wanted or "integer" in wanted
     shown = ",".join(wanted)
 
-    def check(value: Any) -> Sequence[Found]:
+    def check(value: Any) -> Sequence[Finding]:
         if value is None:
             return _FINE if nullable or not wanted else [_wrong_type(shown, "null")]
         actual = type_name(value)
@@ -117,8 +117,8 @@ def _type(schema: Schema, either: str) -> Check | None:
     return check
 
 
-def _wrong_type(wanted: str, actual: str) -> Found:
-    return Found(INVALID, f"must be of type {wanted}: {quote(actual)}", actual)
+def _wrong_type(wanted: str, actual: str) -> Finding:
+    return Finding(INVALID, f"must be of type {wanted}: {quote(actual)}", actual)
 
 
 def _enum(schema: Schema) -> Check | None:
@@ -128,11 +128,11 @@ def _enum(schema: Schema) -> Check | None:
     text = supported([v if isinstance(v, str) else orjson.dumps(v).decode() for v in allowed])
     values = tuple(allowed)
 
-    def check(value: Any) -> Sequence[Found]:
+    def check(value: Any) -> Sequence[Finding]:
         for each in values:
             if same(value, each):
                 return _FINE
-        return [Found(UNSUPPORTED, text, value)]
+        return [Finding(UNSUPPORTED, text, value)]
 
     return check
 
@@ -157,15 +157,15 @@ def _string(schema: Schema) -> Check | None:
         return None
     matches = _search(regex) if regex else None
 
-    def check(value: Any) -> Sequence[Found]:
+    def check(value: Any) -> Sequence[Finding]:
         if value.__class__ is not str:
             return _FINE
         if most is not None and len(value) > most:
-            return [Found(INVALID, f"should be at most {most} chars long", value)]
+            return [Finding(INVALID, f"should be at most {most} chars long", value)]
         if least and len(value) < least:
-            return [Found(INVALID, f"should be at least {least} chars long", value)]
+            return [Finding(INVALID, f"should be at least {least} chars long", value)]
         if matches is not None and matches(value) is None:
-            return [Found(INVALID, f"should match '{regex}'", value)]
+            return [Finding(INVALID, f"should match '{regex}'", value)]
         return _FINE
 
     return check
@@ -186,10 +186,10 @@ def _format(schema: Schema) -> Check | None:
     if good is None:
         return None
 
-    def check(value: Any) -> Sequence[Found]:
+    def check(value: Any) -> Sequence[Finding]:
         if value.__class__ is not str or good(value):
             return _FINE
-        return [Found(INVALID, f"must be of type {name}: {quote(value)}", value)]
+        return [Finding(INVALID, f"must be of type {name}: {quote(value)}", value)]
 
     return check
 
@@ -213,7 +213,7 @@ def _number(schema: Schema) -> Check | None:
     factor = None if not step else Fraction(str(step))
     open_low, open_high = bool(schema.get("exclusiveMinimum")), bool(schema.get("exclusiveMaximum"))
 
-    def check(value: Any) -> Sequence[Found]:
+    def check(value: Any) -> Sequence[Finding]:
         if value.__class__ is not int and not isinstance(value, float):
             return _FINE
         wrong: list[str] = []
@@ -223,7 +223,7 @@ def _number(schema: Schema) -> Check | None:
             wrong.append(f"should be greater than {'' if open_low else 'or equal to '}{_bound(low, value)}")
         if high is not None and (value >= high if open_high else value > high):
             wrong.append(f"should be less than {'' if open_high else 'or equal to '}{_bound(high, value)}")
-        return [Found(INVALID, text, value) for text in wrong] if wrong else _FINE
+        return [Finding(INVALID, text, value) for text in wrong] if wrong else _FINE
 
     return check
 
@@ -238,22 +238,22 @@ def _list(schema: Schema, either: str) -> Check | None:
     if each is _anything and least is None and most is None and not unique:
         return None
 
-    def check(value: Any) -> Sequence[Found]:
+    def check(value: Any) -> Sequence[Finding]:
         if value.__class__ is not list:
             return _FINE
         # Paths have no index here, as in the reference, and what is said twice is said once.
-        out: list[Found] = []
+        out: list[Finding] = []
         if each is not _anything:
             for item in value:
                 found = each(item)
                 if found:
                     out.extend(found)
         if least is not None and len(value) < least:
-            out.append(Found(INVALID, f"should have at least {least} items", len(value)))
+            out.append(Finding(INVALID, f"should have at least {least} items", len(value)))
         if most is not None and len(value) > most:
-            out.append(Found(INVALID, f"should have at most {most} items", len(value)))
+            out.append(Finding(INVALID, f"should have at most {most} items", len(value)))
         if unique and any(same(value[i], value[j]) for i in range(len(value)) for j in range(i)):
-            out.append(Found(INVALID, "shouldn't contain duplicates"))
+            out.append(Finding(INVALID, "shouldn't contain duplicates"))
         return out
 
     return check
@@ -273,14 +273,14 @@ def _object(schema: Schema, either: str) -> Check | None:
     if not (properties or needed or others or closed or least is not None or most is not None):
         return None
 
-    def check(value: Any) -> Sequence[Found]:
+    def check(value: Any) -> Sequence[Finding]:
         if value.__class__ is not dict:
             return _FINE
         if least is not None and len(value) < least:
-            return [Found(INVALID, f"should have at least {least} properties", least)]
+            return [Finding(INVALID, f"should have at least {least} properties", least)]
         if most is not None and len(value) > most:
-            return [Found(INVALID, f"should have at most {most} properties", most)]
-        out: list[Found] | None = None
+            return [Finding(INVALID, f"should have at most {most} properties", most)]
+        out: list[Finding] | None = None
         for name, item in value.items():
             inner = checks.get(name)
             if inner is None:
@@ -289,7 +289,7 @@ def _object(schema: Schema, either: str) -> Check | None:
                 elif others is not None:
                     inner = others
                 elif closed:
-                    out = [*(out or ()), Found(FORBIDDEN, "is a forbidden property", name)]
+                    out = [*(out or ()), Finding(FORBIDDEN, "is a forbidden property", name)]
                     continue
                 else:
                     continue
@@ -302,7 +302,7 @@ def _object(schema: Schema, either: str) -> Check | None:
             if name not in value:
                 if out is None:
                     out = []
-                out.append(Found(REQUIRED).under(name))
+                out.append(Finding(REQUIRED).under(name))
         return _FINE if out is None else out
 
     return check
@@ -317,19 +317,19 @@ def _junctors(schema: Schema, either: str) -> Check:
     )
     never = _node(schema["not"], either) if schema.get("not") is not None else None
 
-    def check(value: Any) -> Sequence[Found]:
-        out: list[Found] = []
+    def check(value: Any) -> Sequence[Finding]:
+        out: list[Finding] = []
         if any_of:
             failed = _failures(any_of, value, stop=True)
             if len(failed) == len(any_of):
-                out.append(Found(INVALID, "must validate at least one schema (anyOf)", whole=True))
+                out.append(Finding(INVALID, "must validate at least one schema (anyOf)", whole=True))
                 out.extend(_shortest(failed))
         if one_of:
             failed = _failures(one_of, value)
             good = len(one_of) - len(failed)
             if good != 1:
                 how = f"Found {good} valid alternatives" if good else "Found none valid"
-                out.append(Found(INVALID, f"must validate one and only one schema (oneOf). {how}", whole=True))
+                out.append(Finding(INVALID, f"must validate one and only one schema (oneOf). {how}", whole=True))
                 if not good:
                     out.extend(_shortest(failed))
         if all_of:
@@ -338,15 +338,15 @@ def _junctors(schema: Schema, either: str) -> Check:
                 out.extend(found)
             if failed:
                 none = ". None validated" if len(failed) == len(all_of) else ""
-                out.append(Found(INVALID, f"must validate all the schemas (allOf){none}", whole=True))
+                out.append(Finding(INVALID, f"must validate all the schemas (allOf){none}", whole=True))
         if never is not None and not never(value):
-            out.append(Found(INVALID, "must not validate the schema (not)", whole=True))
+            out.append(Finding(INVALID, "must not validate the schema (not)", whole=True))
         return out
 
     return check
 
 
-def _shortest(failed: Sequence[Sequence[Found]]) -> Sequence[Found]:
+def _shortest(failed: Sequence[Sequence[Finding]]) -> Sequence[Finding]:
     """The alternative that comes nearest."""
     best = failed[0]
     for each in failed:
@@ -355,7 +355,7 @@ def _shortest(failed: Sequence[Sequence[Found]]) -> Sequence[Found]:
     return best
 
 
-def _failures(checks: tuple[Check, ...], value: Any, *, stop: bool = False) -> list[Sequence[Found]]:
+def _failures(checks: tuple[Check, ...], value: Any, *, stop: bool = False) -> list[Sequence[Finding]]:
     """What is wrong by each check that fails; with `stop` only up to the first that does not."""
     out = []
     for check in checks:

@@ -8,12 +8,12 @@ from typing import Any
 from orchd.dialect import Dialect
 from orchd.errors import Cause
 from orchd.kinds.crd.schema import EMBEDDED
-from orchd.kinds.objects.schema_check.found import invalid, required
+from orchd.kinds.objects.schema_check.findings import invalid, required
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.names import label_1035, path_segment
 from orchd.kinds.objects.validate.paths import root
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import label_1035, path_segment
 
 Schema = Mapping[str, Any]
 Walk = Callable[[Any, str, Report], None]

@@ -11,7 +11,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Final
 from urllib.parse import urlsplit
 
-from orchd.kinds.objects.validate.words import parse_cidr
+from orchd.kinds.objects.validate.names import parse_cidr
 
 Check = Callable[[str], bool]
 

@@ -10,7 +10,7 @@ import orjson
 from orchd.dialect import Dialect
 from orchd.errors import Cause
 from orchd.kinds.crd.schema import LIST_KEYS, LIST_TYPE
-from orchd.kinds.objects.schema_check.found import duplicate, invalid
+from orchd.kinds.objects.schema_check.findings import duplicate, invalid
 
 Schema = Mapping[str, Any]
 #: Adds what is wrong with a value at a path.

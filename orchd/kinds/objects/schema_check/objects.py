@@ -12,11 +12,11 @@ from orchd.kinds.catalog import Resource
 from orchd.kinds.crd.resources import VersionEntry
 from orchd.kinds.crd.scale import ScaleMapping, scale_mapping
 from orchd.kinds.objects.schema_check import compiled, embedded, listtypes, scale
-from orchd.kinds.objects.schema_check.found import Found, invalid
+from orchd.kinds.objects.schema_check.findings import Finding, invalid
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.names import subdomain_name
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import subdomain_name
 
 Object = dict[str, Any]
 
@@ -99,7 +99,7 @@ def _schema_causes(rules: Rules, obj: Object) -> list[Cause]:
     return causes(found) if found else []
 
 
-def causes(found: Sequence[Found], prefix: str = "") -> list[Cause]:
+def causes(found: Sequence[Finding], prefix: str = "") -> list[Cause]:
     """Findings as an answer lists them: each once."""
     return list(dict.fromkeys(each.cause(prefix) for each in found))
 

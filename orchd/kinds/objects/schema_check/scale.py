@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from orchd.errors import Cause
 from orchd.kinds.crd.scale import ScaleMapping
-from orchd.kinds.objects.schema_check.found import go_type, invalid
+from orchd.kinds.objects.schema_check.findings import go_type, invalid
 
 _MOST: Final = 2**31 - 1
 

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.names import fully_qualified, label_1035, subdomain_name
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector
 from orchd.kinds.objects.validate.webhooks import client
-from orchd.kinds.objects.validate.words import fully_qualified, label_1035, subdomain_name
 
 Object = dict[str, Any]
 

@@ -20,10 +20,10 @@ from orchd.kinds.objects.schema_check.definitions.schema import check as schema_
 from orchd.kinds.objects.schema_check.definitions.schema import is_fine
 from orchd.kinds.objects.validate import admissionregistration, meta
 from orchd.kinds.objects.validate.gosyntax import Go, dump
+from orchd.kinds.objects.validate.names import label_1035, subdomain, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.webhooks import client
-from orchd.kinds.objects.validate.words import label_1035, subdomain, subdomain_name
 
 Object = dict[str, Any]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.gosyntax import quote
+from orchd.kinds.objects.validate.names import label_1035, path_segment, subdomain
 from orchd.kinds.objects.validate.paths import SPEC, STATUS
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import label_1035, path_segment, subdomain
 
 Object = dict[str, Any]
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 from orchd.kinds.objects.validate import differences, meta, workloads
 from orchd.kinds.objects.validate.core import podannotations, pods
 from orchd.kinds.objects.validate.gosyntax import Go, dump
+from orchd.kinds.objects.validate.names import subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import is_empty, label_selector, labels, usable
-from orchd.kinds.objects.validate.words import subdomain_name
 from orchd.kinds.objects.validate.workloads import nonnegative, shown_selector
 from orchd.kinds.verbatim import written
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 from orchd.kinds.objects.conversions.autoscalers import behavior_from_note, metric_from_old
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.gosyntax import quantity
-from orchd.kinds.objects.validate.numbers import amount
+from orchd.kinds.objects.validate.names import path_segment, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
+from orchd.kinds.objects.validate.quantities import amount
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import path_segment, subdomain_name
 
 Object = dict[str, Any]
 

@@ -8,10 +8,10 @@ from orchd.kinds.objects.validate import differences, meta
 from orchd.kinds.objects.validate.core import pods
 from orchd.kinds.objects.validate.cron import schedule_error
 from orchd.kinds.objects.validate.gosyntax import Go, dump, interface
+from orchd.kinds.objects.validate.names import label, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector, matches, usable
-from orchd.kinds.objects.validate.words import label, subdomain_name
 from orchd.kinds.objects.validate.workloads import agrees, nonnegative, shown_selector
 
 Object = dict[str, Any]

@@ -11,9 +11,9 @@ from typing import Any, Final
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.der import der_error
 from orchd.kinds.objects.validate.gosyntax import Go, quote
+from orchd.kinds.objects.validate.names import label, path_segment, subdomain
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import label, path_segment, subdomain
 
 Object = dict[str, Any]
 

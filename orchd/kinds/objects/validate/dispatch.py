@@ -13,7 +13,7 @@ from typing import Any, Final
 from orchd.errors import Cause
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.kinds.objects.validate import meta, words
+from orchd.kinds.objects.validate import meta, names
 from orchd.kinds.objects.validate.kinds import KINDS, Rules
 from orchd.kinds.objects.validate.report import Report
 
@@ -23,10 +23,10 @@ Update = Callable[[Object, Object, Report], None]
 
 #: Name rules that are not a DNS subdomain, by kind.
 _NAME_RULES: Final[dict[str, meta.NameRule]] = {
-    "label": words.dns_label_name,
-    "1035": words.label_1035_name,
-    "path": words.path_segment,
-    "subdomain": words.subdomain_name,
+    "label": names.dns_label_name,
+    "1035": names.label_1035_name,
+    "path": names.path_segment,
+    "subdomain": names.subdomain_name,
 }
 _PACKAGE: Final = "orchd.kinds.objects.validate."
 _PLAIN: Final = Rules("")
@@ -49,7 +49,7 @@ def validate_create(
     if not report.causes and rules.stored and not rules.own_metadata and not subresource:
         # What holds for the metadata of every kind, once the kind's own rules are content.
         metadata = obj.get("metadata") or {}
-        meta.create(metadata, report, namespaced=resource.namespaced, name_rule=words.path_segment, core=False)
+        meta.create(metadata, report, namespaced=resource.namespaced, name_rule=names.path_segment, core=False)
     return report.causes
 
 
@@ -70,7 +70,7 @@ def validate_update(
         return report.causes
     # What holds for every kind comes first, and once more with the kind's own rules.
     metadata = obj.get("metadata") or {}
-    meta.create(metadata, report, namespaced=resource.namespaced, name_rule=words.path_segment, core=False)
+    meta.create(metadata, report, namespaced=resource.namespaced, name_rule=names.path_segment, core=False)
     meta.update(metadata, old.get("metadata") or {}, report, core=False)
     rules = _rules(resource)
     name = rules.subresources.get(subresource, "") if subresource else rules.update
@@ -83,7 +83,7 @@ def validate_update(
 def name_rule(resource: Resource) -> meta.NameRule:
     """What a name in a path, or the beginning of a generated one, must be for this resource."""
     rules = _rules(resource)
-    return _NAME_RULES[rules.name] if rules.module else words.path_segment
+    return _NAME_RULES[rules.name] if rules.module else names.path_segment
 
 
 def warnings(obj: Object, resource: Resource, settings: ObjectSettings, *, old: Object | None = None) -> list[str]:
@@ -110,7 +110,7 @@ def _rules(resource: Resource) -> Rules:
 
 def _subresource_rule(subresource: str) -> str:
     return {
-        "binding": "core.small.create_binding", "token": "core.small.create_token_request", "eviction": "",
+        "binding": "core.other_kinds.create_binding", "token": "core.other_kinds.create_token_request", "eviction": "",
         "scale": "autoscaling.scale",
     }.get(subresource, "")
 

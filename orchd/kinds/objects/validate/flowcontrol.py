@@ -6,11 +6,11 @@ import math
 from typing import Any, Final
 
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.core.forms import is_subdomain
+from orchd.kinds.objects.validate.core.field_rules import is_subdomain
 from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.names import label, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import label, subdomain_name
 
 Object = dict[str, Any]
 

@@ -11,7 +11,7 @@ import json
 from typing import Any, Final
 
 from orchd.errors import quoted
-from orchd.kinds.objects.validate.numbers import go_quantity
+from orchd.kinds.objects.validate.quantities import go_quantity
 
 _POINTER: Final = "(0xc000000000)"
 

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from orchd.kinds.catalog import split_group_version
 from orchd.kinds.objects.validate.gosyntax import Go, dump, show
+from orchd.kinds.objects.validate.names import label, qualified_name, subdomain
 from orchd.kinds.objects.validate.paths import METADATA, Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
-from orchd.kinds.objects.validate.words import label, qualified_name, subdomain
 
 Object = dict[str, Any]
 #: What is wrong with a name; the flag says that it is only the beginning of one.

@@ -7,12 +7,9 @@ from typing import Any, Final
 
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.addresses import load_balancer_status
-from orchd.kinds.objects.validate.core.forms import is_label, is_subdomain
+from orchd.kinds.objects.validate.core.field_rules import is_label, is_subdomain
 from orchd.kinds.objects.validate.gosyntax import dump
-from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
-from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.selectors import label_selector
-from orchd.kinds.objects.validate.words import (
+from orchd.kinds.objects.validate.names import (
     label_1035,
     parse_cidr,
     parse_ip,
@@ -23,6 +20,9 @@ from orchd.kinds.objects.validate.words import (
     subdomain_name,
     wildcard,
 )
+from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.selectors import label_selector
 
 Object = dict[str, Any]
 

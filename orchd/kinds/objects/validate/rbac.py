@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.core.forms import is_subdomain
+from orchd.kinds.objects.validate.core.field_rules import is_subdomain
 from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.names import path_segment
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector, usable
-from orchd.kinds.objects.validate.words import path_segment
 
 Object = dict[str, Any]
 

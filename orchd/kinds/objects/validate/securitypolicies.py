@@ -6,11 +6,11 @@ import re
 from typing import Any, Final
 
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.core.forms import csi_driver_name, descending_path, is_subdomain
+from orchd.kinds.objects.validate.core.field_rules import csi_driver_name, descending_path, is_subdomain
 from orchd.kinds.objects.validate.gosyntax import dump, quote
+from orchd.kinds.objects.validate.names import subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path, root
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import subdomain_name
 
 Object = dict[str, Any]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from orchd.kinds.objects.validate.names import label_value, qualified_name
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import label_value, qualified_name
 
 Object = dict[str, Any]
 

@@ -6,13 +6,13 @@ from typing import Any, Final
 
 from orchd.kinds.objects.validate import differences, meta
 from orchd.kinds.objects.validate.core import persistentvolumes
-from orchd.kinds.objects.validate.core.forms import csi_driver_name, is_qualified, is_subdomain, token_seconds
+from orchd.kinds.objects.validate.core.field_rules import csi_driver_name, is_qualified, is_subdomain, token_seconds
 from orchd.kinds.objects.validate.gosyntax import dump
-from orchd.kinds.objects.validate.numbers import amount
+from orchd.kinds.objects.validate.names import qualified_name, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
+from orchd.kinds.objects.validate.quantities import amount
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector
-from orchd.kinds.objects.validate.words import qualified_name, subdomain_name
 
 Object = dict[str, Any]
 

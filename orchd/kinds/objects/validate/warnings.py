@@ -7,8 +7,8 @@ from typing import Any, Final
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.gosyntax import quote
-from orchd.kinds.objects.validate.numbers import is_integer
 from orchd.kinds.objects.validate.paths import SPEC, Path, root
+from orchd.kinds.objects.validate.quantities import is_integer
 
 Object = dict[str, Any]
 

@@ -6,9 +6,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from orchd.kinds.objects.validate.gourl import url_error
+from orchd.kinds.objects.validate.names import subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import subdomain
 
 Object = dict[str, Any]
 

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from orchd.kinds.objects.validate.core import pods
 from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.names import percent
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import is_empty, label_selector, matches
-from orchd.kinds.objects.validate.words import percent
 
 Object = dict[str, Any]
 

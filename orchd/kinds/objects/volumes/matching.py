@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from orchd.dialect import Dialect
-from orchd.kinds.objects.select import EVERYTHING, LabelSelector
+from orchd.kinds.objects.selectors import EVERYTHING, LabelSelector
 from orchd.kinds.objects.volumes.claims import (
     Object,
     bound_to,

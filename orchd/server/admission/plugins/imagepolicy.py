@@ -10,7 +10,7 @@ from zope.interface import implementer
 
 from orchd.server.admission.interfaces import IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, metadata, refuse, spec
-from orchd.server.webhookclient import WebhookError
+from orchd.server.outbound.webhooks import WebhookError
 
 #: Verdicts that are remembered.
 _REMEMBERED = 1024

@@ -11,7 +11,7 @@ from typing import Any
 
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.objects.convert import FORMS
-from orchd.kinds.objects.select import LabelSelector
+from orchd.kinds.objects.selectors import LabelSelector
 from orchd.server.admission.interfaces import Review
 from orchd.server.admission.plugin import labels_of
 

@@ -18,7 +18,7 @@ from orchd.server.admission.interfaces import CONNECT, CREATE, DELETE, UPDATE, R
 from orchd.server.admission.plugin import Plugin, labels_of
 from orchd.server.admission.webhooks import matching, reviews
 from orchd.server.admission.webhooks.matching import Call, Hook
-from orchd.server.webhookclient import NO_CREDENTIALS, Credentials, WebhookError
+from orchd.server.outbound.webhooks import NO_CREDENTIALS, Credentials, WebhookError
 
 GROUP = "admissionregistration.{abbr}.io"
 _NAMESPACES = ResourceRef("", "v1", "namespaces")

@@ -26,7 +26,7 @@ _STATUS_BEGINS = 100
 _CUT = "...TRUNCATED"
 
 
-class Recorded:
+class RecordedFields:
     """A body that remembers what was read of it, for requests whose object is written down."""
 
     def __init__(self, body: Any) -> None:
@@ -50,9 +50,9 @@ class Record:
         self._request = request
         self._user = user
         self._received = _moment(received)
-        self._body: Recorded | None = None
+        self._body: RecordedFields | None = None
         if rule.level >= REQUEST:
-            self._body = request.body = Recorded(request.body)
+            self._body = request.body = RecordedFields(request.body)
 
     def event(self, stage: str, now: float, status: Object | None = None, answer: Any = None) -> Object:
         """The event of a stage. `status` is how the request ended, `answer` the object that was sent."""

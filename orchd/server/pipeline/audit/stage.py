@@ -19,7 +19,7 @@ from orchd.server.pipeline.interfaces import ISink, Next, Request, Response
 from orchd.txkit.background import Background
 
 
-class Trail:
+class AuditTrail:
     """Makes records by `policy` and hands their events to the sinks. `wall` gives seconds since the epoch."""
 
     def __init__(
@@ -67,10 +67,10 @@ class Trail:
             await sink.stop()
 
 
-class Auditing:
+class AuditStage:
     """After authentication. An answer leaves when its events have been taken, as far as the sinks' modes say so."""
 
-    def __init__(self, trail: Trail) -> None:
+    def __init__(self, trail: AuditTrail) -> None:
         self._trail = trail
 
     async def __call__(self, request: Request, then: Next) -> Response:
@@ -105,10 +105,10 @@ class Auditing:
         return response
 
 
-class AuditingStrangers:
+class UnauthenticatedAuditStage:
     """Before authentication: those whom it refuses are written down as well."""
 
-    def __init__(self, trail: Trail) -> None:
+    def __init__(self, trail: AuditTrail) -> None:
         self._trail = trail
 
     async def __call__(self, request: Request, then: Next) -> Response:

@@ -19,7 +19,7 @@ from orchd.kinds.codec import mediatype
 from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.openapi import discovery, v2, v2_protobuf
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.present import NO_STORE, Presenter
+from orchd.server.pipeline.representation import NO_STORE, Presenter
 from orchd.server.pipeline.verbs.dispatch import text_not_found
 
 #: The forms of the OpenAPI v2 document by media type.

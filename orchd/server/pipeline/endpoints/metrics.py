@@ -13,10 +13,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.process_collector import ProcessCollector
 
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.present import NO_STORE
-from orchd.server.pipeline.stages.limits import Underway
-from orchd.server.pipeline.stages.measuring import DURATION_BUCKETS, SIZE_BUCKETS, Measuring
-from orchd.server.pipeline.verbs.watch import Watching
+from orchd.server.pipeline.representation import NO_STORE
+from orchd.server.pipeline.stages.limits import InFlightCount
+from orchd.server.pipeline.stages.request_metrics import DURATION_BUCKETS, SIZE_BUCKETS, RequestMetrics
+from orchd.server.pipeline.verbs.watch import WatchVerb
 from orchd.txkit.histogram import Histogram
 
 #: Gives metric families when asked.
@@ -34,7 +34,7 @@ def cumulative(histogram: Histogram, bounds: tuple[float, ...]) -> list[tuple[st
     return out
 
 
-def request_metrics(measuring: Measuring, underway: Underway, watching: Watching) -> Source:
+def request_metrics(measuring: RequestMetrics, underway: InFlightCount, watching: WatchVerb) -> Source:
     """What the pipeline counts."""
 
     def families() -> Iterator[Metric]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from orchd import errors
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.present import NO_STORE
+from orchd.server.pipeline.representation import NO_STORE
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 #: Runs a function in another thread.

@@ -10,7 +10,7 @@ from orchd.server.pipeline.endpoints.documents import Documents
 from orchd.server.pipeline.endpoints.health import Health
 from orchd.server.pipeline.endpoints.schemas import Schemas
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.present import NO_STORE
+from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.dispatch import text_not_found
 
 #: Answers one exact path.

@@ -16,7 +16,7 @@ from orchd.kinds.catalog import Catalog
 from orchd.kinds.codec import mediatype
 from orchd.kinds.openapi import v3
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.present import NO_STORE
+from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.dispatch import text_not_found
 
 ROOT = "/openapi/v3"

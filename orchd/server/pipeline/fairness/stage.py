@@ -19,11 +19,11 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchd.dialect import Dialect
 from orchd.kinds.identity import User
-from orchd.server.pipeline.fairness.numbers import BOUNDS, Numbers
+from orchd.server.pipeline.fairness.metrics import BOUNDS, FairnessMetrics
 from orchd.server.pipeline.fairness.queues import Full, Level, Queuing, Ticket
 from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response
-from orchd.server.pipeline.stages.limits import Underway, long_running, mutating, too_many
+from orchd.server.pipeline.stages.limits import InFlightCount, long_running, mutating, too_many
 
 Object = Mapping[str, Any]
 
@@ -52,7 +52,7 @@ class Assigned:
     """Where the requests of one flow schema go; `level` is None for an exempt one."""
 
     level: LimitedLevel | None
-    numbers: Numbers
+    numbers: FairnessMetrics
     headers: tuple[tuple[str, str], ...]
 
 
@@ -65,7 +65,7 @@ class Fairness:
         self,
         dialect: Dialect,
         clock: IReactorTime,
-        underway: Underway,
+        underway: InFlightCount,
         *,
         total: int,
         patience: float,
@@ -86,7 +86,7 @@ class Fairness:
         #: By name; also those that are gone from the configuration and still have requests.
         self.levels: dict[str, LimitedLevel] = {}
         #: By flow schema and priority level, while both are configured.
-        self.numbers: dict[tuple[str, str], Numbers] = {}
+        self.numbers: dict[tuple[str, str], FairnessMetrics] = {}
         self.configure((), ())
 
     # -- configuration
@@ -108,7 +108,7 @@ class Fairness:
         numbers, assigned = {}, {}
         for schema in usable:
             key = schema.name, schema.level
-            numbers[key] = self.numbers.get(key) or Numbers()
+            numbers[key] = self.numbers.get(key) or FairnessMetrics()
             level = limited.get(schema.level)
             headers = ((self._schema_header, schema.uid), (self._level_header, "" if level is None else level.uid))
             assigned[schema.name] = Assigned(level=level, numbers=numbers[key], headers=headers)
@@ -177,7 +177,7 @@ class Fairness:
             underway.end(half)
             self._ended(level, numbers, ticket)
 
-    def _ended(self, level: LimitedLevel, numbers: Numbers, ticket: Ticket) -> None:
+    def _ended(self, level: LimitedLevel, numbers: FairnessMetrics, ticket: Ticket) -> None:
         assert ticket.started is not None
         now = self._clock.seconds()
         numbers.executing -= 1
@@ -186,7 +186,7 @@ class Fairness:
         if level.seats.waiting:
             self._wake(level)
 
-    async def _seat(self, level: LimitedLevel, numbers: Numbers, flow: str, seats: int) -> Ticket | None:
+    async def _seat(self, level: LimitedLevel, numbers: FairnessMetrics, flow: str, seats: int) -> Ticket | None:
         """A ticket of a request that may begin; None when it is turned away."""
         try:
             ticket = level.seats.enter(flow, seats, self._clock.seconds())
@@ -203,7 +203,7 @@ class Fairness:
         numbers.waited.observe(BOUNDS, ticket.started - ticket.arrived)
         return ticket
 
-    async def _begun(self, level: LimitedLevel, numbers: Numbers, ticket: Ticket) -> bool:
+    async def _begun(self, level: LimitedLevel, numbers: FairnessMetrics, ticket: Ticket) -> bool:
         """Wait until the request of `ticket` may begin. False when that takes too long."""
         late = False
 

@@ -49,7 +49,7 @@ class StrictTransport:
         return await then(request)
 
 
-class Leaving:
+class DrainingStage:
     """Once `leaving`, sends new requests to another server: 429, to come back over another connection."""
 
     def __init__(self, dialect: Dialect, leaving: Callable[[], bool]) -> None:

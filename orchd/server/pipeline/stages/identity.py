@@ -12,7 +12,7 @@ from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Authenticated, Credentials
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Verdict
 from orchd.server.pipeline.interfaces import Next, Request, Response
-from orchd.server.pipeline.present import NO_STORE
+from orchd.server.pipeline.representation import NO_STORE
 
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 

@@ -23,7 +23,7 @@ def mutating(info: RequestInfo | None) -> bool:
     return not (info is not None and info.verb in _READING)
 
 
-class Underway:
+class InFlightCount:
     """How many requests are being served: False is the reading half, True the mutating one."""
 
     __slots__ = ("current", "peak", "refused")
@@ -62,7 +62,7 @@ def too_many() -> Response:
 class InFlight:
     """Two limits, for when --enable-priority-and-fairness is off. A limit of 0 means no limit."""
 
-    def __init__(self, underway: Underway, *, reading: int, changing: int) -> None:
+    def __init__(self, underway: InFlightCount, *, reading: int, changing: int) -> None:
         self._underway = underway
         self._limits = {False: reading, True: changing}
 

@@ -10,9 +10,9 @@ from orchd.kinds.catalog import Resource
 from orchd.kinds.codec import decode, json_
 from orchd.kinds.codec.mediatype import MERGE_PATCH, STRATEGIC_PATCH
 from orchd.kinds.objects import shape, strict
-from orchd.kinds.patch import gotext, json_patch, merge_patch, refusals, restore, strategic
+from orchd.kinds.patch import decode_result, gotext, json_patch, merge_patch, patch_errors, strategic
+from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.pipeline.verbs.strictness import Strictness
-from orchd.server.pipeline.verbs.tools import Tools
 from orchd.server.registry.interfaces import Object
 
 
@@ -56,19 +56,19 @@ class Change:
             unknown=unknown,
         )
 
-    def made(self, tools: Tools, live: Object) -> Object:
+    def made(self, tools: VerbContext, live: Object) -> Object:
         """The changed object, in shape and with defaults. Raises ApiError: 400 or 422."""
         raw = self.make(live)
         if raw is not live and json_.too_deep(raw):
-            raise refusals.rejected()
+            raise patch_errors.rejected()
         changed = tools.settled(self._recognized(tools, raw), self.resource, patched=lambda: self.shown(raw))
         if self.strictness.looks:
             why = self.strictness.refusal([*self.repeated(), *self.unknown(raw)])
             if why:
-                raise refusals.unusable_result(self.shown(raw), why)
+                raise patch_errors.unusable_result(self.shown(raw), why)
         return changed
 
-    def _recognized(self, tools: Tools, raw: Object) -> Object:
+    def _recognized(self, tools: VerbContext, raw: Object) -> Object:
         """The result as an object of its endpoint's kind. Raises ApiError 422 when it is one of another."""
         resource = self.resource
         if self.typed:
@@ -85,7 +85,7 @@ class Change:
             )
             return found
         except decode.BodyError as error:
-            raise refusals.unusable_result(self.shown(raw), str(error)) from None
+            raise patch_errors.unusable_result(self.shown(raw), str(error)) from None
 
 
 def _plain(data: bytes, result: Object) -> str:
@@ -106,9 +106,9 @@ def _repeated_in_operations(data: bytes) -> list[str]:
 
 def _strategic(data: bytes, resource: Resource, live: Object) -> Object:
     try:
-        restored: Object = restore.restored(strategic.apply(live, data, resource.type), resource.type)
-    except restore.RestoreError as error:
-        raise refusals.unusable_result(_plain(data, live), str(error)) from None
+        restored: Object = decode_result.restored(strategic.apply(live, data, resource.type), resource.type)
+    except decode_result.RestoreError as error:
+        raise patch_errors.unusable_result(_plain(data, live), str(error)) from None
     return restored
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.verbs.tools import Target, Tools
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 
 
-async def create(tools: Tools, request: Request, target: Target) -> Response:
+async def create(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """Store what was sent; 201 with the object as stored."""
     view = tools.present.view(request, target.resource)
     obj, options = await tools.sent(request, target.resource, "CreateOptions")

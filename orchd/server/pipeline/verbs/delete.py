@@ -9,15 +9,15 @@ from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError
 from orchd.kinds.codec import decode, mediatype
 from orchd.kinds.objects import shape
-from orchd.kinds.objects.listing import selection, validate_options
+from orchd.kinds.objects.list_options import selection, validate_options
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.options import WriteOptions, boolean, delete_options, list_options
-from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Context, Deleted
-from orchd.txkit.together import for_each
+from orchd.txkit.for_each import for_each
 
 
-async def _options(tools: Tools, request: Request, scheme: str) -> dict[str, Any]:
+async def _options(tools: VerbContext, request: Request, scheme: str) -> dict[str, Any]:
     """DeleteOptions from body or query. A body that is none is answered with 500, as the reference does."""
     data = await tools.body(request)
     body: Mapping[str, Any] | None = None
@@ -37,11 +37,11 @@ async def _options(tools: Tools, request: Request, scheme: str) -> dict[str, Any
     return delete_options(tools.dialect, request, body)
 
 
-def _context(tools: Tools, request: Request, target: Target, options: Mapping[str, Any]) -> Context:
+def _context(tools: VerbContext, request: Request, target: ResourceTarget, options: Mapping[str, Any]) -> Context:
     return tools.context(request, target, WriteOptions(dry_run=bool(options.get("dryRun")), given=options))
 
 
-async def delete(tools: Tools, request: Request, target: Target) -> Response:
+async def delete(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """200 with a Status or the object; 202 when it goes later and that was asked for."""
     resource = target.resource
     view = tools.present.view(request, resource)
@@ -51,7 +51,7 @@ async def delete(tools: Tools, request: Request, target: Target) -> Response:
 
 
 def finished(
-    tools: Tools, request: Request, target: Target, view: Any, deleted: Deleted, options: Mapping[str, Any]
+    tools: VerbContext, request: Request, target: ResourceTarget, view: Any, deleted: Deleted, options: Mapping[str, Any]
 ) -> Response:
     """The answer to a delete."""
     resource = target.resource
@@ -66,7 +66,7 @@ def finished(
     return tools.present.response(view, tools.present.entry(view, entry), code=202 if late else 200)
 
 
-async def deletecollection(tools: Tools, request: Request, target: Target) -> Response:
+async def deletecollection(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """Delete what a list with the same parameters would show; 200 with that list."""
     resource = target.resource
     view = tools.present.view(request, resource)
@@ -79,7 +79,7 @@ async def deletecollection(tools: Tools, request: Request, target: Target) -> Re
 
     async def delete_one(entry: Entry) -> None:
         namespace, _, name = entry.path.rpartition("/")
-        one = Target(resource, namespace, name, "")
+        one = ResourceTarget(resource, namespace, name, "")
         try:
             await tools.registry.delete(_context(tools, request, one, options), name, options=options)
         except ApiError as error:

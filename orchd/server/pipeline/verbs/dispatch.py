@@ -7,16 +7,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from orchd import errors
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.create import create
 from orchd.server.pipeline.verbs.delete import delete, deletecollection
 from orchd.server.pipeline.verbs.get import get
 from orchd.server.pipeline.verbs.list_ import list_
 from orchd.server.pipeline.verbs.patch import patch
-from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.pipeline.verbs.update import update
 
 #: A verb: what it works with, the request, what it is aimed at.
-Verb = Callable[[Tools, Request, Target], Awaitable[Response]]
+Verb = Callable[[VerbContext, Request, ResourceTarget], Awaitable[Response]]
 
 #: HTTP methods that the API knows, besides those of connections to pods.
 _METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
@@ -60,7 +60,7 @@ class Dispatch:
 
     def __init__(
         self,
-        tools: Tools,
+        tools: VerbContext,
         *,
         watch: Verb,
         subresources: Mapping[str, Mapping[str, Verb]],
@@ -99,7 +99,7 @@ class Dispatch:
         if info.verb == "watch" and not named:
             name = ""
         namespace = info.namespace if resource.namespaced else ""
-        return await verb(self._tools, request, Target(resource, namespace, name, info.subresource))
+        return await verb(self._tools, request, ResourceTarget(resource, namespace, name, info.subresource))
 
     def _of_resource(self, resource: Resource, info: RequestInfo, method: str, named: bool) -> Verb:
         verb = info.verb

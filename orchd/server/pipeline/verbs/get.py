@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from orchd import errors
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.options import boolean
-from orchd.server.pipeline.verbs.tools import Target, Tools
 
 
-async def get(tools: Tools, request: Request, target: Target) -> Response:
+async def get(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """The stored bytes of one object, or the form of them that was asked for."""
     view = tools.present.view(request, target.resource)
     if boolean(request, "export"):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.options import list_options
-from orchd.server.pipeline.verbs.tools import Target, Tools
 
 
-async def list_(tools: Tools, request: Request, target: Target) -> Response:
+async def list_(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """A list in the form that was asked for; metadata.continue where there is more."""
     view = tools.present.view(request, target.resource)
     page, token, chosen = await tools.registry.list(target.resource, target.namespace, list_options(request))

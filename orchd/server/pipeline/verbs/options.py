@@ -9,7 +9,7 @@ from typing import Any
 from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import Cause
-from orchd.kinds.objects.listing import ListOptions
+from orchd.kinds.objects.list_options import ListOptions
 from orchd.kinds.patch import managers
 from orchd.server.pipeline.interfaces import Request
 

@@ -12,15 +12,15 @@ from orchd.kinds.codec.mediatype import APPLY_PATCH, patch_type
 from orchd.kinds.patch import ownership
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.changes import Change
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext, check_name
 from orchd.server.pipeline.verbs.options import WriteOptions, write_options
 from orchd.server.pipeline.verbs.strictness import Strictness
-from orchd.server.pipeline.verbs.tools import Target, Tools, check_name
 from orchd.server.registry.interfaces import Context, Object, Transform
 
 _TOO_DEEP: Final = f"yaml: exceeded max depth of {yaml_.MAX_DEPTH}"
 
 
-async def patch(tools: Tools, request: Request, target: Target) -> Response:
+async def patch(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """200 with the object as stored, 201 when apply made it."""
     sent = patch_type(request.header("content-type"), custom=target.resource.custom)
     view = tools.present.view(request, target.resource)
@@ -41,7 +41,7 @@ async def patch(tools: Tools, request: Request, target: Target) -> Response:
 
 
 async def _patched(
-    tools: Tools, target: Target, context: Context, change: Change, live: Object | None
+    tools: VerbContext, target: ResourceTarget, context: Context, change: Change, live: Object | None
 ) -> Object:
     assert live is not None
     changed = change.made(tools, live)
@@ -78,7 +78,7 @@ def _check_repeated(data: bytes, strictness: Strictness) -> None:
     strictness.warned([problem])
 
 
-def _check_new(resource: Resource, target: Target, obj: Object) -> None:
+def _check_new(resource: Resource, target: ResourceTarget, obj: Object) -> None:
     """An object that apply makes cannot be one that is known already. Raises ApiError 409."""
     uid = (obj.get("metadata") or {}).get("uid")
     if uid:
@@ -87,7 +87,7 @@ def _check_new(resource: Resource, target: Target, obj: Object) -> None:
 
 
 def applying(
-    tools: Tools, request: Request, target: Target, context: Context, options: WriteOptions, data: bytes
+    tools: VerbContext, request: Request, target: ResourceTarget, context: Context, options: WriteOptions, data: bytes
 ) -> Transform:
     """The transform of a server-side apply."""
     resource = target.resource
@@ -99,7 +99,7 @@ def applying(
         if live is None:
             await tools.authorize(request, "create")
 
-        def merge(target: ownership.Target) -> Object:
+        def merge(target: ownership.OwnershipTarget) -> Object:
             return ownership.on_apply(
                 target, live, config, manager=options.manager, force=bool(options.force), now=context.now
             )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.verbs.tools import Target, Tools, check_name
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext, check_name
 from orchd.server.registry.interfaces import Object
 
 
-async def update(tools: Tools, request: Request, target: Target) -> Response:
+async def update(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """200 with the object as stored, 201 when it was made."""
     view = tools.present.view(request, target.resource)
     obj, options = await tools.sent(request, target.resource, "UpdateOptions")

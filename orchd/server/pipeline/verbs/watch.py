@@ -17,13 +17,13 @@ from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ISubscript
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec.mediatype import Form
-from orchd.kinds.objects.listing import Selection, cached, parse_version, selection, validate_options
+from orchd.kinds.objects.list_options import Selection, cached, parse_version, selection, validate_options
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
-from orchd.server.pipeline.present import NO_STORE, View
+from orchd.server.pipeline.representation import NO_STORE, Representation
 from orchd.server.pipeline.verbs import watchsocket
-from orchd.server.pipeline.verbs.converting import BATCH, ConvertedFeed, SharedConversions
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
+from orchd.server.pipeline.verbs.converted_watch import BATCH, ConvertedFeed, SharedConversions
 from orchd.server.pipeline.verbs.options import boolean, list_options
-from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.txkit.coroutines import start
 
 #: Bytes that wait for a client before it is dropped: its connection is cut.
@@ -39,7 +39,7 @@ BOOKMARK_BEFORE_END = 2.0
 SHORTEST = 1800
 
 
-class Watching:
+class WatchVerb:
     """Makes watches; counts those that run and those that were dropped."""
 
     def __init__(self, clock: IReactorTime, random: Random, *, shortest: int = SHORTEST) -> None:
@@ -71,7 +71,7 @@ class Watching:
         for stream in list(self.running):
             stream.finish()
 
-    async def __call__(self, tools: Tools, request: Request, target: Target) -> Response:
+    async def __call__(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
         resource = target.resource
         view = tools.present.view(request, resource, watch=True)
         options = list_options(request)
@@ -124,10 +124,10 @@ class WatchStream:
 
     def __init__(
         self,
-        owner: Watching,
+        owner: WatchVerb,
         clock: IReactorTime,
         presenter: Any,
-        view: View,
+        view: Representation,
         cache: ICache,
         feed: ConvertedFeed | None,
         chosen: Selection,

@@ -17,7 +17,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
-from orchd.txkit.draining import Drain
+from orchd.txkit.drain_waiters import DrainWaiters
 
 _MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0x1, 0x2, 0x8, 0x9, 0xA
@@ -77,7 +77,7 @@ class WatchSocket(Protocol):
         self._received = b""
         #: Bytes of the client's current frame that are still to come and to be left.
         self._left = 0
-        self._drain = Drain()
+        self._drain = DrainWaiters()
         #: Bytes written since the transport said that its buffer is full.
         self.buffered = 0
 

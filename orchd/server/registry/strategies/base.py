@@ -10,12 +10,12 @@ from zope.interface import implementer
 from orchd.errors import Cause
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.ir import Type
-from orchd.kinds.objects import gates, shape
+from orchd.kinds.objects import feature_gates, shape
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.kinds.patch.fieldset import FieldSet, of_paths
 from orchd.server.registry.interfaces import Context, IStrategy, Object
-from orchd.server.registry.strategies import facts
+from orchd.server.registry.strategies import kind_rules
 
 _NO_CLAIMS: frozenset[str] = frozenset()
 
@@ -44,26 +44,26 @@ class Strategy:
         self.resource = resource
         self.settings = settings
         self.type: Type = catalog.storage_type(resource)
-        self.creates_on_update = plural in facts.CREATES_ON_UPDATE
-        self.unconditional_update = plural not in facts.GUARDED
-        self.returns_deleted = plural in facts.RETURNS_DELETED
-        self.propagation = "" if plural in facts.UNCOLLECTED else "Background"
-        if resource.api_version in facts.ORPHANS.get(plural, ()):
+        self.creates_on_update = plural in kind_rules.CREATES_ON_UPDATE
+        self.unconditional_update = plural not in kind_rules.GUARDED
+        self.returns_deleted = plural in kind_rules.RETURNS_DELETED
+        self.propagation = "" if plural in kind_rules.UNCOLLECTED else "Background"
+        if resource.api_version in kind_rules.ORPHANS.get(plural, ()):
             self.propagation = "Orphan"
         self.has_status = "status" in resource.subresources and "status" in self.type.fields
-        self._generation = facts.GENERATION.get(plural)
-        self._kept_metadata = facts.STATUS_KEEPS_METADATA.get(plural, ())
+        self._generation = kind_rules.GENERATION.get(plural)
+        self._kept_metadata = kind_rules.STATUS_KEEPS_METADATA.get(plural, ())
         self._empty_status: Any = None
         self._reset_on_main = of_paths(("f:status",)) if self.has_status else {}
-        self._reset_on_status = of_paths(*(p for p in facts.STATUS_KEEPS.get(plural, facts.STATUS_KEEPS[""])))
+        self._reset_on_status = of_paths(*(p for p in kind_rules.STATUS_KEEPS.get(plural, kind_rules.STATUS_KEEPS[""])))
 
     # -- create
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        obj = gates.drop_disabled(obj, None, self.type, self.settings)
-        if self.has_status and self.resource.plural not in facts.KEEPS_STATUS:
+        obj = feature_gates.drop_disabled(obj, None, self.type, self.settings)
+        if self.has_status and self.resource.plural not in kind_rules.KEEPS_STATUS:
             obj = self.with_status(obj, self.empty_status())
-        if self._generation is not None and self.resource.plural not in facts.UNNUMBERED:
+        if self._generation is not None and self.resource.plural not in kind_rules.UNNUMBERED:
             obj = {**obj, "metadata": {**obj["metadata"], "generation": 1}}
         return obj
 
@@ -90,7 +90,7 @@ class Strategy:
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         if context.subresource == "status":
             return self.status_update(obj, old)
-        obj = gates.drop_disabled(obj, old, self.type, self.settings)
+        obj = feature_gates.drop_disabled(obj, old, self.type, self.settings)
         if self.has_status:
             obj = {k: v for k, v in obj.items() if k != "status"}
             if "status" in old:

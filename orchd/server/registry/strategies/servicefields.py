@@ -11,7 +11,7 @@ from typing import Any
 
 from orchd.errors import Cause
 from orchd.kinds.objects.validate.gosyntax import dump, show
-from orchd.kinds.objects.validate.words import parse_ip
+from orchd.kinds.objects.validate.names import parse_ip
 
 Spec = dict[str, Any]
 

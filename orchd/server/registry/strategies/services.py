@@ -13,21 +13,21 @@ from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.core.services import address_fields
+from orchd.kinds.objects.validate.names import parse_ip
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import parse_ip
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.ranges import (
     AddressRange,
+    Allocated,
     Exhausted,
     NumberRange,
     OutOfRange,
     PretendedAddresses,
     PretendedNumbers,
-    Taken,
 )
 from orchd.server.registry.strategies import servicefields as fields
 from orchd.server.registry.strategies.base import Strategy, nothing_taken
-from orchd.server.registry.strategies.taken import TakenByServices, addresses_of, ports_of
+from orchd.server.registry.strategies.service_allocations import ServiceAllocations, addresses_of, ports_of
 
 Numbers = NumberRange | PretendedNumbers
 Addresses = AddressRange | PretendedAddresses
@@ -41,7 +41,7 @@ class ServiceStrategy(Strategy):
     ) -> None:
         super().__init__(resource, catalog, settings)
         self._cache = cache
-        taken = TakenByServices(cache)
+        taken = ServiceAllocations(cache)
         self.addresses = tuple(
             AddressRange(network, partial(taken.addresses, network.version), random) for network in settings.service_cidrs
         )
@@ -149,7 +149,7 @@ class ServiceStrategy(Strategy):
                 space.take(address)
             else:
                 address = wanted = space.take_any()
-        except Taken:
+        except Allocated:
             raise self._invalid(name, "spec.clusterIPs", head + "provided IP is already allocated") from None
         except OutOfRange:
             why = f"the provided IP ({parse_ip(wanted)}) is not in the valid range. The range of valid IPs is {space.network}"
@@ -214,7 +214,7 @@ class ServiceStrategy(Strategy):
     ) -> int:
         try:
             return self._take_port(wanted, settlers, numbers)
-        except (Taken, OutOfRange) as error:
+        except (Allocated, OutOfRange) as error:
             why = f"Invalid value: {wanted}: {self._refused(error)}"
             raise self._invalid(name, f"spec.ports[{position}].nodePort", why) from None
         except Exhausted:
@@ -232,7 +232,7 @@ class ServiceStrategy(Strategy):
         wanted = spec.get("healthCheckNodePort") or 0
         try:
             spec["healthCheckNodePort"] = self._take_port(wanted, settlers, numbers)
-        except (Taken, OutOfRange) as error:
+        except (Allocated, OutOfRange) as error:
             why = f"failed to allocate requested HealthCheck NodePort {wanted}: {self._refused(error)}"
             raise errors.internal(why) from None
         except Exhausted:
@@ -250,7 +250,7 @@ class ServiceStrategy(Strategy):
         return taken
 
     def _refused(self, error: Exception) -> str:
-        if isinstance(error, Taken):
+        if isinstance(error, Allocated):
             return "provided port is already allocated"
         low, high = self.settings.node_ports
         return f"provided port is not in the valid range. The range of valid ports is {low}-{high}"

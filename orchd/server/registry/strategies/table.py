@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 
 from orchd.kinds.catalog import Resource
-from orchd.server.registry.access import Access
 from orchd.server.registry.interfaces import IStrategy
-from orchd.server.registry.strategies import small
+from orchd.server.registry.object_store import ObjectStore
+from orchd.server.registry.strategies import small_kinds
 from orchd.server.registry.strategies.autoscalers import AutoscalerStrategy
 from orchd.server.registry.strategies.base import Strategy
 from orchd.server.registry.strategies.custom import CustomStrategy
@@ -18,28 +18,28 @@ from orchd.server.registry.strategies.services import ServiceStrategy
 from orchd.server.registry.strategies.slices import SliceStrategy
 
 _BY_PLURAL: dict[str, type[Strategy]] = {
-    "apiservices": small.APIServiceStrategy,
-    "certificatesigningrequests": small.SigningRequestStrategy,
-    "controllerrevisions": small.RevisionStrategy,
+    "apiservices": small_kinds.APIServiceStrategy,
+    "certificatesigningrequests": small_kinds.SigningRequestStrategy,
+    "controllerrevisions": small_kinds.RevisionStrategy,
     "customresourcedefinitions": DefinitionStrategy,
-    "daemonsets": small.DaemonSetStrategy,
-    "deployments": small.DeploymentStrategy,
+    "daemonsets": small_kinds.DaemonSetStrategy,
+    "deployments": small_kinds.DeploymentStrategy,
     "endpointslices": SliceStrategy,
-    "events": small.EventStrategy,
+    "events": small_kinds.EventStrategy,
     "horizontalpodautoscalers": AutoscalerStrategy,
-    "jobs": small.JobStrategy,
+    "jobs": small_kinds.JobStrategy,
     "namespaces": NamespaceStrategy,
-    "persistentvolumeclaims": small.PhaseStrategy,
-    "persistentvolumes": small.PhaseStrategy,
+    "persistentvolumeclaims": small_kinds.PhaseStrategy,
+    "persistentvolumes": small_kinds.PhaseStrategy,
     "pods": PodStrategy,
-    "serviceaccounts": small.ServiceAccountStrategy,
+    "serviceaccounts": small_kinds.ServiceAccountStrategy,
 }
 
 
 class Strategies:
     """Makes a strategy when a resource is first used and keeps it as long as the resource is served."""
 
-    def __init__(self, access: Access, *, random: Random, event_ttl: int = 3600) -> None:
+    def __init__(self, access: ObjectStore, *, random: Random, event_ttl: int = 3600) -> None:
         self._access = access
         self._random = random
         self._event_ttl = event_ttl
@@ -65,6 +65,6 @@ class Strategies:
             )
         cls = CustomStrategy if resource.custom else _BY_PLURAL.get(resource.plural, Strategy)
         strategy = cls(resource, catalog, settings)
-        if isinstance(strategy, small.EventStrategy):
+        if isinstance(strategy, small_kinds.EventStrategy):
             strategy.lifetime = self._event_ttl
         return strategy

@@ -12,7 +12,7 @@ from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.objects import default, shape
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch
-from orchd.kinds.objects.validate.numbers import go_quantity
+from orchd.kinds.objects.validate.quantities import go_quantity
 
 SETTINGS = ObjectSettings(dialect=ORCH, allow_privileged=True)
 CATALOG = builtin_catalog(ORCH)

@@ -13,7 +13,7 @@ from orchd.kinds.catalog import Resource
 from orchd.kinds.crd.resources import VersionEntry
 from orchd.kinds.ir import Type
 from orchd.kinds.objects.schema_check.definitions.defaults import pruned
-from orchd.kinds.objects.schema_check.definitions.words import words
+from orchd.kinds.objects.schema_check.definitions.extension_keywords import words
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch
 

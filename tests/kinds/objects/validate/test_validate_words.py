@@ -6,26 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchd.kinds.objects.validate import words
+from orchd.kinds.objects.validate import names
 from orchd.kinds.objects.validate.cron import schedule_error
 from orchd.kinds.objects.validate.gosyntax import quote, show
-from orchd.kinds.objects.validate.numbers import amount, is_integer
 from orchd.kinds.objects.validate.paths import root
+from orchd.kinds.objects.validate.quantities import amount, is_integer
 
 
 @pytest.mark.parametrize(
     ("rule", "good", "bad"),
     [
-        (words.label, ["a", "a-b", "1", "a" * 63], ["", "A", "-a", "a-", "a.b", "a" * 64, "a\n"]),
-        (words.subdomain, ["a", "a.b", "a-b.c"], ["", ".a", "a.", "a..b", "A.b", "a" * 254, "a\n"]),
-        (words.label_1035, ["a", "a1", "a-b"], ["1a", "", "A", "a" * 64]),
-        (words.qualified_name, ["a", "A_b.c", "x.y/Z"], ["", "/a", "a/", "a/b/c", "X/y", "a b", "a" * 64]),
-        (words.label_value, ["", "a", "A_b.c"], ["-", "a b", "a" * 64]),
-        (words.config_key, ["a", ".a", "a_b-c.d"], ["", ".", "..", "..a", "a b"]),
-        (words.env_name, ["a", "A.b", "_a", ".a"], ["", "1a", ".", "..", "..a", "a b"]),
-        (words.port_name, ["http", "a-b", "1a"], ["", "123", "a--b", "-a", "A", "a" * 16]),
-        (words.ip, ["1.2.3.4", "::1", "01.2.3.4"], ["", "1.2.3", "1.2.3.4.5", "256.1.1.1", "fe80::1%eth0", "x"]),
-        (words.wildcard, ["*.a", "*.a.b"], ["*", "a", "a.*.b", "*a"]),
+        (names.label, ["a", "a-b", "1", "a" * 63], ["", "A", "-a", "a-", "a.b", "a" * 64, "a\n"]),
+        (names.subdomain, ["a", "a.b", "a-b.c"], ["", ".a", "a.", "a..b", "A.b", "a" * 254, "a\n"]),
+        (names.label_1035, ["a", "a1", "a-b"], ["1a", "", "A", "a" * 64]),
+        (names.qualified_name, ["a", "A_b.c", "x.y/Z"], ["", "/a", "a/", "a/b/c", "X/y", "a b", "a" * 64]),
+        (names.label_value, ["", "a", "A_b.c"], ["-", "a b", "a" * 64]),
+        (names.config_key, ["a", ".a", "a_b-c.d"], ["", ".", "..", "..a", "a b"]),
+        (names.env_name, ["a", "A.b", "_a", ".a"], ["", "1a", ".", "..", "..a", "a b"]),
+        (names.port_name, ["http", "a-b", "1a"], ["", "123", "a--b", "-a", "A", "a" * 16]),
+        (names.ip, ["1.2.3.4", "::1", "01.2.3.4"], ["", "1.2.3", "1.2.3.4.5", "256.1.1.1", "fe80::1%eth0", "x"]),
+        (names.wildcard, ["*.a", "*.a.b"], ["*", "a", "a.*.b", "*a"]),
     ],
 )
 def test_forms(rule, good, bad) -> None:
@@ -36,9 +36,9 @@ def test_forms(rule, good, bad) -> None:
 
 def test_a_prefix_may_end_with_a_dash() -> None:
     """A generated name gets more characters, so that its beginning may end with a dash."""
-    assert not words.subdomain_name("a-", True)
-    assert words.subdomain_name("a-", False)
-    assert words.path_segment("..", False) and not words.path_segment("..", True)
+    assert not names.subdomain_name("a-", True)
+    assert names.subdomain_name("a-", False)
+    assert names.path_segment("..", False) and not names.path_segment("..", True)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.server.admission.builtin import make_chain
-from orchd.server.webhookclient import WebhookError
+from orchd.server.outbound.webhooks import WebhookError
 from orchd.testing.results import result_of
 
 GROUP = "admissionregistration.{abbr}.io"

@@ -16,8 +16,8 @@ from twisted.internet.task import Clock
 
 from orchd.dialect import ORCH
 from orchd.server.pipeline.audit.logfile import LogFile, Rotation, legacy_line
-from orchd.server.pipeline.audit.remote import AgainError, Remote
 from orchd.server.pipeline.audit.sinks import Batches, Batching, Direct, Truncation, truncating
+from orchd.server.pipeline.audit.webhook_backend import AgainError, Remote
 from orchd.testing.server import run
 from orchd.txkit.coroutines import start
 

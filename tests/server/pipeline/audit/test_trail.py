@@ -21,7 +21,7 @@ from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.audit.interfaces import IAuditSink
 from orchd.server.pipeline.audit.policy import parse
 from orchd.server.pipeline.audit.record import answer_of, source_addresses, without_managed_fields
-from orchd.server.pipeline.audit.stage import Auditing, AuditingStrangers, Trail
+from orchd.server.pipeline.audit.stage import AuditStage, AuditTrail, UnauthenticatedAuditStage
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.testing.server import BytesBody, run
 from orchd.txkit.coroutines import start
@@ -54,9 +54,9 @@ class Kept:
         return [event["stage"] for event in self.events]
 
 
-def trail(sink: Kept, level: str = "RequestResponse", *, clock: Clock | None = None, **rule: Any) -> Trail:
+def trail(sink: Kept, level: str = "RequestResponse", *, clock: Clock | None = None, **rule: Any) -> AuditTrail:
     document = {"apiVersion": "audit.orch.io/v1", "kind": "Policy", "rules": [{"level": level, **rule}]}
-    return Trail(ORCH, parse(yaml.safe_dump(document), ORCH), [sink], lambda: 1_000_000_000.25, clock or Clock())
+    return AuditTrail(ORCH, parse(yaml.safe_dump(document), ORCH), [sink], lambda: 1_000_000_000.25, clock or Clock())
 
 
 def ask(method: str = "GET", path: str = POD, body: bytes = b"", user: User | None = ALICE, **headers: str) -> Request:
@@ -110,7 +110,7 @@ class TestEvents:
         sink = Kept()
         request = ask("PUT", POD + "?dryRun=All", b'{"metadata":{"name":"x","uid":"u"}}', user_agent="test/1")
         request.annotations["b"], request.annotations["a"] = "2", "1"
-        run(Auditing(trail(sink))(request, pod))
+        run(AuditStage(trail(sink))(request, pod))
         common = {
             "kind": "Event", "apiVersion": "audit.orch.io/v1", "level": "RequestResponse", "auditID": "id-1",
             "requestURI": POD + "?dryRun=All", "verb": "update", "user": {"username": "alice"},
@@ -141,7 +141,7 @@ class TestEvents:
     def test_levels(self, level: str, members: set[str]) -> None:
         """How much of a request is written down is the rule's."""
         sink = Kept()
-        run(Auditing(trail(sink, level))(ask("PUT", body=b'{"a":1}'), pod))
+        run(AuditStage(trail(sink, level))(ask("PUT", body=b'{"a":1}'), pod))
         assert {"requestObject", "responseObject"} & set(sink.events[1]) == members
 
     def test_answers_that_are_not_shown(self) -> None:
@@ -153,7 +153,7 @@ class TestEvents:
             return Response(body=status)
 
         sink = Kept()
-        run(Auditing(trail(sink, "Metadata"))(request, deleted))
+        run(AuditStage(trail(sink, "Metadata"))(request, deleted))
         assert sink.events[1]["responseStatus"] == {"metadata": {}, "status": "Success", "details": {"name": "x"}, "code": 200}
         assert answer_of(Response(body=b'{"kind":"PodList"}'), shown=False) is None
         assert answer_of(Response(body=[b'{"kind":', b'"PodList"}']), shown=True) == {"kind": "PodList"}
@@ -164,7 +164,7 @@ class TestEvents:
             sink = Kept()
             request = ask()
             request.annotations.update({"other": "1", "patch.webhook.admission.orch.io/round_0_index_0": "{}"})
-            run(Auditing(trail(sink, level))(request, pod))
+            run(AuditStage(trail(sink, level))(request, pod))
             assert set(sink.events[1]["annotations"]) == expected
 
     def test_patches_are_written_as_they_were_sent(self) -> None:
@@ -176,13 +176,13 @@ class TestEvents:
                 await request.body.read(1000)
                 return Response()
 
-            run(Auditing(trail(sink, "Request"))(ask("PATCH", body=body), patched))
+            run(AuditStage(trail(sink, "Request"))(ask("PATCH", body=body), patched))
             assert sink.events[1].get("requestObject") == expected
 
     def test_managed_fields_can_be_left_out(self) -> None:
         """In objects and in the items of lists."""
         sink = Kept()
-        run(Auditing(trail(sink, omitManagedFields=True))(ask(), pod))
+        run(AuditStage(trail(sink, omitManagedFields=True))(ask(), pod))
         assert sink.events[1]["responseObject"] == {"kind": "Pod", "metadata": {"name": "x"}}
         assert without_managed_fields({"items": [{"metadata": {"managedFields": []}}, 1]}) == {"items": [{"metadata": {}}, 1]}
 
@@ -194,7 +194,7 @@ class TestEvents:
             raise errors.not_found("", "pods", "x")
 
         with pytest.raises(ApiError):
-            run(Auditing(trail(sink))(ask(), refused))
+            run(AuditStage(trail(sink))(ask(), refused))
         last = sink.events[-1]
         assert last["responseStatus"] == {
             "metadata": {}, "status": "Failure", "reason": "NotFound", "details": {"name": "x", "kind": "pods"}, "code": 404,
@@ -209,7 +209,7 @@ class TestEvents:
             raise KeyError("secret")
 
         with pytest.raises(KeyError):
-            run(Auditing(trail(sink))(ask(), broken))
+            run(AuditStage(trail(sink))(ask(), broken))
         assert sink.stages() == ["RequestReceived", "Panic"] and "secret" not in str(sink.events)
 
     def test_of_a_client_that_goes(self) -> None:
@@ -219,7 +219,7 @@ class TestEvents:
         async def slow(request: Request) -> Response:
             return await Deferred()
 
-        running = start(Auditing(trail(sink))(ask(), slow))
+        running = start(AuditStage(trail(sink))(ask(), slow))
         out: list[Any] = []
         running.addBoth(out.append)
         running.cancel()
@@ -234,7 +234,7 @@ class TestEvents:
         async def watch(request: Request) -> Response:
             return Response(stream=stream)
 
-        response = run(Auditing(trail(sink))(ask(path="/api/v1/pods?watch=1"), watch))
+        response = run(AuditStage(trail(sink))(ask(path="/api/v1/pods?watch=1"), watch))
         assert sink.stages() == ["RequestReceived", "ResponseStarted"]
         response.stream.start(out)
         stream.sink.write(b"event")
@@ -251,14 +251,14 @@ class TestEvents:
     def test_stages_can_be_left_out(self) -> None:
         """Whoever asks only for the end gets only that."""
         sink = Kept()
-        run(Auditing(trail(sink, omitStages=["RequestReceived"]))(ask(), pod))
+        run(AuditStage(trail(sink, omitStages=["RequestReceived"]))(ask(), pod))
         assert sink.stages() == ["ResponseComplete"]
 
     def test_what_nobody_asked_for_is_not_recorded(self) -> None:
         """The level None costs no event."""
         sink = Kept()
         request = ask()
-        run(Auditing(trail(sink, "None"))(request, pod))
+        run(AuditStage(trail(sink, "None"))(request, pod))
         assert not sink.events and not request.audited
 
     def test_impersonation(self) -> None:
@@ -269,7 +269,7 @@ class TestEvents:
             request.impersonator, request.user = request.user, User(name="bob")
             return Response()
 
-        run(Auditing(trail(sink, "Metadata"))(ask(), as_bob))
+        run(AuditStage(trail(sink, "Metadata"))(ask(), as_bob))
         assert sink.events[1]["user"] == {"username": "alice"} and sink.events[1]["impersonatedUser"] == {"username": "bob"}
 
 
@@ -285,7 +285,7 @@ class TestStrangers:
             raise errors.unauthorized()
 
         with pytest.raises(ApiError):
-            run(AuditingStrangers(trail(sink))(ask(user=None, authorization=header), refused))
+            run(UnauthenticatedAuditStage(trail(sink))(ask(user=None, authorization=header), refused))
         (event,) = sink.events
         assert event["stage"] == "ResponseStarted" and event["user"] == {}
         assert event["responseStatus"]["message"] == f"Authentication failed{said}"
@@ -299,7 +299,7 @@ class TestStrangers:
             raise errors.unauthorized()
 
         with pytest.raises(ApiError):
-            run(AuditingStrangers(trail(sink))(ask(user=None), refused))
+            run(UnauthenticatedAuditStage(trail(sink))(ask(user=None), refused))
         assert not sink.events
 
 
@@ -307,10 +307,10 @@ class TestSinks:
     def test_a_strict_sink_can_refuse_requests(self) -> None:
         """What cannot be recorded does not happen; a sink that is not strict only counts."""
         kept = trail(Kept(works=False))
-        assert run(Auditing(kept)(ask(), pod)).code == 201
+        assert run(AuditStage(kept)(ask(), pod)).code == 201
         strict = trail(Kept(works=False, strict=True))
         with pytest.raises(ApiError) as refused:
-            run(Auditing(strict)(ask(), pod))
+            run(AuditStage(strict)(ask(), pod))
         assert refused.value.code == 500 and "failed to store audit event" in refused.value.message
         assert strict.refused == 1
 
@@ -323,7 +323,7 @@ class TestSinks:
         async def watch(request: Request) -> Response:
             return Response(stream=stream)
 
-        response = run(Auditing(kept)(ask(path="/api/v1/pods?watch=1"), watch))
+        response = run(AuditStage(kept)(ask(path="/api/v1/pods?watch=1"), watch))
         gate: Deferred[None] = Deferred()
         sink.gate = gate
         response.stream.stop()

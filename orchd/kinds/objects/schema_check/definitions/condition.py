@@ -8,9 +8,9 @@ from typing import Any, Final
 from orchd.errors import Cause
 from orchd.kinds.crd.conditions import find, with_condition
 from orchd.kinds.objects.schema_check.definitions import structural
+from orchd.kinds.objects.schema_check.definitions.extension_keywords import words
 from orchd.kinds.objects.schema_check.definitions.schema import is_fine
-from orchd.kinds.objects.schema_check.definitions.words import words
-from orchd.kinds.objects.schema_check.found import aggregate
+from orchd.kinds.objects.schema_check.findings import aggregate
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.paths import SPEC
 

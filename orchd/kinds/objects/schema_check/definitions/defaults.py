@@ -10,8 +10,8 @@ from orchd.errors import Cause
 from orchd.kinds.catalog import builtin_types
 from orchd.kinds.objects import shape
 from orchd.kinds.objects.schema_check import compiled, embedded
-from orchd.kinds.objects.schema_check.definitions.words import Schema, Words, one_schema, words
-from orchd.kinds.objects.schema_check.found import aggregate
+from orchd.kinds.objects.schema_check.definitions.extension_keywords import Schema, Words, one_schema, words
+from orchd.kinds.objects.schema_check.findings import aggregate
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.gosyntax import Go, interface, show
 from orchd.kinds.objects.validate.paths import Path

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from orchd.kinds.objects.schema_check.definitions.words import Schema, Words, one_schema
+from orchd.kinds.objects.schema_check.definitions.extension_keywords import Schema, Words, one_schema
 from orchd.kinds.objects.validate.gosyntax import Go, quote
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report

@@ -9,7 +9,7 @@ from typing import Final
 
 from orchd.dialect import Dialect
 from orchd.kinds.objects.schema_check.definitions import defaults, keywords, structural
-from orchd.kinds.objects.schema_check.definitions.words import Schema, everywhere, has, words
+from orchd.kinds.objects.schema_check.definitions.extension_keywords import Schema, everywhere, has, words
 
 TYPES: Final = keywords.TYPES
 

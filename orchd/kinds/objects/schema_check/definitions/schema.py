@@ -9,8 +9,8 @@ import orjson
 
 from orchd.dialect import Dialect
 from orchd.kinds.objects.schema_check.definitions import defaults, keywords, structural
+from orchd.kinds.objects.schema_check.definitions.extension_keywords import Schema, words
 from orchd.kinds.objects.schema_check.definitions.options import Options
-from orchd.kinds.objects.schema_check.definitions.words import Schema, words
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.paths import Path, root

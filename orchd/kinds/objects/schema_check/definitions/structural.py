@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from orchd.dialect import Dialect
 from orchd.errors import Cause
-from orchd.kinds.objects.schema_check.definitions.words import JUNCTORS, Schema, Words, one_schema, words
+from orchd.kinds.objects.schema_check.definitions.extension_keywords import JUNCTORS, Schema, Words, one_schema, words
 from orchd.kinds.objects.schema_check.patterns import pattern_error
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.paths import Path, root

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any, Final
 
+from orchd.kinds.objects.validate.names import parse_ip, subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import parse_ip, subdomain
 
 _LOCAL_MULTICAST: Final = IPv4Network("224.0.0.0/24")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchd.kinds.objects.validate import differences, meta
-from orchd.kinds.objects.validate.core.forms import is_subdomain, named
-from orchd.kinds.objects.validate.numbers import amount
+from orchd.kinds.objects.validate.core.field_rules import is_subdomain, named
+from orchd.kinds.objects.validate.names import subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path, root
+from orchd.kinds.objects.validate.quantities import amount
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector
-from orchd.kinds.objects.validate.words import subdomain_name
 
 Object = dict[str, Any]
 

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from orchd.kinds.objects.validate.core import environment, mounts, probes, resources, security
 from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.names import label, port, port_name
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import label, port, port_name
 
 Object = dict[str, Any]
 

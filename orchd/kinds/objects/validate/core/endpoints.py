@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.addresses import not_special
-from orchd.kinds.objects.validate.core.forms import is_label, is_qualified, is_subdomain
+from orchd.kinds.objects.validate.core.field_rules import is_label, is_qualified, is_subdomain
+from orchd.kinds.objects.validate.names import ip, port, subdomain_name
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import ip, port, subdomain_name
 
 Object = dict[str, Any]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from orchd.kinds.objects.validate.core.field_rules import is_subdomain, named
 from orchd.kinds.objects.validate.core.fieldrefs import ENV_FIELDS, object_field, resource_field
-from orchd.kinds.objects.validate.core.forms import is_subdomain, named
+from orchd.kinds.objects.validate.names import config_key, env_name, subdomain_name
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import config_key, env_name, subdomain_name
 
 Object = dict[str, Any]
 

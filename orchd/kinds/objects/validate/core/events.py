@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.core.forms import is_qualified
+from orchd.kinds.objects.validate.core.field_rules import is_qualified
+from orchd.kinds.objects.validate.names import subdomain, subdomain_name
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import subdomain, subdomain_name
 
 Object = dict[str, Any]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from orchd.kinds.objects.validate.core.forms import is_qualified
-from orchd.kinds.objects.validate.numbers import amount
+from orchd.kinds.objects.validate.core.field_rules import is_qualified
 from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.quantities import amount
 from orchd.kinds.objects.validate.report import Report
 
 Object = dict[str, Any]

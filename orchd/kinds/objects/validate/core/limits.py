@@ -13,10 +13,10 @@ from orchd.kinds.objects.validate.core.resources import (
     resource_name,
 )
 from orchd.kinds.objects.validate.gosyntax import Go, dump, quantity
-from orchd.kinds.objects.validate.numbers import amount, go_quantity
+from orchd.kinds.objects.validate.names import qualified_name, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
+from orchd.kinds.objects.validate.quantities import amount, go_quantity
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import qualified_name, subdomain_name
 
 Object = dict[str, Any]
 

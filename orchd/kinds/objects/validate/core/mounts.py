@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from orchd.kinds.objects.validate.core.forms import descending_path
+from orchd.kinds.objects.validate.core.field_rules import descending_path
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 

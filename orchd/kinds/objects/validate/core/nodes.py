@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.core.annotated import TAINT, avoided_controllers, structs
-from orchd.kinds.objects.validate.core.forms import is_qualified
+from orchd.kinds.objects.validate.core.annotation_structs import TAINT, avoided_controllers, structs
+from orchd.kinds.objects.validate.core.field_rules import is_qualified
 from orchd.kinds.objects.validate.core.placement import EFFECTS
 from orchd.kinds.objects.validate.core.resources import quantity_value
 from orchd.kinds.objects.validate.gosyntax import dump, quote
+from orchd.kinds.objects.validate.names import label_value, parse_cidr, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import label_value, parse_cidr, subdomain_name
 
 Object = dict[str, Any]
 

@@ -8,13 +8,13 @@ from typing import Any, Final
 from orchd.kinds.objects.validate import differences, meta
 from orchd.kinds.objects.validate.core import sources
 from orchd.kinds.objects.validate.core.claims import VOLUME_MODES, access_modes, basic_resource
-from orchd.kinds.objects.validate.core.forms import csi_driver_name, is_label, is_subdomain, named, no_backsteps
+from orchd.kinds.objects.validate.core.field_rules import csi_driver_name, is_label, is_subdomain, named, no_backsteps
 from orchd.kinds.objects.validate.core.placement import node_selector
 from orchd.kinds.objects.validate.gosyntax import dump
-from orchd.kinds.objects.validate.numbers import amount
+from orchd.kinds.objects.validate.names import subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path, root
+from orchd.kinds.objects.validate.quantities import amount
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import subdomain_name
 
 Object = dict[str, Any]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from orchd.kinds.objects.validate.core.forms import is_qualified
+from orchd.kinds.objects.validate.core.field_rules import is_qualified
 from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.names import label, label_value, qualified_name, subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector
-from orchd.kinds.objects.validate.words import label, label_value, qualified_name, subdomain
 
 Object = dict[str, Any]
 

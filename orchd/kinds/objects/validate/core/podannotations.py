@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from orchd.kinds.objects.validate.core.annotated import TOLERATION, structs
-from orchd.kinds.objects.validate.core.forms import descending_path
+from orchd.kinds.objects.validate.core.annotation_structs import TOLERATION, structs
+from orchd.kinds.objects.validate.core.field_rules import descending_path
 from orchd.kinds.objects.validate.core.placement import tolerations
 from orchd.kinds.objects.validate.gosyntax import quote
 from orchd.kinds.objects.validate.paths import Path

@@ -12,13 +12,13 @@ from orchd.kinds.objects.validate.core.containers import (
     init_containers,
     trimmed_image,
 )
-from orchd.kinds.objects.validate.core.forms import MAX_INT32, is_label, is_qualified, is_subdomain
+from orchd.kinds.objects.validate.core.field_rules import MAX_INT32, is_label, is_qualified, is_subdomain
 from orchd.kinds.objects.validate.core.podannotations import annotation_rules, seccomp_agrees
 from orchd.kinds.objects.validate.core.volumes import volumes
+from orchd.kinds.objects.validate.names import between, parse_ip, subdomain, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
-from orchd.kinds.objects.validate.words import between, parse_ip, subdomain, subdomain_name
 
 Object = dict[str, Any]
 

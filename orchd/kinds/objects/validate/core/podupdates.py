@@ -8,13 +8,13 @@ from orchd.kinds.objects.validate import differences, meta
 from orchd.kinds.objects.validate.core import placement
 from orchd.kinds.objects.validate.core.addresses import both_families
 from orchd.kinds.objects.validate.core.containers import trimmed_image
-from orchd.kinds.objects.validate.core.forms import MAX_INT32, is_qualified
+from orchd.kinds.objects.validate.core.field_rules import MAX_INT32, is_qualified
 from orchd.kinds.objects.validate.core.podannotations import APPARMOR, MIRROR, annotation_rules
 from orchd.kinds.objects.validate.core.pods import metadata_and_spec
 from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.names import between, ip, subdomain
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import between, ip, subdomain
 
 Object = dict[str, Any]
 

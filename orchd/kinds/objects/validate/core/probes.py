@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchd.kinds.objects.validate.core.forms import port_or_name
+from orchd.kinds.objects.validate.core.field_rules import port_or_name
+from orchd.kinds.objects.validate.names import header_name, port
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import header_name, port
 
 Object = dict[str, Any]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchd.kinds.objects.validate.gosyntax import quantity as go_quantity
-from orchd.kinds.objects.validate.numbers import amount
+from orchd.kinds.objects.validate.names import qualified_name
 from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.quantities import amount
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import qualified_name
 
 Object = dict[str, Any]
 

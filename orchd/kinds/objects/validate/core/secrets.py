@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.errortext import json_error
+from orchd.kinds.objects.validate.names import config_key, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, Path, root
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import config_key, subdomain_name
 
 Object = dict[str, Any]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from orchd.kinds.objects.validate.core.forms import MAX_INT32, descending_path
+from orchd.kinds.objects.validate.core.field_rules import MAX_INT32, descending_path
 from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.names import between, subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import between, subdomain
 
 Object = dict[str, Any]
 

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.addresses import load_balancer_status, not_special
-from orchd.kinds.objects.validate.core.forms import is_label, is_qualified, is_subdomain, port_or_name
+from orchd.kinds.objects.validate.core.field_rules import is_label, is_qualified, is_subdomain, port_or_name
 from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.names import ip, label_1035_name, parse_cidr, parse_ip, port
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
-from orchd.kinds.objects.validate.words import ip, label_1035_name, parse_cidr, parse_ip, port
 
 Object = dict[str, Any]
 

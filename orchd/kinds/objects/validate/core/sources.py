@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from orchd.kinds.objects.validate.core.forms import (
+from orchd.kinds.objects.validate.core.field_rules import (
     csi_driver_name,
     descending_path,
     is_label,
@@ -20,9 +20,9 @@ from orchd.kinds.objects.validate.core.forms import (
     no_backsteps,
     plain_path,
 )
+from orchd.kinds.objects.validate.names import between
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.words import between
 
 Object = dict[str, Any]
 Rule = Callable[[Object, Path, Report], None]

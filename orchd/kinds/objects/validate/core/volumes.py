@@ -6,13 +6,13 @@ from typing import Any, Final
 
 from orchd.kinds.objects.validate import meta as metadata_rules
 from orchd.kinds.objects.validate.core import claims, sources
+from orchd.kinds.objects.validate.core.field_rules import MODE, is_label, mode, named, plain_path, token_seconds
 from orchd.kinds.objects.validate.core.fieldrefs import DOWNWARD_FIELDS, object_field, resource_field
-from orchd.kinds.objects.validate.core.forms import MODE, is_label, mode, named, plain_path, token_seconds
 from orchd.kinds.objects.validate.gosyntax import quote
+from orchd.kinds.objects.validate.names import subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
-from orchd.kinds.objects.validate.words import subdomain
 
 Object = dict[str, Any]
 

@@ -8,8 +8,8 @@ from orchd import errors
 from orchd.kinds.identity import User
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer
 from orchd.server.pipeline.interfaces import Request
+from orchd.server.pipeline.verbs.context import ResourceTarget
 from orchd.server.pipeline.verbs.reviews.posted import Answer
-from orchd.server.pipeline.verbs.tools import Target
 from orchd.server.registry.interfaces import Object
 
 
@@ -56,7 +56,7 @@ async def _decided(authorizer: IAuthorizer, asked: Action) -> Object:
 def access_review(authorizer: IAuthorizer) -> Answer:
     """SubjectAccessReview: about anybody, anywhere."""
 
-    async def answer(request: Request, target: Target, posted: Object) -> Object:
+    async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
         spec = posted.get("spec") or {}
         return await _decided(authorizer, action(subject(spec), spec))
 
@@ -66,7 +66,7 @@ def access_review(authorizer: IAuthorizer) -> Answer:
 def local_access_review(authorizer: IAuthorizer) -> Answer:
     """LocalSubjectAccessReview: about anybody, in one namespace."""
 
-    async def answer(request: Request, target: Target, posted: Object) -> Object:
+    async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
         spec = posted.get("spec") or {}
         if ((posted.get("metadata") or {}).get("namespace") or "") != target.namespace:
             raise errors.bad_request(f"spec.resourceAttributes.namespace must match namespace: {target.namespace}")
@@ -78,7 +78,7 @@ def local_access_review(authorizer: IAuthorizer) -> Answer:
 def self_access_review(authorizer: IAuthorizer) -> Answer:
     """SelfSubjectAccessReview: about whoever asks."""
 
-    async def answer(request: Request, target: Target, posted: Object) -> Object:
+    async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
         assert request.user is not None
         return await _decided(authorizer, action(request.user, posted.get("spec") or {}))
 
@@ -88,7 +88,7 @@ def self_access_review(authorizer: IAuthorizer) -> Answer:
 def self_rules_review(authorizer: IAuthorizer) -> Answer:
     """SelfSubjectRulesReview: everything that whoever asks may do in a namespace."""
 
-    async def answer(request: Request, target: Target, posted: Object) -> Object:
+    async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
         namespace = (posted.get("spec") or {}).get("namespace")
         if not namespace:
             raise errors.bad_request("no namespace on request")

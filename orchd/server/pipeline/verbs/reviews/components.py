@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from orchd.kinds.objects.listing import selection, validate_options
+from orchd.kinds.objects.list_options import selection, validate_options
 from orchd.kinds.objects.tabulate import table
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.present import View
+from orchd.server.pipeline.representation import Representation
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.options import list_options
 from orchd.server.pipeline.verbs.subresources.foreign import bare_error
-from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Object
 
 #: What is wrong with a component, "" when nothing is.
@@ -50,7 +50,7 @@ class Components:
             "conditions": [condition],
         }
 
-    async def get(self, tools: Tools, request: Request, target: Target) -> Response:
+    async def get(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """One component; 500 for a name that is none's, as the reference has it."""
         view = tools.present.view(request, target.resource)
         if target.name not in self._probes:
@@ -60,7 +60,7 @@ class Components:
             return tools.present.response(view, self._table(tools, view, [status]))
         return tools.present.response(view, tools.present.other(view, status))
 
-    async def list_(self, tools: Tools, request: Request, target: Target) -> Response:
+    async def list_(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """All components that the selectors mean."""
         view = tools.present.view(request, target.resource)
         options = list_options(request)
@@ -73,7 +73,7 @@ class Components:
         listed: Object = {"kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": items}
         return tools.present.response(view, tools.present.other(view, listed))
 
-    def _table(self, tools: Tools, view: View, found: list[Object]) -> bytes:
+    def _table(self, tools: VerbContext, view: Representation, found: list[Object]) -> bytes:
         tools.present.check_table(view)
         now = datetime.fromtimestamp(tools.now(), UTC)
         include = view.include_object or table.METADATA

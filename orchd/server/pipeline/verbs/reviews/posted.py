@@ -7,20 +7,20 @@ from collections.abc import Awaitable, Callable
 from orchd import errors
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign
-from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Object
 
 #: Makes the status of a review; may raise ApiError.
-Answer = Callable[[Request, Target, Object], Awaitable[Object]]
+Answer = Callable[[Request, ResourceTarget, Object], Awaitable[Object]]
 
 
 def review(foreign: Foreign, answer: Answer, *, echoed: bool = True) -> Verb:
     """The create verb of a review kind: 201 with the review and its status, or (`echoed` false) with the status alone in
     a review that says nothing else."""
 
-    async def create(tools: Tools, request: Request, target: Target) -> Response:
+    async def create(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
         resource = target.resource
         view = tools.present.view(request, resource, table=False)
         posted, options = await tools.sent(request, resource, "CreateOptions")

@@ -9,8 +9,8 @@ from orchd import errors
 from orchd.kinds.identity import ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError
 from orchd.server.pipeline.interfaces import Request
+from orchd.server.pipeline.verbs.context import ResourceTarget
 from orchd.server.pipeline.verbs.reviews.posted import Answer
-from orchd.server.pipeline.verbs.tools import Target
 from orchd.server.registry.interfaces import Object
 
 
@@ -23,7 +23,7 @@ class TokenMethods(Protocol):
 def token_review(methods: TokenMethods) -> Answer:
     """Answers from the bearer methods of this server."""
 
-    async def answer(request: Request, target: Target, posted: Object) -> Object:
+    async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
         spec = posted.get("spec") or {}
         if not spec.get("token"):
             raise errors.bad_request("token is required for TokenReview in authentication")

@@ -10,8 +10,8 @@ from orchd.kinds.catalog import Catalog
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error, foreign_kind, success
-from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Context, Object
 
 
@@ -22,15 +22,15 @@ class Bindings:
         self._kind = foreign_kind(catalog, "", "v1", "Binding")
         self._foreign = foreign
 
-    async def create(self, tools: Tools, request: Request, target: Target) -> Response:
+    async def create(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """POST to pods/binding: 201 with a Status."""
         return await self._bind(tools, request, target, named=True)
 
-    async def create_legacy(self, tools: Tools, request: Request, target: Target) -> Response:
+    async def create_legacy(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """POST to bindings: the same, the pod is named by the Binding."""
         return await self._bind(tools, request, target, named=False)
 
-    async def _bind(self, tools: Tools, request: Request, target: Target, *, named: bool) -> Response:
+    async def _bind(self, tools: VerbContext, request: Request, target: ResourceTarget, *, named: bool) -> Response:
         view = tools.present.view(request, self._kind, table=False)
         binding, options = await tools.sent(request, self._kind, "CreateOptions")
         context = tools.context(request, target, options)

@@ -12,13 +12,13 @@ from orchd import errors
 from orchd.errors import ApiError, Cause
 from orchd.kinds.objects.scalars import ScalarError, canonical_time
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.present import NO_STORE
+from orchd.server.pipeline.representation import NO_STORE
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.options import WriteOptions, number
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error
 from orchd.server.pipeline.verbs.subresources.locations import PREFERRED, Location, container_of, node_location
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, Reply, UnreachableError, text, wants_upgrade
-from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Object
 
 #: How much of an agent's complaint is handed on, in bytes.
@@ -31,7 +31,7 @@ def flag(request: Request, name: str) -> bool:
     return name in request.query and request.param(name).lower() not in _FALSE
 
 
-async def read(tools: Tools, plural: str, namespace: str, name: str) -> Object:
+async def read(tools: VerbContext, plural: str, namespace: str, name: str) -> Object:
     """An object of the core group. Raises ApiError 404."""
     resource = tools.catalog().resource("", "v1", plural)
     assert resource is not None
@@ -40,7 +40,7 @@ async def read(tools: Tools, plural: str, namespace: str, name: str) -> Object:
     return obj
 
 
-async def agent_of(tools: Tools, pod: Object, preferred: Sequence[str]) -> Location:
+async def agent_of(tools: VerbContext, pod: Object, preferred: Sequence[str]) -> Location:
     """Where the agent of a pod's node listens. Raises ApiError 404 (in the reference's words, which name a pod)."""
     name = pod["spec"]["nodeName"]
     try:
@@ -60,7 +60,7 @@ class Logs:
         self._preferred = preferred
         self.verbs: Mapping[str, Verb] = {"get": self.get}
 
-    async def get(self, tools: Tools, request: Request, target: Target) -> Response:
+    async def get(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """200 with the log as text; 204 for a pod that has no node yet."""
         params = log_parameters(request, target.name)
         pod = await read(tools, "pods", target.namespace, target.name)
@@ -136,12 +136,12 @@ class Streams:
     def verbs(self, what: str) -> Mapping[str, Verb]:
         """GET and POST of exec, attach or portforward."""
 
-        async def connect(tools: Tools, request: Request, target: Target) -> Response:
+        async def connect(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
             return await self._connect(tools, request, target, what)
 
         return {"get": connect, "create": connect}
 
-    async def _connect(self, tools: Tools, request: Request, target: Target, what: str) -> Response:
+    async def _connect(self, tools: VerbContext, request: Request, target: ResourceTarget, what: str) -> Response:
         options = _OPTIONS[what](request)
         context = tools.context(request, target, WriteOptions())
         await self._foreign.mutate(context, "CONNECT", options, None, name=target.name)

@@ -13,11 +13,11 @@ from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.codec import decode, mediatype
 from orchd.kinds.objects.scalars import timestamp
-from orchd.kinds.objects.select import LabelSelector
+from orchd.kinds.objects.selectors import LabelSelector
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.options import WriteOptions, delete_options, write_options
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error, foreign_kind, success
-from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Context, Object
 
 #: How often an eviction starts over because a pod or budget changed meanwhile.
@@ -124,7 +124,7 @@ class Evictions:
         self._foreign = foreign
         self._budgets = budgets
 
-    async def create(self, tools: Tools, request: Request, target: Target) -> Response:
+    async def create(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """201 with a Status, 429 when a budget forbids it now."""
         view = tools.present.view(request, self._kind, table=False)
         eviction, options = await self._sent(tools, request)
@@ -143,7 +143,7 @@ class Evictions:
         await self._evict(_Round(inner, name, given))
         return success(tools, view)
 
-    async def _sent(self, tools: Tools, request: Request) -> tuple[Object, WriteOptions]:
+    async def _sent(self, tools: VerbContext, request: Request) -> tuple[Object, WriteOptions]:
         form = mediatype.body_form(request.header("content-type"), dialect=tools.dialect)
         data = await tools.body(request)
         options = write_options(tools.dialect, request, "CreateOptions")

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource, group_version
 from orchd.server.pipeline.interfaces import Response
-from orchd.server.pipeline.present import View
-from orchd.server.pipeline.verbs.tools import Tools
+from orchd.server.pipeline.representation import Representation
+from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.registry.interfaces import Context, IRegistry, Object
 
 
@@ -40,7 +40,7 @@ class Foreign:
     validate: Ask
 
     async def mutated(
-        self, tools: Tools, context: Context, kind: Resource, operation: str, obj: Object, old: Object | None, name: str
+        self, tools: VerbContext, context: Context, kind: Resource, operation: str, obj: Object, old: Object | None, name: str
     ) -> Object:
         """`obj` of `kind` as mutating admission leaves it, in canonical shape."""
         admitted = await self.mutate(context, operation, obj, old, name=name)
@@ -64,7 +64,7 @@ def foreign_kind(catalog: Catalog, group: str, version: str, kind: str) -> Resou
     )
 
 
-def success(tools: Tools, view: View) -> Response:
+def success(tools: VerbContext, view: Representation) -> Response:
     """201 with a Status: what was asked for has been done. `view` was negotiated before that."""
     status: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
     return tools.present.response(view, tools.present.other(view, status), code=201)

@@ -10,7 +10,8 @@ import orjson
 
 from orchd.errors import ApiError
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.present import NO_STORE
+from orchd.server.pipeline.representation import NO_STORE
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.options import WriteOptions
 from orchd.server.pipeline.verbs.subresources import locations
@@ -24,7 +25,6 @@ from orchd.server.pipeline.verbs.subresources.upstream import (
     forwarded,
     wants_upgrade,
 )
-from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Object
 
 #: Largest request body that is handed on, in bytes: it is kept in memory on its way.
@@ -32,7 +32,7 @@ BODY_LIMIT = 64 * 1024 * 1024
 #: The last is that of OPTIONS, which no verb of the API stands for.
 _VERBS = ("get", "create", "update", "patch", "delete", "")
 
-Locate = Callable[[Tools, Target], Awaitable[Location]]
+Locate = Callable[[VerbContext, ResourceTarget], Awaitable[Location]]
 
 
 class Proxies:
@@ -59,18 +59,18 @@ class Proxies:
         return self._verbs("NodeProxyOptions", self._node)
 
     def _verbs(self, kind: str, locate: Locate) -> Mapping[str, Verb]:
-        async def proxy(tools: Tools, request: Request, target: Target) -> Response:
+        async def proxy(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
             return await self._proxy(tools, request, target, kind, locate)
 
         return dict.fromkeys(_VERBS, proxy)
 
     # -- where to
 
-    async def _pod(self, tools: Tools, target: Target) -> Location:
+    async def _pod(self, tools: VerbContext, target: ResourceTarget) -> Location:
         scheme, name, port = locations.split(target.name, "pod")
         return locations.pod_location(await read(tools, "pods", target.namespace, name), scheme, port)
 
-    async def _service(self, tools: Tools, target: Target) -> Location:
+    async def _service(self, tools: VerbContext, target: ResourceTarget) -> Location:
         scheme, name, port = locations.split(target.name, "service")
         service = await read(tools, "services", target.namespace, name)
         port = locations.service_port(service, port)
@@ -83,7 +83,7 @@ class Proxies:
         shown = target.name if endpoints.get("subsets") else name
         raise locations.unavailable(f'no endpoints available for service "{shown}"')
 
-    async def _pod_or_none(self, tools: Tools, namespace: str, name: str) -> Object | None:
+    async def _pod_or_none(self, tools: VerbContext, namespace: str, name: str) -> Object | None:
         pods = tools.catalog().resource("", "v1", "pods")
         assert pods is not None
         try:
@@ -95,7 +95,7 @@ class Proxies:
         pod: Object = orjson.loads(entry.json)
         return pod
 
-    async def _node(self, tools: Tools, target: Target) -> Location:
+    async def _node(self, tools: VerbContext, target: ResourceTarget) -> Location:
         scheme, name, port = locations.split(target.name, "node")
         agent = locations.node_location(tools.dialect, await read(tools, "nodes", "", name), self._preferred)
         if port in ("", agent.port):
@@ -104,7 +104,7 @@ class Proxies:
 
     # -- there and back
 
-    async def _proxy(self, tools: Tools, request: Request, target: Target, kind: str, locate: Locate) -> Response:
+    async def _proxy(self, tools: VerbContext, request: Request, target: ResourceTarget, kind: str, locate: Locate) -> Response:
         path = rest_of(request.raw_path, 7 if target.namespace else 5)
         options = {"kind": kind, "apiVersion": "v1", "path": path}
         context = tools.context(request, target, WriteOptions())

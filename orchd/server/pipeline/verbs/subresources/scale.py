@@ -14,16 +14,16 @@ from orchd import errors
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec.mediatype import APPLY_PATCH, patch_type
-from orchd.kinds.objects.select import LabelSelector
+from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.kinds.patch.scale import Replicas, to_parent, to_scale
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.changes import Change
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext, check_name
 from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.options import write_options
 from orchd.server.pipeline.verbs.patch import applying
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, foreign_kind
-from orchd.server.pipeline.verbs.tools import Target, Tools, check_name
 from orchd.server.registry.interfaces import Context, Object, Transform
 
 #: A way into an object: ``("spec", "replicas")``.
@@ -172,12 +172,12 @@ class Scales:
             raise errors.page_not_found()
         return found
 
-    def _fields(self, tools: Tools, target: Target, mapping: ScaleMapping) -> Replicas:
+    def _fields(self, tools: VerbContext, target: ResourceTarget, mapping: ScaleMapping) -> Replicas:
         """Where owners have the replicas, in every version of the kind that is served."""
         path = tuple("f:" + name for name in mapping.spec)
         return {r.api_version: path for r in tools.catalog().versions_of(target.resource)}
 
-    async def get(self, tools: Tools, request: Request, target: Target) -> Response:
+    async def get(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """200 with the Scale of an object."""
         mapping = self._mapping(target.resource)
         view = tools.present.view(request, self._kind, table=False)
@@ -193,7 +193,7 @@ class Scales:
         scale = mapping.scale(tools.present.in_version(resource, entry), {})
         return tools.present.response(view, tools.present.other(view, scale))
 
-    async def update(self, tools: Tools, request: Request, target: Target) -> Response:
+    async def update(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """200 with the Scale as it is now."""
         mapping = self._mapping(target.resource)
         sent, options = await tools.sent(request, self._kind, "UpdateOptions")
@@ -207,7 +207,7 @@ class Scales:
 
         return await self._change(tools, request, target, context, mapping, replaced)
 
-    async def patch(self, tools: Tools, request: Request, target: Target) -> Response:
+    async def patch(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """200 with the Scale as it is now; every patch type, apply included."""
         mapping = self._mapping(target.resource)
         sent = patch_type(request.header("content-type"), custom=target.resource.custom)
@@ -232,7 +232,7 @@ class Scales:
         return await self._change(tools, request, target, context, mapping, transform)
 
     def _owned(
-        self, tools: Tools, inner: Context, live: Object | None, scale: Object, mapping: ScaleMapping
+        self, tools: VerbContext, inner: Context, live: Object | None, scale: Object, mapping: ScaleMapping
     ) -> Object:
         if mapping.tracked:
             return tools.owned(inner, live, scale)
@@ -240,9 +240,9 @@ class Scales:
 
     async def _change(
         self,
-        tools: Tools,
+        tools: VerbContext,
         request: Request,
-        target: Target,
+        target: ResourceTarget,
         context: Context,
         mapping: ScaleMapping,
         transform: Transform,
@@ -268,7 +268,7 @@ class Scales:
         scale = mapping.scale(tools.present.in_version(resource, entry), {})
         return tools.present.response(view, tools.present.other(view, scale))
 
-    def _check(self, tools: Tools, target: Target, mapping: ScaleMapping, new: Object, old: Object) -> None:
+    def _check(self, tools: VerbContext, target: ResourceTarget, mapping: ScaleMapping, new: Object, old: Object) -> None:
         """What is wrong with a Scale as such. Raises ApiError 422 or 409."""
         resource = target.resource
         if mapping.validated:

@@ -13,8 +13,8 @@ from orchd.kinds.catalog import Catalog, split_group_version
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, foreign_kind
-from orchd.server.pipeline.verbs.tools import Target, Tools
 from orchd.server.registry.interfaces import Object
 
 _DEFAULT_SECONDS = 3600
@@ -50,7 +50,7 @@ class Tokens:
         self._audiences = list(audiences)
         self._most_seconds = most_seconds
 
-    async def create(self, tools: Tools, request: Request, target: Target) -> Response:
+    async def create(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """201 with the TokenRequest and the token in its status."""
         kind = self._kind
         view = tools.present.view(request, kind, table=False)
@@ -81,14 +81,14 @@ class Tokens:
         status = {"token": issued.token, "expirationTimestamp": timestamp(issued.expires)}
         return tools.present.response(view, tools.present.other(view, {**asked, "status": status}), code=201)
 
-    async def _read(self, tools: Tools, plural: str, namespace: str, name: str) -> Object:
+    async def _read(self, tools: VerbContext, plural: str, namespace: str, name: str) -> Object:
         resource = tools.catalog().resource("", "v1", plural)
         assert resource is not None
         entry = await tools.registry.get(resource, namespace, name)
         obj: Object = orjson.loads(entry.json)
         return obj
 
-    async def _bound(self, tools: Tools, target: Target, ref: Any) -> Object | None:
+    async def _bound(self, tools: VerbContext, target: ResourceTarget, ref: Any) -> Object | None:
         """The object that the token is to be bound to. Raises ApiError 400, 404 or 409."""
         if not ref:
             return None

@@ -23,7 +23,7 @@ from zope.interface import implementer
 
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
 from orchd.txkit.coroutines import start
-from orchd.txkit.outgoing import ReadyBody, Unchecked, own_certificate, trust_roots
+from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
 
 #: Bytes that wait for the client before the other side is told to stop sending.
 _MOST_BUFFERED = 1 << 20
@@ -106,7 +106,7 @@ class NodePolicy:
         own = own_certificate(*self._own())
         if self._trust is not None:
             return optionsForClientTLS(hostname.decode(), trustRoot=self._trust, clientCertificate=own)
-        return Unchecked(own)
+        return UnverifiedConnection(own)
 
 
 @implementer(IAgentEndpointFactory)
@@ -133,7 +133,7 @@ class Upstream:
         for name, value in headers:
             sent.addRawHeader(name, value)
         try:
-            response = await self._agent.request(method.encode(), url.encode(), sent, ReadyBody(body) if body else None)
+            response = await self._agent.request(method.encode(), url.encode(), sent, BytesBodyProducer(body) if body else None)
         except ResponseFailed as error:
             raise UnreachableError("; ".join(_why(reason.value) for reason in error.reasons)) from error
         except (ConnectError, ConnectionClosed, DNSLookupError, TimeoutError, SSL.Error) as error:

@@ -1,0 +1,106 @@
+"""Which servers of a cluster are there, so that the API's own service leads to all of them and to none that has gone.
+
+Each server keeps a key of its own alive in the store that they share, and writes whom it sees into the endpoints, as the
+reference's "lease" way of doing it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import Any, Final
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchd.client.interfaces import IClient
+from orchd.dialect import Dialect
+from orchd.errors import ApiError
+from orchd.kinds.objects.scalars import timestamp
+from orchd.server.bootstrap import ensure_objects, objects
+from orchd.store.interfaces import IStore, KeyExistsError, RevisionConflictError, StoreError
+from orchd.txkit.coroutines import start
+
+_log = Logger()
+_PREFIX: Final = "/.servers/"
+#: Seconds between signs of life, and after which a server without one counts as gone.
+_INTERVAL: Final = 10.0
+_TTL: Final = 15
+
+
+class EndpointReconciler:
+    """One server's part. `at` is its address and port as others reach it."""
+
+    def __init__(
+        self, store: IStore, client: IClient, dialect: Dialect, clock: Any, wall: Callable[[], float], at: objects.Server
+    ) -> None:
+        self._store = store
+        self._client = client
+        self._dialect = dialect
+        self._wall = wall
+        self._at = at
+        self._key = f"{_PREFIX}{at.ip}:{at.port}"
+        self._loop = LoopingCall(self._turn)
+        self._loop.clock = clock
+        self._running: Deferred[None] | None = None
+
+    async def start(self) -> None:
+        if ip_address(self._at.ip).is_loopback:
+            # Endpoints cannot name us, so nobody has to know.
+            return
+        self._loop.start(_INTERVAL, now=True).addErrback(self._broken)
+
+    async def stop(self) -> None:
+        """Say that we are going. The endpoints of the last server stay: it may come back."""
+        if not self._loop.running:
+            return
+        self._loop.stop()
+        if self._running is not None:
+            self._running.cancel()
+        try:
+            found = await self._store.get(self._key)
+            if found is not None:
+                await self._store.delete(self._key, expected=found.revision)
+            await self._tell()
+        except (StoreError, ApiError) as error:
+            # Then it takes until our key has ended.
+            _log.warn("cannot take this server out of its service's endpoints: {why}", why=str(error))
+
+    def _turn(self) -> Deferred[None]:
+        self._running = start(self._once())
+        return self._running
+
+    async def _once(self) -> None:
+        try:
+            await self._renew()
+            await self._tell()
+        except (StoreError, ApiError) as error:
+            _log.warn("cannot keep the endpoints of this server's service: {why}", why=str(error))
+
+    async def _renew(self) -> None:
+        found = await self._store.get(self._key)
+        try:
+            if found is None:
+                await self._store.create(self._key, b"", ttl=_TTL)
+            else:
+                await self._store.update(self._key, b"", expected=found.revision, ttl=_TTL)
+        except (KeyExistsError, RevisionConflictError):
+            # It has just ended, or another server says that it is here: the next turn will see.
+            return
+
+    async def _tell(self) -> None:
+        found = await self._store.range(_PREFIX)
+        servers = []
+        for item in found.items:
+            ip, _, port = item.key.removeprefix(_PREFIX).rpartition(":")
+            servers.append(objects.Server(ip=ip, port=int(port)))
+        await ensure_objects.ensure(
+            self._client, objects.own_endpoints(self._dialect, servers), now=timestamp(self._wall())
+        )
+
+    def _broken(self, failure: Failure) -> None:
+        if failure.check(CancelledError) and not self._loop.running:
+            return
+        _log.failure("keeping the endpoints of this server's service ended", failure)

@@ -1,0 +1,298 @@
+"""Authentication and authorization of one server, from its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from secrets import token_bytes, token_hex
+from typing import Any
+
+from twisted.logger import Logger
+
+from orchd.assembly.files import ServerFiles
+from orchd.client.interfaces import IClient, IInformers
+from orchd.config.identity import OidcSettings
+from orchd.config.settings import Settings
+from orchd.pki.verify import ClientVerifier
+from orchd.server.authn.anonymous import Anonymous
+from orchd.server.authn.bearer import Bearer
+from orchd.server.authn.bootstraptoken import BootstrapTokens
+from orchd.server.authn.chain import AuthenticatorChain
+from orchd.server.authn.dropins import drop_ins
+from orchd.server.authn.frontproxy import FrontProxy, ProxyHeaders
+from orchd.server.authn.interfaces import IAuthenticator, ITokenAuthenticator
+from orchd.server.authn.loopback import Loopback
+from orchd.server.authn.oidc import OidcOptions, OpenIdTokens
+from orchd.server.authn.oidcissuer import Fetcher
+from orchd.server.authn.serviceaccount import ServiceAccountTokens, TokenIssuer
+from orchd.server.authn.signedtokens import Signer, Verifier
+from orchd.server.authn.token_cache import CachedTokens, ITokenCacheMetrics
+from orchd.server.authn.tokenfile import TokenFile
+from orchd.server.authn.tokenwebhook import TokenWebhook
+from orchd.server.authn.websockettoken import WebSocketTokens
+from orchd.server.authn.x509 import ClientCertificates
+from orchd.server.authz import modes
+from orchd.server.authz.abac import AttributeBasedAuthorizer
+from orchd.server.authz.interfaces import IAuthorizer
+from orchd.server.authz.rbac import RoleBasedAuthorizer
+from orchd.server.authz.union import AuthorizerUnion
+from orchd.server.authz.webhook import WebhookAuthorizer, WebhookOptions
+from orchd.server.outbound.reviews import ConfigurationFile, Observe, RemoteReviews
+from orchd.server.outbound.webhooks import WebhookClient
+from orchd.txkit.background import Background
+
+_log = Logger(namespace="orchd.authn")
+#: Seconds for which the holder of a token is remembered that is dear to verify.
+_REMEMBERED = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutboundServices:
+    """What gates need to ask services outside: calls, time (`clock` gives seconds since the epoch), chance, and whoever
+    counts."""
+
+    reactor: Any
+    calls: WebhookClient
+    clock: Callable[[], float]
+    random: Random
+    token_cache: ITokenCacheMetrics
+    token_reviews: Observe
+    access_reviews: Observe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authentication:
+    """The chain, the bearer methods in it (token reviews ask them), the maker of service-account tokens, and what has
+    authorities that may change. `begin` starts what goes on in `background`."""
+
+    chain: AuthenticatorChain
+    bearer: Bearer
+    issuer: TokenIssuer
+    audiences: tuple[str, ...]
+    certificates: ClientCertificates
+    front_proxy: FrontProxy | None
+    begin: Callable[[], None]
+    background: Background
+
+
+def authentication(
+    settings: Settings,
+    files: ServerFiles,
+    informers: IInformers,
+    *,
+    client: IClient,
+    outside: OutboundServices,
+    observe: Callable[[str, str, float], None],
+    observe_certificate: Callable[[float], None],
+) -> Authentication:
+    """All methods that the settings ask for, in the reference's order. Raises ValueError, OSError for bad files."""
+    chosen = settings.authentication
+    accounts = chosen.service_accounts
+    clock = outside.clock
+    audiences = chosen.audiences or accounts.issuers
+    background = Background()
+    open_id = _open_id(chosen.oidc, outside, audiences, background) if chosen.oidc is not None else None
+    bearer = Bearer(
+        [
+            *_local_tokens(settings, files, informers, client, clock, audiences),
+            *_outside_tokens(settings, outside, audiences, open_id),
+        ],
+        audiences=audiences,
+    )
+    # The bundle has the server's own authority too: that the file has one must be seen by itself.
+    _verifier("client-ca-file", files.client_authorities_given)
+    certificates = ClientCertificates(
+        _verifier("client-ca-file", files.client_authorities), clock=clock, observe=observe_certificate
+    )
+    front_proxy = _front_proxy(settings, files, clock)
+    websockets = WebSocketTokens(settings.dialect, bearer, audiences=audiences)
+    methods: list[IAuthenticator] = [certificates, bearer, websockets, *drop_ins(settings.flags)]
+    if front_proxy is not None:
+        methods.insert(0, front_proxy)
+
+    def log(text: str) -> None:
+        _log.info("{text}", text=text)
+
+    return Authentication(
+        chain=AuthenticatorChain(
+            methods,
+            anonymous=Anonymous() if chosen.anonymous else None,
+            observe=observe,
+            seconds=outside.reactor.seconds,
+            log=log,
+        ),
+        bearer=bearer,
+        issuer=TokenIssuer(
+            settings.dialect,
+            Signer(files.signing_key),
+            issuer=accounts.issuers[0],
+            audiences=audiences,
+            clock=clock,
+            extend=accounts.extend_expiration,
+            max_seconds=int(accounts.max_expiration),
+        ),
+        audiences=tuple(audiences),
+        certificates=certificates,
+        front_proxy=front_proxy,
+        begin=(lambda: None) if open_id is None else open_id.begin,
+        background=background,
+    )
+
+
+def _verifier(flag: str, bundle: bytes) -> ClientVerifier:
+    try:
+        return ClientVerifier(bundle)
+    except ValueError as error:
+        raise ValueError(f"--{flag}: {error}") from error
+
+
+def _front_proxy(settings: Settings, files: ServerFiles, clock: Callable[[], float]) -> FrontProxy | None:
+    chosen = settings.authentication.front_proxy
+    if not chosen.ca_file:
+        return None
+    headers = ProxyHeaders(
+        username=tuple(header.lower() for header in chosen.username_headers),
+        groups=tuple(header.lower() for header in chosen.group_headers),
+        extra=tuple(prefix.lower() for prefix in chosen.extra_prefixes),
+        names=chosen.names,
+    )
+    return FrontProxy(_verifier("requestheader-client-ca-file", files.proxy_authorities), headers, clock=clock)
+
+
+def _local_tokens(
+    settings: Settings,
+    files: ServerFiles,
+    informers: IInformers,
+    client: IClient,
+    clock: Callable[[], float],
+    audiences: tuple[str, ...],
+) -> list[ITokenAuthenticator]:
+    """Sorts of tokens that are known without asking anybody."""
+    chosen = settings.authentication
+    tokens: list[ITokenAuthenticator] = []
+    if chosen.token_file:
+        try:
+            tokens.append(TokenFile.read(chosen.token_file, audiences=audiences))
+        except (OSError, ValueError) as error:
+            raise ValueError(f"--token-auth-file: {error}") from error
+    tokens.append(
+        ServiceAccountTokens(
+            settings.dialect,
+            Verifier(files.verification_keys),
+            informers,
+            issuers=chosen.service_accounts.issuers,
+            audiences=audiences,
+            clock=clock,
+            client=client,
+            lookup=chosen.service_accounts.lookup,
+        )
+    )
+    tokens.append(Loopback(token_hex(32), uid=token_hex(16)))
+    if chosen.bootstrap_tokens:
+        tokens.append(BootstrapTokens(settings.dialect, informers, clock=clock, audiences=audiences))
+    return tokens
+
+
+def _outside_tokens(
+    settings: Settings, outside: OutboundServices, audiences: tuple[str, ...], open_id: OpenIdTokens | None
+) -> list[ITokenAuthenticator]:
+    """Sorts of tokens that somebody outside knows: asked last, and remembered."""
+
+    def remembered(method: ITokenAuthenticator, *, found: float, unknown: float) -> CachedTokens:
+        return CachedTokens(
+            method, outside.reactor, found=found, unknown=unknown, secret=token_bytes(32), numbers=outside.token_cache
+        )
+
+    tokens: list[ITokenAuthenticator] = []
+    if open_id is not None:
+        tokens.append(remembered(open_id, found=_REMEMBERED, unknown=0))
+    webhook = settings.authentication.webhook
+    if webhook is not None:
+        reviews = _reviews("authentication-token-webhook-config-file", webhook.config_file, outside, outside.token_reviews)
+        method = TokenWebhook(settings.dialect, reviews, version=webhook.version, audiences=audiences)
+        tokens.append(remembered(method, found=webhook.ttl, unknown=webhook.ttl))
+    return tokens
+
+
+def _open_id(
+    chosen: OidcSettings, outside: OutboundServices, audiences: tuple[str, ...], background: Background
+) -> OpenIdTokens:
+    try:
+        authority = Path(chosen.ca_file).read_bytes() if chosen.ca_file else b""
+        if chosen.ca_file:
+            ClientVerifier(authority)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"--oidc-ca-file: {error}") from error
+    options = OidcOptions(
+        issuer=chosen.issuer,
+        client=chosen.client,
+        username_claim=chosen.username_claim,
+        username_prefix=chosen.username_prefix,
+        groups_claim=chosen.groups_claim,
+        groups_prefix=chosen.groups_prefix,
+        required=chosen.required,
+        algorithms=chosen.algorithms,
+    )
+    return OpenIdTokens(
+        options,
+        Fetcher(outside.calls, authority),
+        audiences=audiences,
+        reactor=outside.reactor,
+        clock=outside.clock,
+        background=background.add,
+    )
+
+
+def _reviews(flag: str, path: str, outside: OutboundServices, observe: Observe) -> RemoteReviews:
+    try:
+        configuration = ConfigurationFile(path, outside.reactor.seconds)
+    except ValueError as error:
+        raise ValueError(f"--{flag}: {error}") from error
+    return RemoteReviews(outside.calls, configuration, outside.reactor, random=outside.random, observe=observe)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authorization:
+    """The union that decides, and the RBAC authorizer in it (None when it is off) for checks of escalation."""
+
+    union: AuthorizerUnion
+    rbac: RoleBasedAuthorizer | None
+
+
+def authorization(settings: Settings, informers: IInformers, *, outside: OutboundServices) -> Authorization:
+    """The authorizers of --authorization-mode. Raises ValueError naming the mode or the file that is wrong."""
+    chosen = settings.authorization
+
+    def by_attributes() -> IAuthorizer:
+        try:
+            return AttributeBasedAuthorizer.read(settings.dialect, chosen.policy_file)
+        except (OSError, ValueError) as error:
+            raise ValueError(f"--authorization-policy-file: {error}") from error
+
+    def by_webhook() -> IAuthorizer:
+        webhook = chosen.webhook
+        assert webhook is not None, "the settings have one when the mode is chosen"
+        flag = "authorization-webhook-config-file"
+        return WebhookAuthorizer(
+            settings.dialect,
+            _reviews(flag, webhook.config_file, outside, outside.access_reviews),
+            WebhookOptions(
+                version=webhook.version,
+                authorized_ttl=webhook.authorized_ttl,
+                unauthorized_ttl=webhook.unauthorized_ttl,
+            ),
+            seconds=outside.reactor.seconds,
+        )
+
+    union = modes.make_union(
+        chosen.modes,
+        dialect=settings.dialect,
+        informers=informers,
+        flags=settings.flags,
+        configured={"ABAC": by_attributes, "Webhook": by_webhook},
+        more=modes.drop_ins(),
+    )
+    rbac = next((a for a in union.authorizers if isinstance(a, RoleBasedAuthorizer)), None)
+    return Authorization(union=union, rbac=rbac)

@@ -1,0 +1,56 @@
+"""Cluster roles that are made of others: the rules of all that their selectors choose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.controllers.base import Controller, Key
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import APPLY, labels, name
+from orchd.kinds.objects.selectors import LabelSelector
+
+
+class ClusterRoleAggregation(Controller):
+    """Any cluster role may belong to any aggregated one, so a change of one looks at all of those."""
+
+    name = "clusterrole-aggregation"
+    account = "clusterrole-aggregation-controller"
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env)
+        self._group = env.dialect("rbac.authorization.{abbr}.io")
+        self._ref = ResourceRef(self._group, "v1", "clusterroles")
+        self._roles = self.follow(self._ref, self._changed, primary=True)
+        self._roles.add_index("controllers/aggregated", _is_aggregated)
+
+    def _changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        for role in self._roles.by_index("controllers/aggregated", "yes"):
+            self.queue.add(("", name(role)))
+
+    async def reconcile(self, key: Key) -> float | None:
+        role = self._roles.get("", key[1])
+        if role is None or not role.get("aggregationRule"):
+            return None
+        rules: list[Any] = []
+        for selector in role["aggregationRule"].get("clusterRoleSelectors") or ():
+            chosen = LabelSelector.from_object(selector)
+            members = [r for r in self._roles.list() if name(r) != key[1] and chosen.matches(labels(r))]
+            for member in sorted(members, key=name):
+                rules.extend(rule for rule in member.get("rules") or () if rule not in rules)
+        if rules == (role.get("rules") or []):
+            return None
+        wanted = {
+            "apiVersion": f"{self._group}/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": key[1]},
+            "rules": rules,
+        }
+        await self.client.patch(
+            self._ref, "", key[1], wanted, content_type=APPLY, field_manager=self.account, force=True
+        )
+        return None
+
+
+def _is_aggregated(role: Object) -> tuple[str, ...]:
+    return ("yes",) if role.get("aggregationRule") else ()

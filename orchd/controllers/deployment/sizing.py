@@ -1,0 +1,163 @@
+"""The arithmetic of rollouts, over plain objects. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, floor
+from typing import Any
+
+from orchd.client.interfaces import Object
+from orchd.controllers.objects import annotations_of, spec, status
+
+#: What int32 fields say when they mean "no limit".
+NO_LIMIT = 2**31 - 1
+
+
+def wanted(obj: Mapping[str, Any]) -> int:
+    """spec.replicas."""
+    return int(spec(obj).get("replicas", 1))
+
+
+def count(obj: Mapping[str, Any], member: str) -> int:
+    """A number in status."""
+    return int(status(obj).get(member) or 0)
+
+
+def total(sets: Iterable[Object]) -> int:
+    return sum(wanted(each) for each in sets)
+
+
+def total_status(sets: Iterable[Object | None], member: str) -> int:
+    return sum(count(each, member) for each in sets if each is not None)
+
+
+def scaled(value: Any, whole: int, *, up: bool) -> int:
+    """An int, or a percentage of `whole`, rounded up or down."""
+    if isinstance(value, str) and value.endswith("%"):
+        part = int(value[:-1]) * whole / 100
+        return ceil(part) if up else floor(part)
+    return int(value or 0)
+
+
+def rolling(deployment: Object) -> bool:
+    return bool((spec(deployment).get("strategy") or {}).get("type", "RollingUpdate") == "RollingUpdate")
+
+
+def _fenceposts(deployment: Object) -> tuple[int, int]:
+    """How many pods too many and too few there may be; never neither, or nothing would move."""
+    limits = (spec(deployment).get("strategy") or {}).get("rollingUpdate") or {}
+    replicas = wanted(deployment)
+    surge = scaled(limits.get("maxSurge"), replicas, up=True)
+    unavailable = scaled(limits.get("maxUnavailable"), replicas, up=False)
+    return (surge, unavailable or 1) if not surge and not unavailable else (surge, unavailable)
+
+
+def max_surge(deployment: Object) -> int:
+    return _fenceposts(deployment)[0] if rolling(deployment) else 0
+
+
+def max_unavailable(deployment: Object) -> int:
+    if not rolling(deployment) or not wanted(deployment):
+        return 0
+    return min(_fenceposts(deployment)[1], wanted(deployment))
+
+
+def new_size(deployment: Object, every: Iterable[Object], newest: Object | int) -> int:
+    """The size of the newest set that all pods together leave room for."""
+    current = newest if isinstance(newest, int) else wanted(newest)
+    if not rolling(deployment):
+        return wanted(deployment)
+    room = wanted(deployment) + max_surge(deployment) - total(every)
+    if room <= 0:
+        return current
+    return current + min(room, wanted(deployment) - current)
+
+
+def _age(each: Object) -> tuple[str, str]:
+    return each["metadata"].get("creationTimestamp") or "", each["metadata"]["name"]
+
+
+def by_age(sets: Iterable[Object]) -> list[Object]:
+    """Oldest first."""
+    return sorted(sets, key=_age)
+
+
+def alive(sets: Iterable[Object | None]) -> list[Object]:
+    """Those that are to have pods."""
+    return [each for each in sets if each is not None and wanted(each) > 0]
+
+
+def proportions(
+    deployment: Object, sets: Sequence[Object], *, max_annotation: str
+) -> list[tuple[Object, int]]:
+    """The sizes of several live sets after a change of scale, each about as large a part as before."""
+    size = wanted(deployment) + max_surge(deployment) if wanted(deployment) > 0 else 0
+    to_add = size - total(sets)
+    ordered = by_age(sets)
+    if to_add > 0:
+        ordered.reverse()
+    ordered.sort(key=wanted, reverse=True)
+    added = 0
+    sizes = []
+    for each in ordered:
+        part = _part(deployment, each, max_annotation) if wanted(each) else 0
+        left = to_add - added
+        part = min(part, left) if to_add > 0 else max(part, left)
+        if not to_add:
+            part = 0
+        sizes.append(wanted(each) + part)
+        added += part
+    if to_add and sizes:
+        sizes[0] = max(0, sizes[0] + to_add - added)
+    return list(zip(ordered, sizes, strict=True))
+
+
+def _part(deployment: Object, each: Object, max_annotation: str) -> int:
+    """How much one set grows or shrinks so that it keeps its part of the whole."""
+    if not wanted(deployment):
+        return -wanted(each)
+    whole = wanted(deployment) + max_surge(deployment)
+    before = number(annotations_of(each).get(max_annotation)) or count(deployment, "replicas")
+    if not before:
+        return 0
+    return floor(wanted(each) * whole / before + 0.5) - wanted(each)
+
+
+def number(text: str | None) -> int | None:
+    """The int that an annotation holds, None for none."""
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return None
+
+
+def complete(deployment: Object, fresh: Mapping[str, Any]) -> bool:
+    """Are all pods new, available and the only ones, as of status `fresh`?"""
+    size = wanted(deployment)
+    return (
+        int(fresh.get("updatedReplicas") or 0) == size
+        and int(fresh.get("replicas") or 0) == size
+        and int(fresh.get("availableReplicas") or 0) == size
+        and int(fresh.get("observedGeneration") or 0) >= int(deployment["metadata"].get("generation") or 0)
+    )
+
+
+def progressing(deployment: Object, fresh: Mapping[str, Any]) -> bool:
+    """Is `fresh` further on than the status that the deployment has?"""
+
+    def old(member: str) -> int:
+        return count(deployment, member)
+
+    def new(member: str) -> int:
+        return int(fresh.get(member) or 0)
+
+    return (
+        new("updatedReplicas") > old("updatedReplicas")
+        or new("replicas") - new("updatedReplicas") < old("replicas") - old("updatedReplicas")
+        or new("readyReplicas") > old("readyReplicas")
+        or new("availableReplicas") > old("availableReplicas")
+    )
+
+
+def has_deadline(deployment: Object) -> bool:
+    return spec(deployment).get("progressDeadlineSeconds") not in (None, NO_LIMIT)

@@ -1,0 +1,129 @@
+"""Endpoints: one object for a service, with the addresses of all its pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchd.client.interfaces import Object
+from orchd.controllers.base import Key, terminating_namespace
+from orchd.controllers.endpoints import targets
+from orchd.controllers.endpoints.service_controller import ServiceController
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import ENDPOINTS, annotations_of, labels, name, namespace, spec
+from orchd.errors import ApiError
+
+#: Addresses in one object; what is more is left out and said to be.
+_MOST = 1000
+
+
+def subsets(service: Object, pods: list[Object]) -> list[dict[str, Any]]:
+    """Addresses grouped by the ports that they share."""
+    by_port: dict[targets.Port | None, dict[str, tuple[bool, dict[str, Any]]]] = {}
+    family = targets.families(service)[0]
+    for pod in pods:
+        address = targets.address_of(pod, family)
+        if not address:
+            continue
+        entry: dict[str, Any] = {"ip": address}
+        host = targets.hostname(service, pod)
+        if host:
+            entry["hostname"] = host
+        if spec(pod).get("nodeName"):
+            entry["nodeName"] = spec(pod)["nodeName"]
+        entry["targetRef"] = targets.reference(pod)
+        ports: tuple[targets.Port | None, ...] = targets.ports_of(service, pod)
+        if not spec(service).get("ports") and targets.headless(service):
+            ports = (None,)
+        for port in ports:
+            by_port.setdefault(port, {})[address] = (targets.is_ready(service, pod), entry)
+    groups: dict[tuple[Any, ...], list[targets.Port | None]] = {}
+    for port, found in by_port.items():
+        groups.setdefault(tuple(sorted((ip, is_ready) for ip, (is_ready, _) in found.items())), []).append(port)
+    out = []
+    for ports_found in groups.values():
+        members = by_port[ports_found[0]]
+        subset: dict[str, Any] = {}
+        for key, wanted in (("addresses", True), ("notReadyAddresses", False)):
+            entries = [members[ip][1] for ip in sorted(members) if members[ip][0] is wanted]
+            if entries:
+                subset[key] = entries
+        real = sorted(p for p in ports_found if p is not None)
+        if real:
+            subset["ports"] = [p.as_json() for p in real]
+        out.append(subset)
+    return out
+
+
+def limited(found: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
+    """At most so many addresses, ready ones before others; whether any were left out."""
+    left, cut, out = _MOST, False, []
+    for subset in found:
+        kept = dict(subset)
+        for key in ("addresses", "notReadyAddresses"):
+            entries = subset.get(key) or []
+            if len(entries) > left:
+                cut = True
+                entries = entries[:left]
+            left -= len(entries)
+            if entries:
+                kept[key] = entries
+            else:
+                kept.pop(key, None)
+        if kept.get("addresses") or kept.get("notReadyAddresses"):
+            out.append(kept)
+    return out, cut
+
+
+class EndpointsController(ServiceController):
+    name = "endpoint"
+    account = "endpoint-controller"
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env)
+        self._headless = env.dialect("service.{long}.io/headless")
+        self._capacity = env.dialect("endpoints.{long}.io/over-capacity")
+        self._endpoints = self.follow(ENDPOINTS, self._endpoints_changed)
+
+    def _endpoints_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        """What somebody else took away is put back."""
+        if new is None and old is not None and self._services.get(namespace(old), name(old)) is not None:
+            self.queue.add((namespace(old), name(old)))
+
+    async def reconcile(self, key: Key) -> float | None:
+        within, called = key
+        service = self._services.get(within, called)
+        if service is None:
+            if self._endpoints.get(within, called) is not None:
+                await self.remove(ENDPOINTS, within, called)
+            return None
+        if not spec(service).get("selector") or spec(service).get("type") == "ExternalName":
+            return None
+        pods = [p for p in self.chosen(service) if targets.reachable(p, terminating=_unready(service))]
+        found, cut = limited(subsets(service, pods))
+        current = await self.live(ENDPOINTS, within, called)
+        tags = dict(labels(service))
+        if targets.headless(service):
+            tags[self._headless] = ""
+        notes = {k: v for k, v in annotations_of(current or {"metadata": {}}).items() if k != self._capacity}
+        if cut:
+            notes[self._capacity] = "truncated"
+        if current is not None and (
+            (current.get("subsets") or []) == found and labels(current) == tags and annotations_of(current) == notes
+        ):
+            return None
+        metadata = {**(current or {}).get("metadata", {}), "name": called, "namespace": within, "labels": tags}
+        metadata["annotations"] = notes
+        wanted = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": found}
+        try:
+            if current is None:
+                await self.client.create(ENDPOINTS, within, wanted)
+            else:
+                await self.client.update(ENDPOINTS, within, called, wanted)
+        except ApiError as error:
+            if not terminating_namespace(error):
+                raise
+        return None
+
+
+def _unready(service: Object) -> bool:
+    return bool(spec(service).get("publishNotReadyAddresses"))

@@ -1,0 +1,196 @@
+"""EndpointSlices: the addresses of a service's pods in objects of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.controllers import pods as podfacts
+from orchd.controllers.base import Key, terminating_namespace
+from orchd.controllers.endpoints import targets
+from orchd.controllers.endpoints.service_controller import ServiceController
+from orchd.controllers.expectations import Expectations
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import NODES, deleting, labels, name, namespace, owner_reference, spec, uid
+from orchd.errors import ApiError
+
+#: Endpoints in one slice.
+_MOST = 100
+_BY_SERVICE = "controllers/service"
+
+Group = tuple[str, tuple[targets.Port, ...]]
+
+
+class EndpointSliceController(ServiceController):
+    """Slices keep their endpoints where they can: a change of one pod writes one slice."""
+
+    name = "endpointslice"
+    account = "endpointslice-controller"
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env)
+        group = env.dialect("discovery.{abbr}.io")
+        self._ref = ResourceRef(group, "v1", "endpointslices")
+        self._api_version = f"{group}/v1"
+        self._service_label = env.dialect("{long}.io/service-name")
+        self._managed_label = env.dialect("endpointslice.{long}.io/managed-by")
+        self._manager = env.dialect("endpointslice-controller.{abbr}.io")
+        self._headless = env.dialect("service.{long}.io/headless")
+        self._zone_label = env.dialect("topology.{long}.io/zone")
+        self._nodes = self.follow(NODES)
+        self._slices = self.follow(self._ref, self._slice_changed)
+        self._slices.add_index(_BY_SERVICE, self._service_of)
+        self._expected: Expectations[Key] = Expectations(self._slices, env.clock.seconds)
+
+    def _service_of(self, found: Object) -> Iterable[str]:
+        if labels(found).get(self._managed_label) != self._manager:
+            return ()
+        return (f"{namespace(found)}/{labels(found).get(self._service_label, '')}",)
+
+    def _slice_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        self._expected.observe(old, new)
+        for each in (old, new):
+            if each is not None:
+                for value in self._service_of(each):
+                    within, _, called = value.partition("/")
+                    self.queue.add((within, called))
+
+    async def reconcile(self, key: Key) -> float | None:
+        service = self._services.get(*key)
+        # Slices of a service that has gone are collected as its dependents.
+        if service is None or deleting(service) or not spec(service).get("selector"):
+            return None
+        if spec(service).get("type") == "ExternalName":
+            return None
+        pause = self._expected.pause(key)
+        if pause:
+            return pause
+        wanted = self._wanted(service)
+        current = [s for s in self._slices.by_index(_BY_SERVICE, f"{key[0]}/{key[1]}") if not deleting(s)]
+        try:
+            await self._write(service, wanted, current)
+        except ApiError as error:
+            if not terminating_namespace(error):
+                raise
+        return None
+
+    # -- what there should be
+
+    def _wanted(self, service: Object) -> dict[Group, dict[str, dict[str, Any]]]:
+        """Endpoints by address family and ports, then by pod."""
+        wanted: dict[Group, dict[str, dict[str, Any]]] = {}
+        for family in targets.families(service):
+            for pod in self.chosen(service):
+                address = targets.address_of(pod, family) if targets.reachable(pod, terminating=True) else ""
+                if address:
+                    group = (family, targets.ports_of(service, pod))
+                    wanted.setdefault(group, {})[uid(pod)] = self._endpoint(service, pod, address)
+            if not any(group[0] == family for group in wanted):
+                # A service without pods has one empty slice, so that "nothing" can be told from "not known yet".
+                wanted[family, ()] = {}
+        return wanted
+
+    def _endpoint(self, service: Object, pod: Object, address: str) -> dict[str, Any]:
+        serving = podfacts.ready(pod)
+        ready = bool(spec(service).get("publishNotReadyAddresses")) or (serving and not deleting(pod))
+        out: dict[str, Any] = {
+            "addresses": [address],
+            "conditions": {"ready": ready, "serving": serving, "terminating": deleting(pod)},
+            "targetRef": targets.reference(pod),
+        }
+        host = targets.hostname(service, pod)
+        if host:
+            out["hostname"] = host
+        node = spec(pod).get("nodeName")
+        if node:
+            out["nodeName"] = node
+            found = self._nodes.get("", node)
+            zone = labels(found).get(self._zone_label) if found is not None else None
+            if zone:
+                out["zone"] = zone
+        return out
+
+    # -- what there is
+
+    async def _write(
+        self, service: Object, wanted: dict[Group, dict[str, dict[str, Any]]], current: list[Object]
+    ) -> None:
+        by_group: dict[Group, list[Object]] = {}
+        for each in current:
+            by_group.setdefault(_group(each), []).append(each)
+        tags = self._labels(service)
+        surplus: list[Object] = []
+        for group, found in by_group.items():
+            if group not in wanted:
+                surplus.extend(found)
+        for group, endpoints in wanted.items():
+            left = dict(endpoints)
+            plans: list[tuple[Object | None, list[dict[str, Any]]]] = []
+            for each in sorted(by_group.get(group, ()), key=name):
+                kept = [e for e in (left.pop(_pod(old), None) for old in each.get("endpoints") or ()) if e is not None]
+                plans.append((each, kept))
+            for plan in plans:
+                room = _MOST - len(plan[1])
+                for key in list(left)[:room]:
+                    plan[1].append(left.pop(key))
+            rest = list(left.values())
+            while rest:
+                plans.append((None, rest[:_MOST]))
+                rest = rest[_MOST:]
+            if not plans:
+                plans.append((None, []))
+            filled = [p for p in plans if p[1]] or plans[:1]
+            surplus.extend(p[0] for p in plans if p not in filled and p[0] is not None)
+            for each_or_none, entries in filled:
+                await self._put(service, group, tags, each_or_none, entries)
+        for each in surplus:
+            await self.remove(self._ref, namespace(each), name(each))
+
+    def _labels(self, service: Object) -> dict[str, str]:
+        tags = {**labels(service), self._service_label: name(service), self._managed_label: self._manager}
+        if targets.headless(service):
+            tags[self._headless] = ""
+        return tags
+
+    async def _put(
+        self, service: Object, group: Group, tags: dict[str, str], current: Object | None, entries: list[dict[str, Any]]
+    ) -> None:
+        ports = [{"name": p.name, **p.as_json()} for p in group[1]]
+        if current is not None:
+            if (current.get("endpoints") or []) == entries and labels(current) == tags:
+                return
+            metadata = {**current["metadata"], "labels": tags}
+            await self.client.update(
+                self._ref, namespace(current), name(current), {**current, "metadata": metadata, "endpoints": entries}
+            )
+            return
+        fresh = {
+            "apiVersion": self._api_version,
+            "kind": "EndpointSlice",
+            "metadata": {
+                "generateName": f"{name(service)}-",
+                "namespace": namespace(service),
+                "labels": tags,
+                "ownerReferences": [owner_reference(service, "v1", "Service")],
+            },
+            "addressType": group[0],
+            "ports": ports,
+            "endpoints": entries,
+        }
+        made = await self.client.create(self._ref, namespace(service), fresh)
+        self._expected.created((namespace(service), name(service)), made)
+
+
+def _group(found: Object) -> Group:
+    ports = tuple(
+        sorted(
+            targets.Port(p.get("name") or "", int(p.get("port") or 0), p.get("protocol", "TCP"), p.get("appProtocol", ""))
+            for p in found.get("ports") or ()
+        )
+    )
+    return str(found.get("addressType", "")), ports
+
+
+def _pod(endpoint: dict[str, Any]) -> str:
+    return str((endpoint.get("targetRef") or {}).get("uid", ""))

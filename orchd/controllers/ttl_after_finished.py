@@ -1,0 +1,51 @@
+"""Finished jobs that say how long they are wanted are deleted when that time has passed."""
+
+from __future__ import annotations
+
+from orchd.client.interfaces import Object
+from orchd.controllers.base import Controller, Key
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import JOBS, condition, deleting, seconds_of, spec, status, uid
+
+
+def finish_time(job: Object) -> float | None:
+    """When the job ended, well or not; None while it has not."""
+    for type_ in ("Complete", "Failed"):
+        found = condition(status(job), type_)
+        if found is not None and found.get("status") == "True":
+            return seconds_of(found.get("lastTransitionTime"))
+    return None
+
+
+class TtlAfterFinished(Controller):
+    name = "ttl-after-finished"
+    account = "ttl-after-finished-controller"
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env)
+        self._jobs = self.follow(JOBS, self._job_changed, primary=True)
+
+    def _job_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if new is not None and self._left(new) is not None:
+            self.enqueue(event, old, new)
+
+    def _left(self, job: Object) -> float | None:
+        """Seconds until the job is to go; None when it is not to."""
+        wanted = spec(job).get("ttlSecondsAfterFinished")
+        ended = finish_time(job)
+        if wanted is None or ended is None or deleting(job):
+            return None
+        return float(ended + int(wanted) - self.env.wall())
+
+    async def reconcile(self, key: Key) -> float | None:
+        job = self._jobs.get(*key)
+        left = None if job is None else self._left(job)
+        if left is None or left > 0:
+            return left
+        # The time to live may have been changed since; only the server knows.
+        live = await self.live(JOBS, *key)
+        left = None if live is None else self._left(live)
+        if live is None or left is None or left > 0:
+            return left
+        await self.remove(JOBS, *key, uid=uid(live), propagation="Foreground")
+        return None

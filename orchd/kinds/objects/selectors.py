@@ -1,0 +1,489 @@
+"""Selectors: which objects a list, a watch or a controller means, by labels or by fields.
+
+Label selectors come as text (specification, "Label selectors": ``a=b,c!=d,e in (f,g),!h``) or as LabelSelector objects;
+field selectors as text with ``=``, ``==`` and ``!=`` on the members that a kind indexes. Errors have the recorded texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from orchd.dialect import Dialect
+from orchd.errors import ApiError, bad_request, quoted
+from orchd.kinds.catalog import Resource
+from orchd.kinds.objects.validate.names import label_value, qualified_name
+
+Labels = Mapping[str, str]
+
+# --- label selectors ----------------------------------------------------------------------------
+
+EQUALS: Final = "="
+NOT_EQUALS: Final = "!="
+IN: Final = "in"
+NOT_IN: Final = "notin"
+EXISTS: Final = "exists"
+MISSING: Final = "!"
+GREATER: Final = "gt"
+LESS: Final = "lt"
+
+_WORDS: Final = {"in": IN, "notin": NOT_IN}
+_SIGNS: Final = {"=": EQUALS, "==": EQUALS, "!=": NOT_EQUALS, ">": GREATER, "<": LESS}
+_TOKEN = re.compile(r"[ \t\r\n]*(?:([(),]|[=<>!]{1,2})|([^ \t\r\n()!,=<>]+)|\Z)")
+_EXPECTED_OPERATOR: Final = "in, notin, =, ==, !=, gt, lt"
+_INTEGER = re.compile(r"[+-]?[0-9]+\Z", re.ASCII)
+
+
+class _WrongRequirementError(Exception):
+    """A requirement that cannot be read; the message follows ``unable to parse requirement: ``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One condition on one label. `values` are those of the text; one for equality and comparison, none for existence."""
+
+    key: str
+    operator: str
+    values: frozenset[str] = frozenset()
+
+    def matches(self, labels: Labels) -> bool:
+        value = labels.get(self.key)
+        match self.operator:
+            case "=" | "in":
+                return value is not None and value in self.values
+            case "!=" | "notin":
+                return value is None or value not in self.values
+            case "exists":
+                return value is not None
+            case "!":
+                return value is None
+        if value is None or not _is_integer(value):
+            return False
+        (bound,) = self.values
+        return int(value) > int(bound) if self.operator == GREATER else int(value) < int(bound)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSelector:
+    """All `requirements` must hold; none at all selects everything. `impossible` selects nothing."""
+
+    requirements: tuple[Requirement, ...] = ()
+    impossible: bool = False
+    #: Labels that must have exactly these values, which an index can serve.
+    exact: Mapping[str, str] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        exact: dict[str, str] = {}
+        for requirement in self.requirements:
+            if requirement.operator in (EQUALS, IN) and len(requirement.values) == 1:
+                (value,) = requirement.values
+                exact.setdefault(requirement.key, value)
+        object.__setattr__(self, "exact", exact)
+
+    @staticmethod
+    def parse(text: str) -> LabelSelector:
+        """The selector that a query parameter says. Raises ApiError 400."""
+        return LabelSelector(tuple(_Reader(text).requirements()))
+
+    @staticmethod
+    def from_object(selector: Mapping[str, Any] | None) -> LabelSelector:
+        """The selector that a (valid) LabelSelector object says: None selects nothing, an empty one everything."""
+        if selector is None:
+            return NOTHING
+        found = [Requirement(k, EQUALS, frozenset((v,))) for k, v in (selector.get("matchLabels") or {}).items()]
+        for expression in selector.get("matchExpressions") or ():
+            operator = _OPERATORS.get(expression.get("operator", ""))
+            if operator is None:
+                raise ValueError(f'"{expression.get("operator", "")}" is not a valid label selector operator')
+            found.append(Requirement(expression.get("key", ""), operator, frozenset(expression.get("values") or ())))
+        return LabelSelector(tuple(found))
+
+    @staticmethod
+    def from_map(labels: Labels) -> LabelSelector:
+        """Exactly these values (selectors of services and replication controllers)."""
+        return LabelSelector(tuple(Requirement(k, EQUALS, frozenset((v,))) for k, v in labels.items()))
+
+    def matches(self, labels: Labels | None) -> bool:
+        if self.impossible:
+            return False
+        have = labels or {}
+        return all(requirement.matches(have) for requirement in self.requirements)
+
+    @property
+    def everything(self) -> bool:
+        return not self.requirements and not self.impossible
+
+    def __str__(self) -> str:
+        """The text form, requirements in the order of their keys (status.selector of Scale)."""
+        return ",".join(_text(r) for r in sorted(self.requirements, key=lambda r: r.key))
+
+
+_OPERATORS: Final = {"In": IN, "NotIn": NOT_IN, "Exists": EXISTS, "DoesNotExist": MISSING}
+NOTHING: Final = LabelSelector(impossible=True)
+EVERYTHING: Final = LabelSelector()
+
+
+def _text(requirement: Requirement) -> str:
+    key, operator, values = requirement.key, requirement.operator, sorted(requirement.values)
+    match operator:
+        case "exists":
+            return key
+        case "!":
+            return f"!{key}"
+        case "in" | "notin":
+            return f"{key} {operator} ({','.join(values)})"
+        case "gt" | "lt":
+            return f"{key}{'>' if operator == GREATER else '<'}{values[0]}"
+    return f"{key}{operator}{values[0]}"
+
+
+class _Reader:
+    """Reads requirements off the tokens of a text. "" is the end."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens = list(_tokens(text))
+        self.at = 0
+
+    def peek(self) -> str:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def take(self) -> str:
+        token = self.peek()
+        self.at += 1
+        return token
+
+    def requirements(self) -> Iterable[Requirement]:
+        while True:
+            token = self.peek()
+            if token == "":
+                return
+            if token != "!" and not _is_identifier(token):
+                raise bad_request(f"found '{token}', expected: !, identifier, or 'end of string'")
+            try:
+                yield self.requirement()
+            except _WrongRequirementError as error:
+                raise bad_request(f"unable to parse requirement: {error}") from None
+            token = self.take()
+            if token == "":
+                return
+            if token != ",":
+                raise bad_request(f"found '{token}', expected: ',' or 'end of string'")
+            following = self.peek()
+            if following != "!" and not _is_identifier(following):
+                raise bad_request(f"found '{following}', expected: identifier after ','")
+
+    def requirement(self) -> Requirement:
+        absent = self.peek() == "!"
+        if absent:
+            self.take()
+        key = self.take()
+        if not _is_identifier(key):
+            raise _WrongRequirementError(f"found '{key}', expected: identifier")
+        wrong = qualified_name(key)
+        if wrong:
+            raise _WrongRequirementError(f"<nil>: Invalid value: {quoted(key)}: {'; '.join(wrong)}")
+        if absent:
+            return Requirement(key, MISSING)
+        if self.peek() in ("", ","):
+            return Requirement(key, EXISTS)
+        token = self.take()
+        operator = _SIGNS.get(token) or _WORDS.get(token)
+        if operator is None:
+            raise _WrongRequirementError(f"found '{token}', expected: {_EXPECTED_OPERATOR}")
+        values = self.values() if operator in (IN, NOT_IN) else [self.value()]
+        return _checked(key, operator, values)
+
+    def value(self) -> str:
+        """What follows a sign: nothing before a comma or the end."""
+        if self.peek() in ("", ","):
+            return ""
+        token = self.take()
+        if not _is_identifier(token):
+            raise _WrongRequirementError(f"found '{token}', expected: identifier")
+        return token
+
+    def values(self) -> list[str]:
+        """A list in parentheses; a place without a value is the empty value."""
+        token = self.take()
+        if token != "(":
+            raise _WrongRequirementError(f"found '{token}' expected: '('")
+        found: list[str] = []
+        if self.peek() == ")":
+            self.take()
+            return [""]
+        if self.peek() != "," and not _is_identifier(self.peek()):
+            raise _WrongRequirementError(f"found '{self.peek()}', expected: ',', ')' or identifier")
+        expects_value = True
+        while True:
+            token = self.take()
+            if token == ",":
+                if expects_value:
+                    found.append("")
+                expects_value = True
+            elif token == ")":
+                if expects_value:
+                    found.append("")
+                return found
+            elif _is_identifier(token) and expects_value:
+                found.append(token)
+                expects_value = False
+            else:
+                wanted = "',', or identifier" if expects_value else "',' or ')'"
+                raise _WrongRequirementError(f"found '{token}', expected: {wanted}")
+
+
+def _tokens(text: str) -> Iterable[str]:
+    at = 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        assert match is not None
+        sign, word = match.groups()
+        if sign is None and word is None:
+            return
+        token = sign or word
+        # "=!" is no sign: the longest prefix that is one ends the token.
+        while sign and len(token) > 1 and token not in _SIGNS:
+            token = token[:-1]
+        yield token
+        at = match.start(1 if sign else 2) + len(token)
+
+
+def _is_identifier(token: str) -> bool:
+    """Operator words count: where a key or value is wanted they are one."""
+    return bool(token) and token[0] not in "()!,=<>"
+
+
+def _is_integer(text: str) -> bool:
+    return _INTEGER.match(text) is not None and -(2**63) <= int(text) < 2**63
+
+
+def _checked(key: str, operator: str, values: list[str]) -> Requirement:
+    wrong = []
+    found = frozenset(values)
+    for index, value in enumerate(sorted(found)):
+        if operator in (GREATER, LESS) and not _is_integer(value):
+            why = "for 'Gt', 'Lt' operators, the value must be an integer"
+            wrong.append(f"values[{index}]: Invalid value: {quoted(value)}: {why}")
+        faults = label_value(value)
+        if faults:
+            wrong.append(f"values[{index}][{key}]: Invalid value: {quoted(value)}: {'; '.join(faults)}")
+    if wrong:
+        raise _WrongRequirementError(wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]")
+    return Requirement(key, operator, found)
+
+
+# --- field selectors ----------------------------------------------------------------------------
+
+_NAME: Final = "metadata.name"
+_NAMESPACE: Final = "metadata.namespace"
+
+#: kind (with the first label of its group, "core" for the core group) -> members to select by, besides metadata.
+_FIELDS: Final[dict[str, tuple[str, ...]]] = {
+    "core.Event": (
+        "involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
+        "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
+        "reportingComponent", "source", "type",
+    ),
+    "core.Namespace": ("status.phase",),
+    "core.Node": ("spec.unschedulable",),
+    "core.Pod": (
+        "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase",
+        "status.podIP", "status.podIPs", "status.nominatedNodeName",
+    ),
+    "core.ReplicationController": ("status.replicas",),
+    "core.Secret": ("type",),
+    "batch.Job": ("status.successful",),
+    "certificates.CertificateSigningRequest": ("spec.signerName",),
+}  # fmt: skip
+#: Kinds whose objects cannot be selected by namespace: other kinds without one can, and have none.
+_NAME_ONLY: Final = frozenset(("core.Namespace", "core.Node", "certificates.CertificateSigningRequest"))
+#: Kinds that go by other names in some version -> the name of the field.
+_ALIASES: Final[dict[str, dict[str, str]]] = {
+    "core.Pod": {"spec.host": "spec.nodeName"},
+    "events.Event": {
+        "reason": "reason", "regarding.kind": "involvedObject.kind", "regarding.namespace": "involvedObject.namespace",
+        "regarding.name": "involvedObject.name", "regarding.uid": "involvedObject.uid",
+        "regarding.apiVersion": "involvedObject.apiVersion", "regarding.resourceVersion": "involvedObject.resourceVersion",
+        "regarding.fieldPath": "involvedObject.fieldPath", "reportingController": "reportingComponent", "type": "type",
+    },
+}  # fmt: skip
+
+
+def _group_kind(resource: Resource) -> str:
+    return f"{resource.group.partition('.')[0] or 'core'}.{resource.kind}"
+
+
+def supported_fields(resource: Resource) -> dict[str, str]:
+    """What objects of `resource` can be selected by: names that clients use -> names in `fields_of`."""
+    kind = _group_kind(resource)
+    names = {_NAME: _NAME}
+    if resource.namespaced if resource.custom else kind not in _NAME_ONLY:
+        names[_NAMESPACE] = _NAMESPACE
+    if not resource.custom:
+        names.update((name, name) for name in _FIELDS.get(kind, ()))
+        names.update(_ALIASES.get(kind, {}))
+        if _is_old_cron_job(resource):
+            # No object has a value for it.
+            names["status.successful"] = "status.successful"
+    return names
+
+
+def _is_old_cron_job(resource: Resource) -> bool:
+    return (resource.group, resource.version, resource.kind) == ("batch", "v1beta1", "CronJob")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRequirement:
+    field: str
+    equal: bool
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSelector:
+    """All `requirements` must hold."""
+
+    requirements: tuple[FieldRequirement, ...] = ()
+    #: Fields that must have exactly these values, which an index can serve.
+    exact: Mapping[str, str] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        exact: dict[str, str] = {}
+        for requirement in self.requirements:
+            if requirement.equal:
+                exact.setdefault(requirement.field, requirement.value)
+        object.__setattr__(self, "exact", exact)
+
+    @staticmethod
+    def parse(text: str, resource: Resource) -> FieldSelector:
+        """The selector that a query parameter says. Raises ApiError 400, also for a field that the kind does not index."""
+        known = supported_fields(resource)
+        terms = FieldSelector.terms(text)
+        for name, _, _ in terms:
+            if name not in known:
+                raise _unsupported(name, resource)
+        return FieldSelector(tuple(FieldRequirement(known[name], equal, value) for name, equal, value in terms))
+
+    @staticmethod
+    def terms(text: str) -> list[tuple[str, bool, str]]:
+        """Field, "is equal" and value of each term. Raises ApiError 400."""
+        return [_field_term(part, text) for part in sorted(_split(text))]
+
+    def matches(self, fields: Mapping[str, str]) -> bool:
+        return all((fields.get(r.field, "") == r.value) == r.equal for r in self.requirements)
+
+    @property
+    def everything(self) -> bool:
+        return not self.requirements
+
+
+def _unsupported(name: str, resource: Resource) -> ApiError:
+    kind = _group_kind(resource)
+    if not resource.custom and kind not in _FIELDS and kind not in _ALIASES:
+        if _is_old_cron_job(resource):
+            return bad_request(f'field label {quoted(name)} not supported for "CronJob"')
+        return bad_request(f'{quoted(name)} is not a known field selector: only "metadata.name", "metadata.namespace"')
+    if kind == "batch.Job":
+        return bad_request(f"field label {quoted(name)} not supported for batchv1.Job")
+    return bad_request(f"field label not supported: {name}")
+
+
+def _split(text: str) -> list[str]:
+    """The terms of a field selector: commas part them unless a backslash precedes."""
+    return re.findall(r"(?:[^\\,]|\\.)+|\\\Z", text, re.DOTALL)
+
+
+def _field_term(part: str, whole: str) -> tuple[str, bool, str]:
+    match = re.search("!=|==?", part)
+    if match is None:
+        raise bad_request(f"invalid selector: '{whole}'; can't understand '{part}'")
+    return part[: match.start()], match.group() != "!=", _unescaped(part[match.end() :])
+
+
+def _unescaped(text: str) -> str:
+    """A value without its backslashes; only ``\\\\``, ``\\,`` and ``\\=`` are escapes, and signs must be escaped."""
+    out: list[str] = []
+    characters = iter(text)
+    for character in characters:
+        if character == "\\":
+            following = next(characters, "")
+            if following not in ("\\", ",", "=") or not following:
+                shown = f"\\{following}" if following else "\\"
+                raise bad_request(f"invalid field selector: invalid escape sequence: {shown}")
+            out.append(following)
+        elif character in ",=":
+            raise bad_request(f"invalid field selector: unescaped character in value: {ord(character)}")
+        else:
+            out.append(character)
+    return "".join(out)
+
+
+# --- what objects have --------------------------------------------------------------------------
+
+
+def fields_of(obj: Mapping[str, Any], resource: Resource) -> dict[str, str]:
+    """The values of the fields that objects of `resource` are selected by, for an object in any version of the kind."""
+    metadata = obj.get("metadata") or {}
+    out = {"metadata.name": metadata.get("name", ""), "metadata.namespace": metadata.get("namespace", "")}
+    special = None if resource.custom else _VALUES.get(resource.kind)
+    if special is not None:
+        out.update(special(obj))
+    return out
+
+
+def _event(obj: Mapping[str, Any]) -> dict[str, str]:
+    about = obj.get("involvedObject") or obj.get("regarding") or {}
+    source = obj.get("source") or obj.get("deprecatedSource") or {}
+    reporter = obj.get("reportingComponent") or obj.get("reportingController") or ""
+    names = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+    out = {f"involvedObject.{name}": about.get(name, "") for name in names}
+    out["reason"] = obj.get("reason", "")
+    out["reportingComponent"] = reporter
+    # The source of an event that has none is who reports it.
+    out["source"] = source.get("component") or reporter
+    out["type"] = obj.get("type", "")
+    return out
+
+
+def _pod(obj: Mapping[str, Any]) -> dict[str, str]:
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    addresses = status.get("podIPs")
+    return {
+        "spec.nodeName": spec.get("nodeName", ""),
+        "spec.restartPolicy": spec.get("restartPolicy", ""),
+        "spec.schedulerName": spec.get("schedulerName", ""),
+        "spec.serviceAccountName": spec.get("serviceAccountName", ""),
+        "status.phase": status.get("phase", ""),
+        "status.podIP": addresses[0].get("ip", "") if addresses else status.get("podIP", ""),
+        "status.nominatedNodeName": status.get("nominatedNodeName", ""),
+    }
+
+
+def _replicas(obj: Mapping[str, Any]) -> dict[str, str]:
+    return {"status.replicas": str((obj.get("status") or {}).get("replicas", 0))}
+
+
+_VALUES: Final[dict[str, Callable[[Mapping[str, Any]], dict[str, str]]]] = {
+    "CertificateSigningRequest": lambda obj: {"spec.signerName": (obj.get("spec") or {}).get("signerName", "")},
+    "Event": _event,
+    "Job": lambda obj: {"status.successful": str((obj.get("status") or {}).get("succeeded", 0))},
+    "Namespace": lambda obj: {"status.phase": (obj.get("status") or {}).get("phase", "")},
+    "Node": lambda obj: {"spec.unschedulable": "true" if (obj.get("spec") or {}).get("unschedulable") else "false"},
+    "Pod": _pod,
+    "ReplicationController": _replicas,
+    "Secret": lambda obj: {"type": obj.get("type", "")},
+}
+
+
+def index_for(resource: Resource, dialect: Dialect) -> Callable[[bytes], tuple[Labels, Mapping[str, str]]]:
+    """The cache's index of `resource`: labels and selectable fields of stored bytes, decoded once."""
+
+    def index(stored: bytes) -> tuple[Labels, Mapping[str, str]]:
+        obj = orjson.loads(stored)
+        return (obj.get("metadata") or {}).get("labels") or {}, fields_of(obj, resource)
+
+    return index

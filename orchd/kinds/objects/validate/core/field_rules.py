@@ -1,0 +1,91 @@
+"""Small rules that many core fields share: paths of files, modes, references, ports."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.objects.validate.names import label, port, port_name, qualified_name, subdomain
+from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.report import Report
+
+Object = dict[str, Any]
+
+MODE: Final = "must be a number between 0 and 0777 (octal), both inclusive"
+MAX_INT32: Final = 2147483647
+TOKEN_SECONDS_MIN: Final = 600
+TOKEN_SECONDS_MAX: Final = 1 << 32
+
+
+def no_backsteps(value: str, at: Path, report: Report) -> None:
+    """No segment of the path is ``..``."""
+    if ".." in value and ".." in value.split("/"):
+        report.invalid(at, value, "must not contain '..'")
+
+
+def descending_path(value: str, at: Path, report: Report) -> None:
+    """A relative path that stays below where it starts."""
+    if value.startswith("/"):
+        report.invalid(at, value, "must be a relative path")
+    no_backsteps(value, at, report)
+
+
+def plain_path(value: str, at: Path, report: Report) -> None:
+    """A descending path that does not begin with ``..``, which the volume writer keeps for itself."""
+    descending_path(value, at, report)
+    if value.startswith("..") and not value.startswith("../"):
+        report.invalid(at, value, "must not start with '..'")
+
+
+def mode(value: int | None, at: Path, report: Report) -> None:
+    """File permission bits."""
+    if value is not None and not 0 <= value <= 0o777:
+        report.invalid(at, value, MODE)
+
+
+def named(value: Object, member: str, at: Path, report: Report) -> str:
+    """A member that must not be empty; gives it back."""
+    text: str = value.get(member) or ""
+    if not text:
+        report.required(at / member)
+    return text
+
+
+def port_or_name(value: int | str, at: Path, report: Report) -> None:
+    if isinstance(value, str):
+        report.invalids(at, value, port_name(value))
+    else:
+        report.invalids(at, value, port(value))
+
+
+def is_label(value: str, at: Path, report: Report) -> None:
+    wrong = label(value)
+    if wrong:
+        report.invalids(at, value, wrong)
+
+
+def is_subdomain(value: str, at: Path, report: Report) -> None:
+    wrong = subdomain(value)
+    if wrong:
+        report.invalids(at, value, wrong)
+
+
+def is_qualified(value: str, at: Path, report: Report) -> None:
+    wrong = qualified_name(value)
+    if wrong:
+        report.invalids(at, value, wrong)
+
+
+def token_seconds(value: int, at: Path, report: Report) -> None:
+    """Lifetime of a token, in seconds."""
+    if value < TOKEN_SECONDS_MIN:
+        report.invalid(at, value, "may not specify a duration less than 10 minutes")
+    if value > TOKEN_SECONDS_MAX:
+        report.invalid(at, value, "may not specify a duration larger than 2^32 seconds")
+
+
+def csi_driver_name(value: str, at: Path, report: Report) -> None:
+    if not value:
+        report.required(at)
+    if len(value) > 63:
+        report.too_long(at, 63)
+    report.invalids(at, value, subdomain(value.lower()))

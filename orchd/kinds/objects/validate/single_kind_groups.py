@@ -1,0 +1,193 @@
+"""Groups with one small kind each: priority classes, leases, runtime classes, endpoint slices."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.core.addresses import not_special
+from orchd.kinds.objects.validate.core.field_rules import is_label, is_qualified, is_subdomain
+from orchd.kinds.objects.validate.core.placement import tolerations
+from orchd.kinds.objects.validate.core.pods import preemption_policy
+from orchd.kinds.objects.validate.core.resources import requirements
+from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.objects.validate.names import label, label_value, parse_ip, subdomain, subdomain_name
+from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path, root
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.selectors import labels
+
+Object = dict[str, Any]
+
+_SYSTEM_PRIORITIES: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
+HIGHEST_USER_PRIORITY: Final = 1000000000
+_ADDRESS_TYPES: Final = ("FQDN", "IPv4", "IPv6")
+_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
+
+
+def create_priority_class(value: Object, report: Report) -> None:
+    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
+    name, number = (value.get("metadata") or {}).get("name") or "", value.get("value") or 0
+    if name.startswith("system-"):
+        wrong = _unknown_system_class(name, number, bool(value.get("globalDefault")))
+        if wrong:
+            words = "priority class names with 'system-' prefix are reserved for system use only. error: "
+            report.forbidden(METADATA / "name", words + wrong)
+    elif number > HIGHEST_USER_PRIORITY:
+        why = f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"
+        report.forbidden(root("value"), why)
+    if value.get("preemptionPolicy") is not None:
+        preemption_policy(value["preemptionPolicy"], root("preemptionPolicy"), report)
+
+
+def _unknown_system_class(name: str, number: int, default: bool) -> str:
+    wanted = _SYSTEM_PRIORITIES.get(name)
+    if wanted is None:
+        return f"{name} is not a known system priority class"
+    if number != wanted:
+        return f"value of {name} PriorityClass must be {wanted}"
+    return f"globalDefault of {name} PriorityClass must be false" if default else ""
+
+
+def update_priority_class(value: Object, old: Object, report: Report) -> None:
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    if (value.get("value") or 0) != (old.get("value") or 0):
+        report.forbidden(root("Value"), "may not be changed in an update.")
+    report.immutable(root("preemptionPolicy"), value.get("preemptionPolicy"), old.get("preemptionPolicy"))
+
+
+def create_lease(value: Object, report: Report) -> None:
+    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
+    _lease(value.get("spec") or {}, report)
+
+
+def update_lease(value: Object, old: Object, report: Report) -> None:
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    _lease(value.get("spec") or {}, report)
+
+
+def _lease(spec: Object, report: Report) -> None:
+    duration, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
+    if duration is not None and duration <= 0:
+        report.invalid(SPEC / "leaseDurationSeconds", duration, "must be greater than 0")
+    if transitions is not None and transitions < 0:
+        report.invalid(SPEC / "leaseTransitions", transitions, "must to greater or equal than 0")
+
+
+def create_runtime_class(value: Object, report: Report) -> None:
+    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
+    spec = value.get("spec") or value
+    is_label(_handler(value), root("handler"), report)
+    if spec.get("overhead") is not None:
+        requirements({"limits": spec["overhead"].get("podFixed") or {}}, root("overhead"), report)
+    scheduling, at = spec.get("scheduling"), root("scheduling")
+    if scheduling is not None:
+        labels(scheduling.get("nodeSelector"), at / "nodeSelector", report)
+        listed = scheduling.get("tolerations") or []
+        tolerations(listed, at / "tolerations", report)
+        for i, toleration in enumerate(listed):
+            if toleration in listed[:i]:
+                report.duplicate((at / "tolerations")[i], dump("core.Toleration", toleration))
+
+
+def _handler(value: Object) -> str:
+    """The handler; the first alpha version has it in a spec."""
+    return value.get("handler") or (value.get("spec") or {}).get("runtimeHandler") or ""
+
+
+def update_runtime_class(value: Object, old: Object, report: Report) -> None:
+    create_runtime_class(value, report)
+    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    report.immutable(root("handler"), _handler(value), _handler(old))
+
+
+def create_slice(value: Object, report: Report) -> None:
+    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
+    kind = value.get("addressType") or ""
+    if not kind:
+        report.required(root("addressType"))
+    elif kind not in _ADDRESS_TYPES:
+        report.unsupported(root("addressType"), kind, _ADDRESS_TYPES)
+    listed = value.get("endpoints") or []
+    if len(listed) > 1000:
+        report.too_many(root("endpoints"), len(listed), 1000)
+    else:
+        for i, endpoint in enumerate(listed):
+            _endpoint(endpoint, kind, root("endpoints")[i], report)
+    ports = value.get("ports") or []
+    if len(ports) > 20000:
+        report.too_many(root("ports"), len(ports), 20000)
+        return
+    names: set[str] = set()
+    for i, entry in enumerate(ports):
+        _slice_port(entry, names, root("ports")[i], report)
+
+
+def _endpoint(endpoint: Object, kind: str, at: Path, report: Report) -> None:
+    addresses = endpoint.get("addresses") or []
+    if not addresses:
+        report.required(at / "addresses", "must contain at least 1 address")
+    elif len(addresses) > 100:
+        report.too_many(at / "addresses", len(addresses), 100)
+    for i, address in enumerate(addresses):
+        _address(address, kind, (at / "addresses")[i], report)
+    if endpoint.get("nodeName") is not None:
+        is_subdomain(endpoint["nodeName"], at / "nodeName", report)
+    topology = endpoint.get("deprecatedTopology") or endpoint.get("topology") or {}
+    if len(topology) > 16:
+        report.too_many(at / "deprecatedTopology", len(topology), 16)
+    labels(topology, at / "deprecatedTopology", report)
+    if endpoint.get("hostname") is not None:
+        is_label(endpoint["hostname"], at / "hostname", report)
+    _hints((endpoint.get("hints") or {}).get("forZones") or [], at / "hints" / "forZones", report)
+
+
+def _hints(zones: list[Object], at: Path, report: Report) -> None:
+    if len(zones) > 8:
+        report.too_many(at, len(zones), 8)
+        return
+    names = [zone.get("name") or "" for zone in zones]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            report.duplicate(at[i] / "name", name)
+        report.invalids(at[i] / "name", name, label_value(name))
+
+
+def _address(address: str, kind: str, at: Path, report: Report) -> None:
+    if kind in ("IPv4", "IPv6"):
+        parsed = parse_ip(address)
+        if parsed is None or f"IPv{parsed.version}" != kind:
+            report.invalid(at, address, f"must be a valid {kind} address")
+        not_special(address, at, report)
+    elif kind == "FQDN":
+        text = address.removesuffix(".")
+        wrong = subdomain(text)
+        if not address:
+            report.required(at)
+        elif wrong:
+            report.invalid(at, text, ",".join(wrong))
+        elif "." not in text:
+            report.invalid(at, text, "should be a domain with at least two segments separated by dots")
+        else:
+            for part in text.split("."):
+                if label(part):
+                    report.invalid(at, part, ",".join(label(part)))
+
+
+def _slice_port(entry: Object, names: set[str], at: Path, report: Report) -> None:
+    name, protocol = entry.get("name") or "", entry.get("protocol")
+    if name:
+        is_label(name, at / "name", report)
+    if name in names:
+        report.duplicate(at / "name", name)
+    names.add(name)
+    if protocol is None:
+        report.required(at / "protocol")
+    elif protocol not in _PROTOCOLS:
+        report.unsupported(at / "protocol", protocol, _PROTOCOLS)
+    if entry.get("appProtocol") is not None:
+        is_qualified(entry["appProtocol"], at / "appProtocol", report)
+
+
+def update_slice(value: Object, old: Object, report: Report) -> None:
+    create_slice(value, report)
+    report.immutable(root("addressType"), value.get("addressType"), old.get("addressType"))

@@ -1,0 +1,123 @@
+"""What a sort of token has found out, kept for a while: for sorts that have to ask others.
+
+Requests that come with the same token at the same time share one look-up. Tokens are kept as keyed digests only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from twisted.internet.defer import TimeoutError
+from zope.interface import implementer
+
+from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
+from orchd.txkit.coroutines import start
+from orchd.txkit.expiring_cache import ExpiringCache
+from orchd.txkit.shared_call import SharedCall
+from orchd.txkit.timeouts import within
+
+_CAPACITY = 32768
+#: Seconds that a look-up may take.
+_SECONDS = 30.0
+
+
+class ITokenCacheMetrics(Protocol):
+    """Counts what a cache does."""
+
+    def asked(self, hit: bool, seconds: float) -> None:
+        """A token was looked up; how long that took."""
+
+    def fetched(self, ok: bool) -> None:
+        """The sort of token was asked, and answered or failed."""
+
+    def active(self, what: str, change: int) -> None:
+        """`what` is "in_flight" for look-ups, "blocked" for requests that wait for one."""
+
+
+class NullTokenCacheMetrics:
+    """Counts nothing."""
+
+    def asked(self, hit: bool, seconds: float) -> None:
+        pass
+
+    def fetched(self, ok: bool) -> None:
+        pass
+
+    def active(self, what: str, change: int) -> None:
+        pass
+
+
+@implementer(ITokenAuthenticator)
+class CachedTokens:
+    """Asks `method` only once for as long as its answers hold: `found` seconds for holders, `unknown` seconds for tokens
+    of nobody. Failures are never kept. `secret` is random and new with every process."""
+
+    def __init__(
+        self,
+        method: ITokenAuthenticator,
+        reactor: Any,
+        *,
+        found: float,
+        unknown: float,
+        secret: bytes,
+        numbers: ITokenCacheMetrics | None = None,
+        capacity: int = _CAPACITY,
+    ) -> None:
+        self.name = method.name
+        self._method = method
+        self._reactor = reactor
+        self._ttls = found, unknown
+        self._secret = secret
+        self._numbers: ITokenCacheMetrics = numbers or NullTokenCacheMetrics()
+        #: Answers, each in a tuple of its own: that nobody holds a token is known too.
+        self._kept: ExpiringCache[bytes, tuple[Authenticated | None]] = ExpiringCache(capacity, reactor.seconds)
+        self._lookups: dict[bytes, SharedCall[Authenticated | None]] = {}
+
+    async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
+        began = self._reactor.seconds()
+        key = self._key(token, audiences)
+        kept = self._kept.get(key)
+        if kept is not None:
+            self._numbers.asked(True, self._reactor.seconds() - began)
+            return kept[0]
+        self._numbers.active("blocked", 1)
+        try:
+            return await self._lookup(key, token, audiences).wait()
+        finally:
+            self._numbers.active("blocked", -1)
+            self._numbers.asked(False, self._reactor.seconds() - began)
+
+    def _key(self, token: str, audiences: Sequence[str]) -> bytes:
+        parts = [token, *audiences]
+        digest = hmac.new(self._secret, digestmod=hashlib.sha256)
+        for part in parts:
+            data = part.encode("utf-8", "surrogatepass")
+            digest.update(len(data).to_bytes(4, "big") + data)
+        return digest.digest()
+
+    def _lookup(self, key: bytes, token: str, audiences: Sequence[str]) -> SharedCall[Authenticated | None]:
+        """The look-up for `key` that is under way, or a new one."""
+        lookup = self._lookups.get(key)
+        if lookup is None:
+            lookup = self._lookups[key] = SharedCall(
+                lambda: self._fetched(key, token, audiences), lambda: self._lookups.pop(key, None)
+            )
+        return lookup
+
+    async def _fetched(self, key: bytes, token: str, audiences: Sequence[str]) -> Authenticated | None:
+        self._numbers.active("in_flight", 1)
+        ok = False
+        try:
+            asked = start(self._method.authenticate_token(token, audiences))
+            found = await within(asked, _SECONDS, self._reactor)
+            ok = True
+        except TimeoutError:
+            raise AuthenticationError("context deadline exceeded") from None
+        finally:
+            self._numbers.active("in_flight", -1)
+            self._numbers.fetched(ok)
+        self._kept.put(key, (found,), self._ttls[0 if found is not None else 1])
+        return found

@@ -1,0 +1,195 @@
+"""Default roles and bindings as objects, and how those of a running cluster are brought back to them.
+
+The tables are in `bootstrap_roles`, `bootstrap_controller_roles` and `bootstrap_bindings`. Reconciling adds what is missing
+and takes nothing away; an object whose autoupdate annotation is ``"false"`` is left alone (specification, "RBAC", "Default
+roles and role bindings").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from orchd.client.interfaces import IClient, ResourceRef
+from orchd.dialect import Dialect
+from orchd.errors import ApiError
+from orchd.server.authz import bootstrap_bindings, bootstrap_controller_roles, bootstrap_roles
+from orchd.server.authz.rule_coverage import uncovered
+
+Object = dict[str, Any]
+RBAC_GROUP = "rbac.authorization.{abbr}.io"
+_CONTROLLER = "system:controller:"
+_ATTEMPTS = 3
+
+
+def policy_rule(dialect: Dialect, row: dict[str, str]) -> Object:
+    """A table row as a PolicyRule."""
+
+    def words(key: str) -> list[str]:
+        return ["" if w == "core" else dialect(w) for w in row[key].split()]
+
+    if "paths" in row:
+        return {"verbs": words("verbs"), "nonResourceURLs": words("paths")}
+    rule: Object = {"verbs": words("verbs"), "apiGroups": words("groups"), "resources": words("resources")}
+    if "names" in row:
+        rule["resourceNames"] = words("names")
+    return rule
+
+
+def _object(dialect: Dialect, kind: str, name: str, namespace: str = "", labels: dict[str, str] | None = None) -> Object:
+    meta: Object = {"name": dialect(name)}
+    if namespace:
+        meta["namespace"] = dialect(namespace)
+    meta["labels"] = {dialect("{long}.io/bootstrapping"): "rbac-defaults", **(labels or {})}
+    meta["annotations"] = {dialect.autoupdate: "true"}
+    return {"apiVersion": dialect(RBAC_GROUP + "/v1"), "kind": kind, "metadata": meta}
+
+
+def _role(
+    dialect: Dialect, kind: str, name: str, rows: Iterable[dict[str, str]], namespace: str = ""
+) -> Object:
+    to = bootstrap_roles.AGGREGATES_TO.get(name) if kind == "ClusterRole" else None
+    labels = {dialect(RBAC_GROUP + "/aggregate-to-") + to: "true"} if to else None
+    obj = _object(dialect, kind, name, namespace, labels)
+    if kind == "ClusterRole" and name in bootstrap_roles.AGGREGATED:
+        label = dialect(RBAC_GROUP + "/aggregate-to-") + name
+        return {**obj, "rules": None, "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {label: "true"}}]}}
+    return {**obj, "rules": [policy_rule(dialect, row) for row in rows]}
+
+
+def _subject(dialect: Dialect, text: str) -> Object:
+    word, name = dialect(text).split(" ", 1)
+    if word == "sa":
+        namespace, name = name.split("/")
+        return {"kind": "ServiceAccount", "name": name, "namespace": namespace}
+    return {"kind": word.capitalize(), "apiGroup": dialect(RBAC_GROUP), "name": name}
+
+
+def _binding(
+    dialect: Dialect, kind: str, name: str, role_kind: str, role: str, subjects: Iterable[str], namespace: str = ""
+) -> Object:
+    obj = _object(dialect, kind, name, namespace)
+    listed = [_subject(dialect, s) for s in subjects]
+    if listed:
+        obj["subjects"] = listed
+    obj["roleRef"] = {"apiGroup": dialect(RBAC_GROUP), "kind": role_kind, "name": dialect(role)}
+    return obj
+
+
+def bootstrap_objects(dialect: Dialect) -> list[Object]:
+    """Every default object: cluster roles, their bindings, roles, their bindings."""
+    cluster_roles = dict(bootstrap_roles.CLUSTER_ROLES)
+    bindings = dict(bootstrap_bindings.CLUSTER_ROLE_BINDINGS)
+    for controller, rows in bootstrap_controller_roles.CONTROLLER_ROLES.items():
+        name = _CONTROLLER + controller
+        cluster_roles[name] = rows
+        bindings[name] = (name, (f"sa {{short}}-system/{controller}",))
+    objects = [_role(dialect, "ClusterRole", name, rows) for name, rows in cluster_roles.items()]
+    for name, (role, subjects) in bindings.items():
+        objects.append(_binding(dialect, "ClusterRoleBinding", name, "ClusterRole", role, subjects))
+    for (namespace, name), rows in bootstrap_bindings.ROLES.items():
+        objects.append(_role(dialect, "Role", name, rows, namespace))
+    for (namespace, name), (role, subjects) in bootstrap_bindings.ROLE_BINDINGS.items():
+        objects.append(_binding(dialect, "RoleBinding", name, "Role", role, subjects, namespace))
+    return objects
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What brings an object back: `action` is "", "create", "update" or "recreate" (delete first), with the object."""
+
+    action: str
+    object: Object
+
+
+def reconcile(existing: Object | None, expected: Object) -> Change:
+    """How to make `existing` (None when it is not there) hold at least what `expected` does."""
+    if existing is None:
+        return Change("create", expected)
+    if ((existing["metadata"].get("annotations")) or {}).get(_autoupdate_key(expected)) == "false":
+        return Change("", existing)
+    if "roleRef" in expected:
+        if existing.get("roleRef") != expected["roleRef"]:
+            return Change("recreate", _with_metadata(expected, existing))
+        result = _with_subjects(existing, expected)
+    else:
+        result = _with_rules(existing, expected)
+    result = _with_metadata(result, existing, expected)
+    return Change("update" if result != existing else "", result)
+
+
+def _autoupdate_key(expected: Object) -> str:
+    key: str = next(iter(expected["metadata"]["annotations"]))
+    return key
+
+
+def _with_metadata(obj: Object, existing: Object, expected: Object | None = None) -> Object:
+    """`obj` under the metadata of `existing`, with the labels and annotations of `expected` that are not set."""
+    old = existing["metadata"]
+    wanted = (expected or obj)["metadata"]
+    meta = {k: v for k, v in old.items() if expected is not None or k not in ("uid", "resourceVersion")}
+    for key in ("labels", "annotations"):
+        if wanted.get(key):
+            meta[key] = {**wanted[key], **(old.get(key) or {})}
+    return {**obj, "metadata": meta}
+
+
+def _with_subjects(existing: Object, expected: Object) -> Object:
+    have = existing.get("subjects") or []
+    missing = [s for s in expected.get("subjects") or () if s not in have]
+    return {**existing, "subjects": [*have, *missing]} if missing else existing
+
+
+def _with_rules(existing: Object, expected: Object) -> Object:
+    wanted = expected.get("aggregationRule")
+    have = existing.get("aggregationRule")
+    if wanted is None:
+        result = {k: v for k, v in existing.items() if k != "aggregationRule"}
+        rules = existing.get("rules") or []
+        missing = uncovered(rules, expected.get("rules") or ())
+        return {**result, "rules": [*rules, *missing]} if missing else result
+    selectors = (have or {}).get("clusterRoleSelectors") or []
+    absent = [s for s in wanted["clusterRoleSelectors"] if s not in selectors]
+    if not absent:
+        return existing
+    return {**existing, "aggregationRule": {**(have or {}), "clusterRoleSelectors": [*selectors, *absent]}}
+
+
+async def ensure(client: IClient, dialect: Dialect) -> int:
+    """Create or bring back every default object; gives back the number of writes. Raises ApiError when the server does.
+
+    Several servers may do this at once, so a lost race is tried again. Roles in namespaces that do not exist yet raise
+    the 404 of the namespace: call this once the system namespaces are there.
+    """
+    writes = 0
+    for expected in bootstrap_objects(dialect):
+        for attempt in range(_ATTEMPTS):
+            try:
+                writes += await _ensure_one(client, dialect, expected)
+                break
+            except ApiError as error:
+                if error.code != 409 or attempt == _ATTEMPTS - 1:
+                    raise
+    return writes
+
+
+async def _ensure_one(client: IClient, dialect: Dialect, expected: Object) -> int:
+    ref = ResourceRef(dialect(RBAC_GROUP), "v1", expected["kind"].lower() + "s")
+    namespace, name = expected["metadata"].get("namespace", ""), expected["metadata"]["name"]
+    existing: Object | None
+    try:
+        existing = await client.get(ref, namespace, name)
+    except ApiError as error:
+        if error.code != 404:
+            raise
+        existing = None
+    change = reconcile(existing, expected)
+    if change.action == "create":
+        await client.create(ref, namespace, change.object)
+    elif change.action == "update":
+        await client.update(ref, namespace, name, change.object)
+    elif change.action == "recreate":
+        await client.delete(ref, namespace, name)
+        await client.create(ref, namespace, change.object)
+    return 1 if change.action else 0

@@ -1,0 +1,154 @@
+"""`Upkeep`: what the server writes because of definitions: names, conditions, the end of instances, API services.
+
+One definition at a time, so that two that want the same name do not both get it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.errors import ApiError
+from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, with_condition
+from orchd.kinds.crd.naming import named, taken_by
+from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.objects.schema_check.definitions.condition import with_structure
+from orchd.server.customkinds.apiservices import ApiServices
+from orchd.server.customkinds.definition import Definition
+from orchd.server.customkinds.instances import Instances
+from orchd.server.customkinds.tracker import DefinitionTracker
+from orchd.server.retrying_worker import RetryingWorker
+from orchd.txkit.background import Background
+
+#: Seconds before something that failed is tried again.
+_PAUSE = 1.0
+#: Seconds after which a definition says that its instances are still there.
+_LONG = 60.0
+_UNCONFIRMED = "could not confirm zero CustomResources remaining: timed out waiting for the condition"
+
+
+class DefinitionController:
+    """Works through definitions as they change. `wall` gives seconds since the epoch."""
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        kinds: DefinitionTracker,
+        client: IClient,
+        instances: Instances,
+        *,
+        clock: IReactorTime,
+        wall: Callable[[], float],
+    ) -> None:
+        self._kinds = kinds
+        self._client = client
+        self._instances = instances
+        self._clock = clock
+        self._wall = wall
+        dialect = kinds.settings.dialect
+        self._ref = ResourceRef(dialect("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
+        self._finalizer = dialect(FINALIZER)
+        self._services = ApiServices(client, dialect)
+        self._work = RetryingWorker("definition", self._look_at, clock)
+        self._endings = Background()
+        kinds.changed = self._work.add
+
+    async def start(self) -> None:
+        self._endings = Background()
+        self._work.start()
+
+    async def stop(self) -> None:
+        await self._work.stop()
+        await self._endings.stop()
+
+    async def _look_at(self, name: str) -> None:
+        known = self._kinds.known.get(name)
+        if known is not None:
+            definition = known.load()
+            if not definition["metadata"].get("deletionTimestamp"):
+                await self._name(known, definition)
+            elif self._finalizer in (definition["metadata"].get("finalizers") or ()) and not known.finalizing:
+                known.finalizing = True
+                self._endings.add(self._finalize(known), f"end of {name}")
+        await self._services.follow(self._kinds.served_versions())
+
+    # -- names
+
+    async def _name(self, known: Definition, definition: Object) -> None:
+        others = [
+            other.accepted
+            for other in self._kinds.known.values()
+            if other.group == known.group and other.name != known.name
+        ]
+        settings, now = self._kinds.settings, timestamp(self._wall())
+        status = named(definition, taken_by(others), settings.dialect, now=now)
+        status = with_structure(definition, status, settings, now=now)
+        if status != (definition.get("status") or {}):
+            await self._write(definition, status)
+
+    async def _write(self, definition: Object, status: Object, **metadata: Any) -> Object:
+        changed = {**definition, "metadata": {**definition["metadata"], **metadata}, "status": status}
+        return await self._client.update(
+            self._ref, "", definition["metadata"]["name"], changed, subresource="status"
+        )
+
+    # -- the end
+
+    async def _finalize(self, known: Definition) -> None:
+        """Delete the instances of a definition, then let it go."""
+        try:
+            while self._is_there(known):
+                try:
+                    await self._attempt(known)
+                    return
+                except ApiError as error:
+                    if error.code == 404:
+                        return
+                    if error.code != 409:
+                        self._log.warn("end of {name}: {error}", name=known.name, error=error.message)
+                await deferLater(self._clock, _PAUSE if known.kind is not None else 0)
+        finally:
+            # Where this was given up, the next change begins it anew.
+            known.finalizing = False
+
+    def _is_there(self, known: Definition) -> bool:
+        """False once the definition is gone, also where another of its name has come."""
+        return self._kinds.known.get(known.name) is known
+
+    async def _attempt(self, known: Definition) -> None:
+        definition = known.load()
+        kind = known.kind
+        if self._kinds.overlaps(known):
+            reason, text = "OverlappingBuiltInResource", "instances overlap with built-in resources in storage"
+        elif kind is None:
+            reason, text = "NeverEstablished", "resource was never established"
+        else:
+            text = "CustomResource deletion is in progress"
+            status = self._terminating(definition, "True", "InstanceDeletionInProgress", text)
+            if status != definition["status"]:
+                definition = await self._write(definition, status)
+            said = self._clock.seconds()
+            while await self._instances.delete(kind):
+                if self._clock.seconds() - said >= _LONG:
+                    said = self._clock.seconds()
+                    status = self._terminating(known.load(), "True", "InstanceDeletionCheck", _UNCONFIRMED)
+                    await self._write(known.load(), status)
+                await deferLater(self._clock, _PAUSE)
+                if not self._is_there(known):
+                    # Its finalizer was taken by force. What is made from now on is of another definition.
+                    return
+            definition = known.load()
+            reason, text = "InstanceDeletionCompleted", "removed all instances"
+        finalizers = [f for f in definition["metadata"].get("finalizers") or () if f != self._finalizer]
+        status = self._terminating(definition, "False", reason, text)
+        await self._write(definition, status, finalizers=finalizers)
+
+    def _terminating(self, definition: Object, value: str, reason: str, text: str) -> Object:
+        status = definition.get("status") or {}
+        return with_condition(status, TERMINATING, value, reason, text, now=timestamp(self._wall()))

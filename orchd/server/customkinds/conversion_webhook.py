@@ -1,0 +1,164 @@
+"""Conversion of custom objects by a webhook (specification, "Webhook conversion"): ConversionReview and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import orjson
+
+from orchd.dialect import Dialect
+from orchd.errors import ApiError, quoted
+from orchd.kinds.catalog import Resource
+from orchd.kinds.objects.schema_check.findings import aggregate, go_type
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.meta import annotation_rules
+from orchd.kinds.objects.validate.paths import METADATA
+from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.selectors import labels as label_rules
+from orchd.server.outbound.webhooks import WebhookError
+
+Object = dict[str, Any]
+
+#: Seconds that a conversion may take.
+SECONDS = 30.0
+_GROUP = "apiextensions.{abbr}.io"
+_SPOKEN = ("v1", "v1beta1")
+#: Members of metadata that a webhook may change; the others stay what they were.
+_ITS_OWN = ("labels", "annotations")
+
+
+class Posts(Protocol):
+    """Posts documents to webhooks (`orchd.server.outbound.webhooks`)."""
+
+    async def post(self, where: Mapping[str, Any], document: Any, seconds: float) -> dict[str, Any]: ...
+
+
+class ConversionWebhook:
+    """Converts objects of kinds whose definitions name a webhook. `uid` makes random UUIDs."""
+
+    def __init__(self, webhooks: Posts, dialect: Dialect, uid: Callable[[], str]) -> None:
+        self._webhooks = webhooks
+        self._dialect = dialect
+        self._settings = ObjectSettings(dialect=dialect)
+        self._uid = uid
+
+    async def __call__(self, resource: Resource, objects: Sequence[Object], to: str) -> list[Object]:
+        """The objects, all of `resource`'s kind, in the version with apiVersion `to`. Raises ApiError 500."""
+        wanted = [obj for obj in objects if obj["apiVersion"] != to]
+        if not wanted:
+            return list(objects)
+        try:
+            made = iter(await self._converted(resource, wanted, to))
+        except _BadAnswerError as error:
+            if len(wanted) == 1:
+                raise ApiError(500, "", str(error)) from error
+            # The reference asks for one object at a time. So that its words can be given for what is wrong, that one is
+            # looked for which is.
+            made = iter([await self._alone(resource, obj, to) for obj in wanted])
+        return [obj if obj["apiVersion"] == to else next(made) for obj in objects]
+
+    async def _alone(self, resource: Resource, obj: Object, to: str) -> Object:
+        try:
+            return (await self._converted(resource, [obj], to))[0]
+        except _BadAnswerError as error:
+            raise ApiError(500, "", str(error)) from error
+
+    async def _converted(self, resource: Resource, objects: list[Object], to: str) -> list[Object]:
+        """Raises ApiError 500 when nobody answers, and `_BadAnswerError`."""
+        source = f"conversion webhook for {objects[0]['apiVersion']}, Kind={resource.kind}"
+        try:
+            found = await self._asked(resource.converter or {}, objects, to)
+        except WebhookError as error:
+            raise ApiError(500, "", f"{source} failed: {error}") from error
+        except _BadReviewError as error:
+            raise _BadAnswerError(f"{source} failed: {error}") from error
+        if len(found) != len(objects):
+            raise _BadAnswerError(f"{source} returned {len(found)} objects, expected {len(objects)}")
+        return [self._checked(obj, new, to, source) for obj, new in zip(objects, found, strict=True)]
+
+    async def _asked(self, webhook: Mapping[str, Any], objects: list[Object], to: str) -> list[Any]:
+        version = next((v for v in webhook.get("conversionReviewVersions") or () if v in _SPOKEN), "")
+        if not version:
+            raise _BadReviewError("webhook does not accept known ConversionReview versions")
+        uid, api_version = self._uid(), f"{self._dialect(_GROUP)}/{version}"
+        document = {
+            "kind": "ConversionReview",
+            "apiVersion": api_version,
+            "request": {"uid": uid, "desiredAPIVersion": to, "objects": objects},
+            "response": {"uid": "", "convertedObjects": None, "result": {"metadata": {}}},
+        }
+        answer = await self._webhooks.post(webhook.get("clientConfig") or {}, document, SECONDS)
+        response = answer.get("response")
+        if not isinstance(response, dict):
+            raise _BadReviewError("no response provided")
+        if version == "v1":
+            if (answer.get("apiVersion"), answer.get("kind")) != (api_version, "ConversionReview"):
+                found = f"{answer.get('apiVersion') or '/'}, Kind={answer.get('kind') or ''}"
+                raise _BadReviewError(f"expected webhook response of {api_version}, Kind=ConversionReview, got {found}")
+            if response.get("uid", "") != uid:
+                raise _BadReviewError(f"expected response.uid={quoted(uid)}, got {quoted(str(response.get('uid', '')))}")
+        result = response.get("result") or {}
+        if not isinstance(result, dict):
+            raise _BadReviewError(f"response.result is of type {go_type(result)}")
+        if result.get("status") != "Success":
+            why = result.get("message") or f"response.result.status was '{result.get('status', '')}', not 'Success'"
+            raise _BadReviewError(why)
+        converted = response.get("convertedObjects")
+        return converted if isinstance(converted, list) else []
+
+    def _checked(self, obj: Object, new: Any, to: str, source: str) -> Object:
+        """A converted object with the metadata that it must keep. Raises `_BadAnswerError`."""
+        if not isinstance(new, dict) or not new.get("kind"):
+            raise _BadAnswerError(f"Object 'Kind' is missing in '{orjson.dumps(new).decode()}'")
+        at_first = f"{source} returned invalid object at index 0"
+        if new.get("apiVersion") != to:
+            raise _BadAnswerError(
+                f"{at_first}: invalid groupVersion (expected {to}, received {new.get('apiVersion') or ''})"
+            )
+        if new["kind"] != obj["kind"]:
+            raise _BadAnswerError(f"{at_first}: invalid kind (expected {obj['kind']}, received {new['kind']})")
+        before, after = obj.get("metadata") or {}, new.get("metadata")
+        said = after if isinstance(after, dict) else {}
+        for member, named in (("name", "name"), ("namespace", "namespace"), ("uid", "UID")):
+            if said.get(member, "") != before.get(member, ""):
+                why = f"must have the same {named}: {before.get(member, '')} != {said.get(member, '')}"
+                raise _BadAnswerError(f"{source} returned invalid object: {why}")
+        wrong = self._wrong_metadata(before, new)
+        if wrong:
+            raise _BadAnswerError(f"{source} returned invalid metadata: {wrong}")
+        kept = {key: value for key, value in before.items() if key not in _ITS_OWN}
+        return {**new, "metadata": {**kept, **{key: said[key] for key in _ITS_OWN if said.get(key)}}}
+
+    def _wrong_metadata(self, before: Object, new: Object) -> str:
+        if "metadata" not in new:
+            return "missing metadata in converted object"
+        after = new["metadata"]
+        if not isinstance(after, dict):
+            return f"invalid metadata of type {go_type(after)} in converted object"
+        for member in _ITS_OWN:
+            value = after.get(member)
+            if value is None:
+                continue
+            if not isinstance(value, dict):
+                return f"invalid metadata.{member} of type {go_type(value)} in converted object"
+            for key, text in value.items():
+                if not isinstance(text, str):
+                    return f"metadata.{member}[{key}] must be a string, but is {go_type(text)} in converted object"
+            if value != (before.get(member) or {}):
+                report = Report(self._settings)
+                if member == "labels":
+                    label_rules(value, METADATA / "labels", report)
+                else:
+                    annotation_rules(value, METADATA / "annotation", report)
+                if report.causes:
+                    return aggregate(report.causes)
+        return ""
+
+
+class _BadReviewError(Exception):
+    """A review that is none."""
+
+
+class _BadAnswerError(Exception):
+    """An answer that is none, in the reference's words."""

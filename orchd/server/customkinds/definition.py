@@ -1,0 +1,67 @@
+"""What is known of one definition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from orchd.cache.interfaces import Entry
+from orchd.dialect import Dialect
+from orchd.kinds.crd.conditions import TERMINATING, condition, established
+from orchd.kinds.crd.resources import CustomKind, accepted_names, custom_kind, key_of
+from orchd.kinds.ir import TypeTable
+
+Object = dict[str, Any]
+
+
+class Definition:
+    """A definition as of its last change. Only its bytes are kept, shared with the cache, and what serving takes.
+
+    `kind` is None while the definition is not established. `since` is the revision from which on objects are written
+    under the schema in force; older ones are brought up to it when they are read.
+    """
+
+    __slots__ = ("_json", "_signature", "accepted", "finalizing", "group", "key", "kind", "name", "revision", "since")
+
+    def __init__(self, entry: Entry) -> None:
+        self.name = entry.path
+        self.group = ""
+        self.key = ""
+        self.accepted: Mapping[str, Any] = {}
+        self.kind: CustomKind | None = None
+        self.since = 0
+        self.revision = 0
+        #: Is somebody at work deleting its instances?
+        self.finalizing = False
+        self._json = b""
+        self._signature: Any = None
+
+    def load(self) -> Object:
+        """The whole definition."""
+        obj: Object = orjson.loads(self._json)
+        return obj
+
+    def update(self, entry: Entry, types: TypeTable, dialect: Dialect) -> bool:
+        """Take in a change; says whether what is served has changed."""
+        self._json = entry.json
+        self.revision = entry.revision
+        definition = self.load()
+        self.group = definition["spec"]["group"]
+        self.key = key_of(definition)
+        self.accepted = (definition.get("status") or {}).get("acceptedNames") or {}
+        if not established(definition):
+            changed = self.kind is not None
+            self.kind = self._signature = None
+            return changed
+        metadata = definition["metadata"]
+        schema = (metadata.get("uid"), metadata.get("generation"))
+        signature = (schema, accepted_names(definition), condition(definition, TERMINATING))
+        if signature == self._signature:
+            return False
+        if self._signature is None or self._signature[0] != schema:
+            self.since = entry.revision
+        self._signature = signature
+        self.kind = custom_kind(definition, self.load, types, dialect)
+        return True

@@ -1,0 +1,149 @@
+"""Objects that were written under an older schema, as the schema in force has them.
+
+Objects are stored as they were when they were written. When a definition changes, those of before are pruned, filled
+with defaults and moved to the storage version when they are read; newer ones pass untouched (DESIGN 1). What an entry
+becomes is kept beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+from zope.interface import implementer
+
+from orchd.cache import stored
+from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ICaches, Index, ISubscription, Page
+from orchd.kinds.catalog import split_group_version
+from orchd.kinds.objects import default, shape
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.server.customkinds.definition import Definition
+
+
+def upgrade(obj: dict[str, Any], known: Definition, settings: ObjectSettings) -> dict[str, Any]:
+    """`obj` as the schema in force has it, in the storage version. An object that the schema has no shape for, or that
+    takes another program to convert, stays as it is."""
+    kind = known.kind
+    if kind is None:
+        return obj
+    group, version = split_group_version(obj.get("apiVersion", ""))
+    type_ = kind.types.get(version)
+    if type_ is None:
+        return obj
+    try:
+        shaped = default.fill(shape.canonical(obj, type_), type_, settings)
+        if version != kind.storage and kind.converter is None:
+            moved = {**shaped, "apiVersion": f"{group}/{kind.storage}"}
+            return shape.canonical(moved, kind.types[kind.storage])
+    except shape.ShapeError:
+        return obj
+    return shaped
+
+
+class _Reader:
+    """Settles the entries of one key."""
+
+    def __init__(self, known: Callable[[], Definition | None], settings: ObjectSettings) -> None:
+        self._known = known
+        self._settings = settings
+
+    def entry(self, entry: Entry, written: int = 0) -> Entry:
+        """`entry`, or what the schema in force makes of it; `written` is its revision where that is not its own."""
+        known = self._known()
+        if known is None or (written or entry.revision) > known.since:
+            return entry
+        mark = ("settled", known.since)
+        found: Entry | None = entry.forms.get(mark)
+        if found is None:
+            found = self._settled(entry, known)
+            entry.keep(mark, found, len(found.json))
+        return found
+
+    def _settled(self, entry: Entry, known: Definition) -> Entry:
+        obj = orjson.loads(entry.json)
+        new = upgrade(obj, known, self._settings)
+        if new == obj:
+            return entry
+        body = stored.with_revision(stored.encode(new), entry.revision)
+        return Entry(entry.path, entry.revision, entry.created, body, entry.labels, entry.fields, entry.derived)
+
+    def change(self, change: Change) -> Change:
+        previous = change.previous
+        deleted = change.type is ChangeType.DELETED and previous is not None
+        entry = self.entry(change.entry, previous.revision if deleted and previous is not None else 0)
+        before = previous if previous is None else self.entry(previous)
+        if entry is change.entry and before is previous:
+            return change
+        made: Change | None = change.frames.get("settled")
+        if made is None or made.entry is not entry:
+            made = change.frames["settled"] = Change(change.type, entry, before, change.derived)
+        return made
+
+
+@implementer(ICache)
+class UpgradingCache:
+    """The cache of a custom kind, seen through its definition."""
+
+    def __init__(self, cache: ICache, reader: _Reader) -> None:
+        self._cache = cache
+        self._reader = reader
+        self.ready = cache.ready
+        self.fresh = cache.fresh
+        self.at_least = cache.at_least
+
+    @property
+    def revision(self) -> int:
+        revision: int = self._cache.revision
+        return revision
+
+    @property
+    def oldest(self) -> int:
+        oldest: int = self._cache.oldest
+        return oldest
+
+    def get(self, path: str) -> Entry | None:
+        found: Entry | None = self._cache.get(path)
+        return None if found is None else self._reader.entry(found)
+
+    def page(self, **wanted: Any) -> Page:
+        page: Page = self._cache.page(**wanted)
+        entry = self._reader.entry
+        return Page([entry(each) for each in page.entries], page.revision, page.next_path, page.remaining)
+
+    def subscribe(
+        self, *, after: int, prefix: str, on_change: Callable[[Change], None], on_end: Callable[[Exception], None]
+    ) -> ISubscription:
+        change = self._reader.change
+        subscription: ISubscription = self._cache.subscribe(
+            after=after, prefix=prefix, on_change=lambda each: on_change(change(each)), on_end=on_end
+        )
+        return subscription
+
+    def past(self, *, after: int, most: int) -> Sequence[Change]:
+        changes: Sequence[Change] = self._cache.past(after=after, most=most)
+        return [self._reader.change(each) for each in changes]
+
+    async def applied(self, path: str, revision: int) -> Entry | None:
+        found: Entry | None = await self._cache.applied(path, revision)
+        return None if found is None else self._reader.entry(found)
+
+
+@implementer(ICaches)
+class UpgradingCaches:
+    """The caches of a server, where those of custom kinds are seen through their definitions."""
+
+    def __init__(self, caches: ICaches, known: Callable[[str], Definition | None], settings: ObjectSettings) -> None:
+        """`known` finds the definition behind a key, None for built-in kinds."""
+        self._caches = caches
+        self._known = known
+        self._settings = settings
+
+    def cache(self, key: str, index: Index) -> ICache:
+        cache: ICache = self._caches.cache(key, index)
+        if self._known(key) is None:
+            return cache
+        return UpgradingCache(cache, _Reader(lambda: self._known(key), self._settings))
+
+    def drop(self, key: str) -> None:
+        self._caches.drop(key)

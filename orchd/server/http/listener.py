@@ -1,0 +1,141 @@
+"""The listening socket of the API server, as a member of a service group."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from OpenSSL import SSL
+from twisted.internet.interfaces import IListeningPort, IProtocolFactory, IStreamServerEndpoint
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+from twisted.protocols.tls import TLSMemoryBIOFactory
+from twisted.python.failure import Failure
+
+from orchd.server.http.factory import ApiServerFactory
+from orchd.server.http.tls import ServerContexts
+from orchd.server.http.tls_transport import TlsFactory
+
+#: How often certificate files are looked at.
+_POLL = 30.0
+_BACKLOG = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """Where to listen. `share_port` lets several processes listen on the port (SO_REUSEPORT), `share_address` lets it
+    be taken while connections of a former process linger, and beside more special addresses (SO_REUSEADDR)."""
+
+    address: str = "0.0.0.0"
+    port: int = 6443
+    share_port: bool = False
+    share_address: bool = False
+
+    def open(self) -> socket.socket:
+        """The bound and listening socket. Raises OSError."""
+        family = socket.AF_INET6 if ":" in self.address else socket.AF_INET
+        made = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            made.setblocking(False)
+            # As Twisted and the reference's runtime do for every listener; `share_address` cannot ask for more.
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if self.share_port:
+                made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            if family == socket.AF_INET6:
+                made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if self.address == "::" else 1)
+            made.bind((self.address, self.port))
+            made.listen(_BACKLOG)
+        except OSError as error:
+            made.close()
+            raise OSError(error.errno, f"cannot listen on {self.address} port {self.port}: {error.strerror}") from error
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+
+class Listener:
+    """Listens at a binding or an endpoint for as long as its group runs.
+
+    `contexts` None serves plain HTTP (for tests and behind something that speaks TLS). `h2` makes the protocols of
+    connections that chose HTTP/2. `plain` uses Twisted's own TLS instead of ours. On stop it takes no more
+    connections, and ends those that there are within `grace` seconds (see `ApiServerFactory.stop`).
+    """
+
+    name = "https"
+    _log = Logger()
+
+    def __init__(
+        self,
+        reactor: Any,
+        factory: ApiServerFactory,
+        at: Binding | IStreamServerEndpoint,
+        *,
+        contexts: ServerContexts | None,
+        h2: IProtocolFactory | None = None,
+        grace: float = 10.0,
+        plain: bool = False,
+    ) -> None:
+        self._reactor = reactor
+        self._factory = factory
+        self._at = at
+        self._contexts = contexts
+        self._grace = grace
+        self._tls: TlsFactory | None = None
+        self._port: IListeningPort | None = None
+        self._polling = LoopingCall(self._poll)
+        self._polling.clock = reactor
+        outer: Any = factory
+        if contexts is not None and plain:
+            outer = TLSMemoryBIOFactory(contexts, False, factory, reactor)
+            outer.noisy = False
+        elif contexts is not None:
+            outer = self._tls = TlsFactory(contexts, factory, reactor, h2)
+        self._outer: IProtocolFactory = outer
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it listens, with the port that the system chose for 0. RuntimeError before the start."""
+        if self._port is None:
+            raise RuntimeError("not listening")
+        host: Any = self._port.getHost()
+        return host.host, host.port
+
+    async def start(self, failed: Callable[[Failure], None]) -> None:
+        """Listen. Raises OSError or what the endpoint raises."""
+        if isinstance(self._at, Binding):
+            bound = self._at.open()
+            try:
+                # The reactor makes its own duplicate.
+                self._port = self._reactor.adoptStreamPort(bound.fileno(), bound.family, self._outer)
+            finally:
+                bound.close()
+        else:
+            self._port = await self._at.listen(self._outer)
+        if self._contexts is not None:
+            self._polling.start(_POLL, now=False)
+
+    def _poll(self) -> None:
+        assert self._contexts is not None
+        try:
+            self._contexts.reload()
+        except SSL.Error:
+            # A loop that ends would never notice the next renewal.
+            self._log.failure("certificates were not reloaded")
+
+    async def stop(self) -> None:
+        """Take no more connections and end those that there are."""
+        if self._polling.running:
+            self._polling.stop()
+        port, self._port = self._port, None
+        if port is not None:
+            stopped: Any = port.stopListening()
+            if stopped is not None:
+                await stopped
+        if self._tls is not None:
+            self._tls.stop()
+        await self._factory.stop(self._grace)
+        if self._tls is not None:
+            self._tls.stop_h2()

@@ -1,0 +1,91 @@
+"""The receiving end of a streamed answer on an HTTP/1.1 connection."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING
+
+from twisted.internet.defer import fail, succeed
+from zope.interface import implementer
+
+from orchd.server.http.responses import LAST_CHUNK, chunk
+from orchd.server.pipeline.interfaces import ISink, StreamEnded
+from orchd.txkit.drain_waiters import DrainWaiters
+
+if TYPE_CHECKING:
+    from orchd.server.http.channel import HttpChannel
+
+
+class ChunkCache:
+    """The last frame that was wrapped: the same frame goes to many watchers, one after the other."""
+
+    __slots__ = ("chunk", "frame")
+
+    def __init__(self) -> None:
+        self.frame = b""
+        self.chunk = b""
+
+    def wrap(self, frame: bytes) -> bytes:
+        if frame is not self.frame:
+            self.frame = frame
+            self.chunk = chunk(frame)
+        return self.chunk
+
+
+@implementer(ISink)
+class ChunkSink:
+    """One write is one chunk, sent in the same reactor turn as far as the socket takes it.
+
+    For clients of HTTP/1.0 (`raw`) the bytes are sent as they are and the end of the connection is their end."""
+
+    __slots__ = ("_channel", "_chunks", "_closed", "_drain", "_raw", "_send", "buffered")
+
+    def __init__(self, channel: HttpChannel, chunks: ChunkCache, *, raw: bool) -> None:
+        self._channel = channel
+        self._send = channel.send
+        self._chunks = chunks
+        self._raw = raw
+        self._closed = False
+        #: Bytes written since the transport said that its buffer is full.
+        self.buffered = 0
+        self._drain = DrainWaiters()
+
+    def write(self, data: bytes) -> None:
+        if self._closed or not data:
+            return
+        if not self._raw:
+            chunks = self._chunks
+            data = chunks.chunk if data is chunks.frame else chunks.wrap(data)
+        self._send(data)
+        if self._channel.paused:
+            self.buffered += len(data)
+
+    def writable(self) -> Awaitable[None]:
+        if self._closed:
+            return fail(StreamEnded())
+        if not self._channel.paused:
+            return succeed(None)
+        return self._drain.wait()
+
+    def drained(self) -> None:
+        """The transport takes data again (called by the channel)."""
+        self.buffered = 0
+        self._drain.opened()
+
+    def lost(self) -> None:
+        """The connection is gone (called by the channel)."""
+        self._closed = True
+        self.buffered = 0
+        self._drain.lost(StreamEnded)
+
+    def finish(self) -> None:
+        if not self._closed:
+            self._closed = True
+            if not self._raw:
+                self._send(LAST_CHUNK)
+            self._channel.stream_finished()
+
+    def abort(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._channel.abort()

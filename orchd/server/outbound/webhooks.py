@@ -1,0 +1,374 @@
+"""HTTPS calls to webhooks and other services: who is meant, how they are reached and known, and what an answer that is
+none is called.
+
+The texts of failures are recorded facts. Connections are kept for a while, and as many as `_MOST_POOLS` combinations of
+authority and credentials are remembered with their TLS contexts.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+from twisted.internet import ssl
+from twisted.internet.defer import CancelledError, Deferred, TimeoutError
+from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.web.client import Agent, HTTPConnectionPool
+from twisted.web.http_headers import Headers
+from twisted.web.iweb import IAgentEndpointFactory
+from zope.interface import implementer
+
+from orchd import errors
+from orchd.client.interfaces import IClient, ResourceRef
+from orchd.client.streams import read_body
+from orchd.dialect import Dialect
+from orchd.errors import ApiError
+from orchd.kinds import jsontext
+from orchd.kinds.codec import yaml_
+from orchd.pki.clientconfig import ClientConfig
+from orchd.txkit.failures import describe, was_cancelled, was_lost
+from orchd.txkit.timeouts import within
+from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
+
+#: Combinations of authority and credentials whose connections and TLS contexts are kept.
+_MOST_POOLS = 64
+#: Idle connections kept per host, and for how many seconds.
+_IDLE_PER_HOST, _IDLE_SECONDS = 8, 60
+_MOST_BODY = 64 * 1024 * 1024
+
+#: HTTP status of an answer -> what is said about it, whatever the body.
+_STATUS_TEXTS = {
+    400: "the server rejected our request for an unknown reason",
+    401: "the server has asked for the client to provide credentials",
+    404: "the server could not find the requested resource",
+    405: "the server does not allow this method on the requested resource",
+    406: "the server was unable to respond with a content type that the client supports",
+    409: "the server reported a conflict",
+    410: "the server could not find the requested resource",
+    415: "the server was unable to respond with a content type that the client supports",
+    422: "the server rejected our request due to an error in our request",
+    429: "the server has received too many requests and has asked us to try again later",
+    503: "the server is currently unable to handle the request",
+    504: "the server was unable to return a response in the time allotted, but may still be processing the request",
+}
+
+
+class WebhookError(Exception):
+    """A call that brought no document; the text says why. `code` is the HTTP status of the answer, 0 without one;
+    `reset` says that the connection was lost under the call."""
+
+    def __init__(self, text: str, code: int = 0, *, reset: bool = False) -> None:
+        super().__init__(text)
+        self.code = code
+        self.reset = reset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came back, of any status. `text` is the body if it says that it is text; `headers` by lower-case name, the
+    first of each."""
+
+    code: int
+    data: bytes
+    text: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Credentials by host. Names are ``host:port``, ``*.domain``, ``*`` for whoever has no other (as in the reference)."""
+
+    users: Mapping[str, ClientConfig] = field(default_factory=dict)
+
+    def of(self, target: str) -> ClientConfig | None:
+        """The credentials for ``host:port``."""
+        host, _, port = target.rpartition(":")
+        for name in (target, host) if port == "443" else (target,):
+            if name in self.users:
+                return self.users[name]
+            parts = name.split(".")
+            for start in range(1, len(parts)):
+                found = self.users.get("*." + ".".join(parts[start:]))
+                if found is not None:
+                    return found
+        return self.users.get("*")
+
+
+NO_CREDENTIALS = Credentials()
+
+
+class _Peer:
+    """Kept connections and TLS contexts for one authority and one set of credentials."""
+
+    def __init__(self, reactor: Any, authority: bytes, user: ClientConfig | None) -> None:
+        self.pool = HTTPConnectionPool(reactor, persistent=True)
+        self.pool.maxPersistentPerHost = _IDLE_PER_HOST
+        self.pool.cachedConnectionTimeout = _IDLE_SECONDS
+        self._trust = trust_roots(authority) if authority else ssl.platformTrust()
+        self._own = own_certificate(user.certificate, user.key) if user is not None else None
+        self._unchecked = user is not None and user.insecure
+        self._name = user.server_name if user is not None else ""
+        self._options: OrderedDict[str, Any] = OrderedDict()
+
+    def options(self, host: str) -> Any:
+        """What makes TLS connections to whoever must be called `host`, or what the client configuration says instead."""
+        if self._unchecked:
+            return UnverifiedConnection(self._own)
+        host = self._name or host
+        found = self._options.get(host)
+        if found is None:
+            found = ssl.optionsForClientTLS(host, trustRoot=self._trust, clientCertificate=self._own)
+            self._options[host] = found
+            if len(self._options) > _MOST_POOLS:
+                self._options.popitem(last=False)
+        return found
+
+
+@implementer(IAgentEndpointFactory)
+class _Where:
+    """Connects to one address, whatever the URL says, and asks for the certificate of the URL's host."""
+
+    def __init__(self, reactor: Any, address: tuple[str, int], options: Any, seconds: float) -> None:
+        self._reactor = reactor
+        self._address = address
+        self._options = options
+        self._seconds = seconds
+
+    def endpointForURI(self, uri: Any) -> Any:
+        plain = HostnameEndpoint(self._reactor, *self._address, timeout=self._seconds)
+        return plain if uri.scheme == b"http" else wrapClientTLS(self._options, plain)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One request; as a text it is what errors begin with."""
+
+    method: str
+    url: str
+    host: str
+    port: int
+    body: bytes | None
+    headers: Mapping[str, str]
+    limit: int
+
+    @classmethod
+    def to(cls, method: str, url: str, body: bytes | None, headers: Mapping[str, str], limit: int) -> _Call:
+        """A request to a URL. Raises WebhookError for what is none."""
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
+            url.encode("ascii")
+            if parts.scheme not in ("http", "https") or not host:
+                raise ValueError(f"unsupported protocol scheme {errors.quoted(parts.scheme)}" if host else "no Host in request URL")
+        except ValueError as error:
+            raise WebhookError(f"{method.capitalize()} {errors.quoted(url)}: {error}") from None
+        return cls(method, url, host, port, body, headers, limit)
+
+    def __str__(self) -> str:
+        return f"{self.method.capitalize()} {errors.quoted(self.url)}"
+
+
+class WebhookClient:
+    """Posts documents to webhooks, and calls other services. `client` reads the services of the cluster that webhooks may
+    be behind; `agent` is a template of how this calls itself. Call `close` when done."""
+
+    def __init__(
+        self, reactor: Any, dialect: Dialect, client: IClient, *, agent: str = "{short}-apiserver-admission"
+    ) -> None:
+        self._reactor = reactor
+        self._agent = dialect(agent)
+        self._client = client
+        self._peers: OrderedDict[tuple[bytes, ClientConfig | None], _Peer] = OrderedDict()
+
+    async def close(self) -> None:
+        """Close kept connections."""
+        while self._peers:
+            await self._peers.popitem()[1].pool.closeCachedConnections()
+
+    async def post(
+        self, where: Mapping[str, Any], document: Any, seconds: float, credentials: Credentials = NO_CREDENTIALS
+    ) -> dict[str, Any]:
+        """Send a document to a WebhookClientConfig; gives back the answer's. `seconds` bound all of it.
+
+        Raises WebhookError."""
+        service = where.get("service")
+        bundle = where.get("caBundle") or ""
+        call = _Call.to("POST", f"{_base(where)}?timeout={seconds:g}s", orjson.dumps(document), {}, _MOST_BODY)
+        user = credentials.of(f"{call.host}:{call.port}")
+        answer = await self._within(call, seconds, lambda: _pem(bundle), user, service)
+        if not 200 <= answer.code <= 206:
+            raise refused(answer.code, answer.text)
+        return read_document(answer.data, answer.code)
+
+    async def call(
+        self,
+        method: str,
+        url: str,
+        seconds: float,
+        *,
+        authority: bytes = b"",
+        user: ClientConfig | None = None,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        limit: int = _MOST_BODY,
+    ) -> Answer:
+        """Any request to any service, checked by `authority` (PEM; b"" trusts whom this machine trusts) and known to it
+        as `user`. A body longer than `limit` bytes is an error. Raises WebhookError when no answer comes."""
+        call = _Call.to(method, url, body, headers or {}, limit)
+        return await self._within(call, seconds, lambda: authority, user, None)
+
+    async def _within(
+        self,
+        call: _Call,
+        seconds: float,
+        authority: Callable[[], bytes],
+        user: ClientConfig | None,
+        service: Mapping[str, Any] | None,
+    ) -> Answer:
+        waiting = Deferred.fromCoroutine(self._send(call, seconds, authority, user, service))
+        try:
+            return await within(waiting, seconds, self._reactor)
+        except TimeoutError:
+            raise WebhookError(f"{call}: context deadline exceeded") from None
+
+    async def _send(
+        self,
+        call: _Call,
+        seconds: float,
+        authority: Callable[[], bytes],
+        user: ClientConfig | None,
+        service: Mapping[str, Any] | None,
+    ) -> Answer:
+        address = call.host, call.port
+        try:
+            if service:
+                address = await self._resolve(service["namespace"], service["name"], call.port)
+            peer = self._peer(authority(), user)
+            agent = Agent.usingEndpointFactory(
+                self._reactor, _Where(self._reactor, address, peer.options(call.host), seconds), pool=peer.pool
+            )
+            body = None if call.body is None else BytesBodyProducer(call.body)
+            asked = agent.request(call.method.encode(), call.url.encode("ascii"), self._headers(call, user), body)
+            response = await asked
+            data = await read_body(response, call.limit)
+            received = {
+                name.decode("latin-1").lower(): values[0].decode("latin-1")
+                for name, values in response.headers.getAllRawHeaders()
+            }
+            plain = received.get("content-type", "").startswith("text/")
+            text = data.decode("utf-8", "replace").strip() if plain else ""
+            return Answer(code=response.code, data=data, text=text, headers=received)
+        except (CancelledError, WebhookError):
+            raise
+        except Exception as error:
+            if was_cancelled(error):
+                raise CancelledError from error
+            # Whatever goes wrong out there or in what the configuration says must become a refusal in words.
+            raise WebhookError(f"{call}: {_why(error, address)}", reset=was_lost(error)) from error
+
+    def _headers(self, call: _Call, user: ClientConfig | None) -> Headers:
+        headers = Headers({"User-Agent": [self._agent]})
+        if call.body is not None:
+            headers.setRawHeaders("Accept", ["application/json, */*"])
+            headers.setRawHeaders("Content-Type", ["application/json"])
+        for name, value in call.headers.items():
+            headers.setRawHeaders(name, [value])
+        if user is not None and user.token:
+            headers.setRawHeaders("Authorization", [f"Bearer {user.token}"])
+        elif user is not None and user.username:
+            pair = base64.b64encode(f"{user.username}:{user.password}".encode()).decode()
+            headers.setRawHeaders("Authorization", [f"Basic {pair}"])
+        return headers
+
+    def _peer(self, authority: bytes, user: ClientConfig | None) -> _Peer:
+        key = (authority, user)
+        peer = self._peers.get(key)
+        if peer is None:
+            peer = self._peers[key] = _Peer(self._reactor, *key)
+            if len(self._peers) > _MOST_POOLS:
+                # Connections in use end with their calls; the kept ones are closed by and by.
+                self._peers.popitem(last=False)[1].pool.closeCachedConnections()
+        else:
+            self._peers.move_to_end(key)
+        return peer
+
+    async def _resolve(self, namespace: str, name: str, port: int) -> tuple[str, int]:
+        """The address of a service's port."""
+        try:
+            service = await self._client.get(ResourceRef("", "v1", "services"), namespace, name)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            raise errors.not_found("", "service", name) from None
+        spec = service.get("spec") or {}
+        if spec.get("type") == "ExternalName":
+            return spec.get("externalName", ""), port
+        if spec.get("clusterIP") == "None":
+            raise ValueError('cannot route to service with ClusterIP "None"')
+        if all(p.get("port") != port for p in spec.get("ports") or ()):
+            raise ValueError(f"no service port {port} found for service {errors.quoted(name)}")
+        return spec.get("clusterIP", ""), port
+
+
+def _base(where: Mapping[str, Any]) -> str:
+    """The URL of a WebhookClientConfig."""
+    service = where.get("service")
+    if not service:
+        url: str = where.get("url") or ""
+        return url if urlsplit(url).path else url + "/"
+    path = service.get("path") or "/"
+    return f"https://{service['name']}.{service['namespace']}.svc:{service.get('port') or 443}{path}"
+
+
+def _pem(bundle: str) -> bytes:
+    try:
+        return base64.b64decode(bundle)
+    except binascii.Error as error:
+        raise ValueError(f"caBundle: {error}") from None
+
+
+def _why(error: BaseException, address: tuple[str, int]) -> str:
+    """A failed call in the reference's words, where it has some."""
+    return error.message if isinstance(error, ApiError) else describe(error, address)
+
+
+def refused(code: int, text: str) -> WebhookError:
+    """What an answer with a status that is none of success means. `text` is its body, "" if that is no text."""
+    if code == 403:
+        return WebhookError(text or "unknown", code)
+    if code in _STATUS_TEXTS:
+        return WebhookError(_STATUS_TEXTS[code], code)
+    if code >= 500:
+        said = errors.quoted(text or "unknown")
+        return WebhookError(f"an error on the server ({said}) has prevented the request from succeeding", code)
+    return WebhookError(f"the server responded with the status code {code} but did not return more information", code)
+
+
+def read_document(data: bytes, code: int) -> dict[str, Any]:
+    """The object in a body of JSON, or of YAML if it does not begin as an object of JSON does, as the reference reads
+    answers. Raises WebhookError."""
+    if not data:
+        raise WebhookError(f"0-length response with status code: {code} and content type: application/json")
+    try:
+        found: Any = orjson.loads(data)
+    except orjson.JSONDecodeError as bad:
+        if data.lstrip()[:1] == b"{":
+            why = jsontext.syntax_error(data) or str(bad)
+            raise WebhookError(f"couldn't get version/kind; json parse error: {why}") from None
+        try:
+            found = yaml_.decode(data)
+        except yaml_.YAMLError as error:
+            raise WebhookError(str(error)) from None
+    if isinstance(found, dict):
+        return found
+    what = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+    raise WebhookError(
+        "couldn't get version/kind; json parse error: json: cannot unmarshal "
+        f"{jsontext.type_name(found)} into Go value of type {what}"
+    )

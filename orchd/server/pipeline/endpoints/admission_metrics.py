@@ -1,0 +1,79 @@
+"""Numbers of admission, kept plainly and shown under the reference's names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
+
+from orchd.server.pipeline.endpoints.metrics import cumulative
+from orchd.txkit.histogram import Histogram
+
+#: Upper bounds in seconds of the admission histograms.
+_BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
+
+
+class AdmissionMetrics:
+    """Calls of plugins: how long, and whether they refused. `observe` is what the chain calls."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, str, str, bool], Histogram] = {}
+
+    def observe(self, plugin: str, phase: str, operation: str, seconds: float, rejected: bool) -> None:
+        key = (plugin, phase, operation, rejected)
+        histogram = self._seen.get(key)
+        if histogram is None:
+            histogram = self._seen[key] = Histogram(_BUCKETS)
+        histogram.observe(_BUCKETS, seconds)
+
+    def families(self) -> Iterator[Metric]:
+        family = HistogramMetricFamily(
+            "apiserver_admission_controller_admission_duration_seconds",
+            "Time spent in admission plugins.",
+            labels=("name", "type", "operation", "rejected"),
+        )
+        for (plugin, phase, operation, rejected), histogram in self._seen.items():
+            labels = [plugin, phase, operation, "true" if rejected else "false"]
+            family.add_metric(labels, cumulative(histogram, _BUCKETS), histogram.sum)
+        yield family
+
+
+class WebhookMetrics:
+    """Calls of webhooks: how long, and what they refused. `observe` is what the plugins call."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, str, str, bool], Histogram] = {}
+        self._rejections: dict[tuple[str, str, str, str, str], int] = {}
+
+    def observe(
+        self, name: str, kind: str, operation: str, seconds: float, rejected: bool, what: str, code: int
+    ) -> None:
+        key = (name, kind, operation, rejected)
+        histogram = self._seen.get(key)
+        if histogram is None:
+            histogram = self._seen[key] = Histogram(_BUCKETS)
+        histogram.observe(_BUCKETS, seconds)
+        if rejected:
+            # Codes are the webhook's to choose: those that HTTP does not know count as one.
+            labels = (name, kind, operation, what, str(min(code, 600)))
+            self._rejections[labels] = self._rejections.get(labels, 0) + 1
+
+    def families(self) -> Iterator[Metric]:
+        family = HistogramMetricFamily(
+            "apiserver_admission_webhook_admission_duration_seconds",
+            "Time spent in admission webhooks.",
+            labels=("name", "type", "operation", "rejected"),
+        )
+        for (name, kind, operation, rejected), histogram in self._seen.items():
+            labels = [name, kind, operation, "true" if rejected else "false"]
+            family.add_metric(labels, cumulative(histogram, _BUCKETS), histogram.sum)
+        yield family
+        # The reference's name has no _total; a gauge is the only family that leaves a name as it is.
+        counts = GaugeMetricFamily(
+            "apiserver_admission_webhook_rejection_count",
+            "Writes that webhooks refused, by what was wrong.",
+            labels=("name", "type", "operation", "error_type", "rejection_code"),
+        )
+        for key, count in self._rejections.items():
+            counts.add_metric(list(key), float(count))
+        yield counts

@@ -1,0 +1,76 @@
+"""The numbers of priority and fairness for /metrics, and what it is doing now for /debug/api_priority_and_fairness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+
+from orchd.server.pipeline.endpoints.metrics import Source, cumulative
+from orchd.server.pipeline.fairness.metrics import BOUNDS, FairnessMetrics
+from orchd.server.pipeline.fairness.stage import Fairness
+
+_BOTH = ("priority_level", "flow_schema")
+
+
+def fairness_metrics(fairness: Fairness) -> Source:
+    """The reference's names."""
+
+    def families() -> Iterator[Metric]:
+        yield _limits(fairness)
+        for name, help, value in _GAUGES:
+            gauge = GaugeMetricFamily(name, help, labels=_BOTH)
+            for (schema, level), numbers in fairness.numbers.items():
+                gauge.add_metric([level, schema], value(numbers))
+            yield gauge
+        yield from _counters(fairness)
+        yield from _times(fairness)
+
+    return families
+
+
+_GAUGES: tuple[tuple[str, str, Callable[[FairnessMetrics], float]], ...] = (
+    ("apiserver_flowcontrol_current_inqueue_requests", "Requests waiting for a seat.", lambda n: float(n.waiting)),
+    ("apiserver_flowcontrol_current_executing_requests", "Requests that have a seat.", lambda n: float(n.executing)),
+)
+
+
+def _limits(fairness: Fairness) -> Metric:
+    family = GaugeMetricFamily(
+        "apiserver_flowcontrol_request_concurrency_limit", "Seats of a priority level.", labels=("priority_level",)
+    )
+    for name, level in fairness.levels.items():
+        family.add_metric([name], float(level.seats.limit))
+    return family
+
+
+def _counters(fairness: Fairness) -> Iterator[Metric]:
+    dispatched = CounterMetricFamily(
+        "apiserver_flowcontrol_dispatched_requests", "Requests that got a seat.", labels=_BOTH
+    )
+    rejected = CounterMetricFamily(
+        "apiserver_flowcontrol_rejected_requests", "Requests that were turned away.", labels=(*_BOTH, "reason")
+    )
+    for (schema, level), numbers in fairness.numbers.items():
+        dispatched.add_metric([level, schema], float(numbers.dispatched))
+        for reason, count in numbers.rejected.items():
+            rejected.add_metric([level, schema, reason], float(count))
+    yield dispatched
+    yield rejected
+
+
+def _times(fairness: Fairness) -> Iterator[Metric]:
+    waited = HistogramMetricFamily(
+        "apiserver_flowcontrol_request_wait_duration_seconds", "Time until a seat was found.", labels=(*_BOTH, "execute")
+    )
+    served = HistogramMetricFamily(
+        "apiserver_flowcontrol_request_execution_seconds", "Time from seat to answer.", labels=_BOTH
+    )
+    for (schema, level), numbers in fairness.numbers.items():
+        for execute, times in (("true", numbers.waited), ("false", numbers.refused)):
+            if any(times.counts):
+                waited.add_metric([level, schema, execute], cumulative(times, BOUNDS), times.sum)
+        if any(numbers.execution.counts):
+            served.add_metric([level, schema], cumulative(numbers.execution, BOUNDS), numbers.execution.sum)
+    yield waited
+    yield served

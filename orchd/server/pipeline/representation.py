@@ -1,0 +1,380 @@
+"""From entries to answers: in the version, form and shape that a request asked for (DESIGN 1).
+
+The plain case, JSON in the storage version, hands on stored bytes. Whatever is derived from them is kept beside the
+entry, once per form, so that a second reader pays nothing, as long as there is place for it (cache.derived).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from orchd import errors
+from orchd.cache.interfaces import Entry
+from orchd.dialect import STOCK_META_GROUP
+from orchd.errors import ApiError
+from orchd.kinds.catalog import Catalog, Resource, split_group_version
+from orchd.kinds.codec import decode, frames, json_, mediatype, partial, protobuf, tables, yaml_
+from orchd.kinds.codec.mediatype import Form, Negotiated
+from orchd.kinds.ir import Type
+from orchd.kinds.objects import convert, shape
+from orchd.kinds.objects.tabulate import table
+from orchd.kinds.objects.tabulate.ages import Ages
+from orchd.server.pipeline.interfaces import Body, Pieces, Request, Response
+
+NO_STORE = ("Cache-Control", "no-cache, private")
+#: Lists of more bytes are put together while they are sent, so many items at a time.
+_LARGE, _TOGETHER = 4 << 20, 256
+#: How many combinations of what clients ask for are remembered.
+_MOST_VIEWS = 2048
+
+#: What a table may be asked to include of its objects.
+_INCLUDED = frozenset(("", table.METADATA, table.OBJECT, table.NO_OBJECT))
+
+#: Kinds of meta/v1 that appear under the apiVersion v1.
+_META_KINDS = frozenset(("Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList"))
+
+
+@dataclass(frozen=True, slots=True)
+class Representation:
+    """How a request wants to see objects of one resource. `key` tells derived forms apart; `plain` says that stored
+    bytes are the answer as they are."""
+
+    chosen: Negotiated
+    resource: Resource
+    include_object: str
+    pretty: bool
+    plain: bool
+    key: tuple[Form, str, str, str, str, bool]
+
+
+def type_of(catalog: Catalog, api_version: str, kind: str) -> Type | None:
+    """The type of a built-in kind, served as a resource of its own or not (Scale, Status, Eviction)."""
+    if kind in _META_KINDS and api_version == "v1":
+        return catalog.type(f"meta/v1.{kind}")
+    served = catalog.kind(api_version, kind)
+    if served is not None:
+        return None if served.custom else served.type
+    group, version = split_group_version(api_version)
+    if group in (catalog.dialect.meta_group, STOCK_META_GROUP):
+        # The metadata of one object is the same in both versions, that of a list is not.
+        return catalog.type(f"meta/{version if kind == partial.LIST_KIND else 'v1'}.{kind}")
+    for resource in catalog.in_version(group, version):
+        if not resource.custom:
+            try:
+                return catalog.type(f"{resource.type.name.rpartition('.')[0]}.{kind}")
+            except KeyError:
+                return None
+    return None
+
+
+class Presenter:
+    """Makes response bodies. `clock` gives seconds since the epoch (ages in tables)."""
+
+    def __init__(self, catalog: Callable[[], Catalog], clock: Callable[[], float]) -> None:
+        self._catalog = catalog
+        self._clock = clock
+        self._dialect = catalog().dialect
+        self._list_meta = catalog().type("meta/v1.ListMeta")
+        self._views: dict[Any, Representation] = {}
+
+    # -- what the client asked for
+
+    def view(self, request: Request, resource: Resource, *, watch: bool = False, table: bool = True) -> Representation:
+        """Negotiate. Raises ApiError 406."""
+        asked = (
+            request.headers.get("accept", ()),
+            request.param("pretty"),
+            request.header("user-agent"),
+            request.param("includeObject"),
+            resource,
+            watch,
+            table,
+        )
+        view = self._views.get(asked)
+        if view is None:
+            view = self._view(*asked)
+            if len(self._views) >= _MOST_VIEWS:
+                self._views.clear()
+            self._views[asked] = view
+        return view
+
+    def _view(
+        self,
+        accept: tuple[str, ...],
+        pretty_asked: str,
+        agent: str,
+        include_asked: str,
+        resource: Resource,
+        watch: bool,
+        table: bool,
+    ) -> Representation:
+        chosen = mediatype.negotiate(
+            ",".join(accept),
+            dialect=self._dialect,
+            watch=watch,
+            protobuf=not resource.custom,
+            table=table,
+        )
+        include = ""
+        if chosen.as_ == "Table":
+            include = include_asked
+        pretty = chosen.form is Form.JSON and (chosen.pretty or mediatype.wants_pretty(pretty_asked, agent))
+        plain = (
+            chosen.form is Form.JSON
+            and not chosen.as_
+            and not pretty
+            and resource.api_version == resource.storage_version
+        )
+        key = (chosen.form, chosen.as_, chosen.api_version, resource.api_version, include, pretty)
+        return Representation(chosen, resource, include, pretty, plain, key)
+
+    def check_table(self, view: Representation) -> None:
+        """What a table is to include must be known. Raises ApiError 400."""
+        if view.chosen.as_ == "Table" and view.include_object not in _INCLUDED:
+            shown = errors.quoted(view.include_object)
+            raise errors.bad_request(
+                f"Unable to convert to Table as requested: includeObject: Invalid value: {shown}: "
+                "must be 'Metadata', 'Object', 'None', or empty"
+            )
+
+    # -- objects
+
+    def in_version(self, resource: Resource, entry: Entry) -> dict[str, Any]:
+        """The decoded object of an entry in the version of `resource`."""
+        obj: dict[str, Any] = orjson.loads(entry.json)
+        if resource.api_version == resource.storage_version or obj["apiVersion"] == resource.api_version:
+            return obj
+        return convert.convert(obj, resource.api_version, self._catalog())
+
+    def entry(self, view: Representation, entry: Entry) -> bytes | list[bytes]:
+        """The body that shows one entry."""
+        if view.plain:
+            return [entry.json, b"\n"]
+        self._check_list(view, is_list=False)
+        # Ages make tables differ from one second to the next: they are not kept.
+        if view.chosen.as_ == "Table":
+            return self._table_json(view, [entry], {"resourceVersion": str(entry.revision)})
+        body: bytes | None = entry.forms.get(view.key)
+        if body is None:
+            body = self.encoded(view, self._shown(view, entry))
+            entry.keep(view.key, body, len(body))
+        return body
+
+    def _shown(self, view: Representation, entry: Entry) -> dict[str, Any]:
+        if view.chosen.as_:
+            return partial.partial(orjson.loads(entry.json), view.chosen.api_version)
+        return self.in_version(view.resource, entry)
+
+    def _table(
+        self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any], *, with_columns: bool = True
+    ) -> dict[str, Any]:
+        shown = table.table(
+            [self.in_version(view.resource, e) for e in entries],
+            view.resource,
+            meta,
+            datetime.fromtimestamp(self._clock(), UTC),
+            self._dialect,
+            include_object=view.include_object or table.METADATA,
+            with_columns=with_columns,
+        )
+        shown["apiVersion"] = view.chosen.api_version
+        return shown
+
+    def _table_json(self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any]) -> bytes | list[bytes]:
+        """A table of rows that are kept beside their entries. Raises ApiError 400."""
+        self.check_table(view)
+        if view.pretty or view.chosen.form is not Form.JSON:
+            return self.encoded(view, self._table(view, entries, meta))
+        now = datetime.fromtimestamp(self._clock(), UTC)
+        how = table.tabulator(view.resource, self._dialect)
+        ages = Ages(now)
+        rows = []
+        for entry in entries:
+            row: tables.Row | None = entry.forms.get(view.key)
+            if row is None:
+                row = self._row(view, entry, how, now)
+                if row is None:
+                    # Its text cannot be told from ours; the whole table is made the plain way.
+                    return self.encoded(view, self._table(view, entries, meta))
+                entry.keep(view.key, row, row.size)
+            rows.append(row.at(ages))
+        return tables.table_pieces(view.chosen.api_version, meta, how.columns_json, rows)
+
+    def _row(self, view: Representation, entry: Entry, how: table.Tabulator, now: datetime) -> tables.Row | None:
+        obj = self.in_version(view.resource, entry)
+        include = view.include_object or table.METADATA
+        api_version = f"{self._dialect.meta_group}/v1"
+        return tables.row(obj, how, self._dialect, now, include_object=include, api_version=api_version)
+
+    def other(self, view: Representation, obj: dict[str, Any]) -> bytes:
+        """An object of another kind (Status, Scale, reviews) in the form of a view; such kinds have no tables, and a Status
+        has no other form at all."""
+        if obj["kind"] == "Status":
+            return self.encoded(view, obj)
+        if view.chosen.as_ == "Table":
+            raise errors.not_acceptable(mediatype.media_types(self._dialect))
+        if view.chosen.as_:
+            obj = partial.partial(obj, view.chosen.api_version)
+        return self.encoded(view, obj)
+
+    def _check_list(self, view: Representation, *, is_list: bool) -> None:
+        """PartialObjectMetadata is for objects, PartialObjectMetadataList for lists. Raises ApiError 406."""
+        asked = view.chosen.as_
+        if asked not in (partial.KIND, partial.LIST_KIND) or (asked == partial.LIST_KIND) == is_list:
+            return
+        resource = view.resource
+        kind = resource.list_kind if is_list else resource.kind
+        what = "is a list" if is_list else "is not a list"
+        package = "unstructured" if resource.custom else decode.internal_package(resource.type)
+        name = ("UnstructuredList" if is_list else "Unstructured") if resource.custom else kind
+        raise ApiError(
+            406, "NotAcceptable", f"you requested {asked}, but the requested object {what} (*{package}.{name})"
+        )
+
+    def encoded(self, view: Representation, obj: dict[str, Any]) -> bytes:
+        return self.bytes_of(view.chosen.form, obj, pretty=view.pretty)
+
+    def bytes_of(self, form: Form, obj: dict[str, Any], *, pretty: bool = False) -> bytes:
+        """An object, with its kind and apiVersion in it, as a body. Raises ApiError 406 where protobuf has no form."""
+        if form is Form.YAML:
+            return yaml_.encode(obj)
+        if form is Form.PROTOBUF:
+            type_ = type_of(self._catalog(), obj.get("apiVersion", "v1"), obj.get("kind", ""))
+            if type_ is None:
+                raise protobuf.no_form()
+            return protobuf.encode(obj, type_)
+        return json_.body(obj, pretty=pretty)
+
+    # -- lists
+
+    def page(
+        self, view: Representation, entries: Sequence[Entry], *, revision: int, token: str = "", remaining: int | None = None
+    ) -> Body:
+        """The body that shows a list."""
+        meta: dict[str, Any] = {"resourceVersion": str(revision)}
+        if token:
+            meta["continue"] = token
+            if remaining:
+                meta["remainingItemCount"] = remaining
+        chosen, resource = view.chosen, view.resource
+        self._check_list(view, is_list=True)
+        if chosen.as_ == "Table":
+            return self._table_json(view, entries, meta)
+        if chosen.as_:
+            # The reference does not carry this over.
+            meta.pop("remainingItemCount", None)
+            return self._partials(view, entries, meta)
+        if view.plain:
+            return self._joined(resource, meta, entries)
+        if chosen.form is Form.PROTOBUF:
+            items = [self._message(view, e) for e in entries]
+            return protobuf.encode_list(resource.api_version, resource.list_kind, meta, items, self._list_meta)
+        shown = [self.in_version(resource, e) for e in entries]
+        if not resource.custom:
+            shown = [{k: v for k, v in item.items() if k not in ("kind", "apiVersion")} for item in shown]
+        out = {"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta, "items": shown}
+        return self.encoded(view, out)
+
+    def _message(self, view: Representation, entry: Entry) -> bytes:
+        key = ("message", view.resource.api_version)
+        found: bytes | None = entry.forms.get(key)
+        if found is None:
+            obj = self.in_version(view.resource, entry)
+            found = protobuf.encode_message(obj, view.resource.type)
+            entry.keep(key, found, len(found))
+        return found
+
+    def _partials(self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any]) -> bytes | list[bytes]:
+        api_version = view.chosen.api_version
+        if view.chosen.form is Form.PROTOBUF:
+            type_ = self._catalog().type("meta/v1.PartialObjectMetadata")
+            items = [partial.partial_message(e.json, type_) for e in entries]
+            old = view.chosen.version == "v1beta1"
+            return protobuf.encode_list(
+                api_version, partial.LIST_KIND, meta, items, self._list_meta, items_first=old
+            )
+        if view.chosen.form is Form.JSON and not view.pretty:
+            return partial.partial_list(api_version, meta, [partial.partial_json(e.json, api_version) for e in entries])
+        shown = [partial.partial(orjson.loads(e.json), api_version) for e in entries]
+        out = {"kind": partial.LIST_KIND, "apiVersion": api_version, "metadata": meta, "items": shown or None}
+        return self.encoded(view, out)
+
+    def _joined(self, resource: Resource, meta: Mapping[str, Any], entries: Sequence[Entry]) -> Body:
+        """A list as JSON from stored bytes; items of built-in kinds go without kind and apiVersion."""
+        head, *rest = frames.list_pieces(resource.api_version, resource.list_kind, meta, ())
+        if not entries:
+            return [head, *rest]
+        skip = 0 if resource.custom else len(f'{{"kind":"{resource.kind}","apiVersion":"{resource.storage_version}",')
+        head = head.removesuffix(b"]}\n") + (b"{" if skip else b"")
+        items = [entry.json for entry in entries]
+        size = frames.list_size(head, items, skip)
+        if size < _LARGE:
+            return list(frames.list_parts(head, items, skip, len(items)))
+        return Pieces(size, lambda: frames.list_parts(head, items, skip, _TOGETHER))
+
+    # -- events
+
+    def frame(self, view: Representation, kind: str, entry: Entry, *, first: bool = False) -> bytes:
+        """One watch frame that shows an entry; `first` puts column definitions into a table."""
+        if view.plain:
+            return frames.watch_frame(kind, entry.json)
+        if view.chosen.as_ == "Table":
+            meta = {"resourceVersion": str(entry.revision)}
+            return self.object_frame(view, kind, self._table(view, [entry], meta, with_columns=first))
+        key = ("frame", *view.key)
+        body: bytes | None = entry.forms.get(key)
+        if body is None:
+            body = self._body(view, self._shown(view, entry))
+            entry.keep(key, body, len(body))
+        return self._framed(view, kind, body)
+
+    def object_frame(self, view: Representation, kind: str, obj: dict[str, Any]) -> bytes:
+        """A watch frame around an object that is not an entry: a table, a bookmark, an error."""
+        return self._framed(view, kind, self._body(view, obj))
+
+    def _body(self, view: Representation, obj: dict[str, Any]) -> bytes:
+        if view.chosen.form is Form.PROTOBUF:
+            return self.bytes_of(Form.PROTOBUF, obj)
+        return json_.encode(obj)
+
+    def _framed(self, view: Representation, kind: str, body: bytes) -> bytes:
+        if view.chosen.form is Form.PROTOBUF:
+            return protobuf.watch_frame(kind, body)
+        return frames.watch_frame(kind, body)
+
+    def bookmark(self, view: Representation, version: str) -> dict[str, Any]:
+        """The object of a BOOKMARK: an otherwise empty one of the watched kind."""
+        chosen, resource = view.chosen, view.resource
+        metadata = {"resourceVersion": version, "creationTimestamp": None}
+        if chosen.as_ == "Table":
+            return self._table(view, [], {"resourceVersion": version}, with_columns=False)
+        if chosen.as_:
+            return partial.partial({"metadata": metadata}, chosen.api_version)
+        if resource.custom:
+            return {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+        obj = shape.canonical({"metadata": metadata}, resource.type)
+        return {**obj, "kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+
+    # -- responses
+
+    def response(self, view: Representation, body: Body, *, code: int = 200) -> Response:
+        """A complete answer."""
+        return Response(code=code, content_type=view.chosen.content_type, headers=[NO_STORE], body=body)
+
+    def failure(self, request: Request, error: ApiError) -> Response:
+        """The Status of an error, in a form that the request accepts (JSON where it accepts none)."""
+        form, content_type, pretty = Form.JSON, mediatype.JSON_TYPE, False
+        if request.info is not None and request.info.is_resource:
+            chosen = mediatype.negotiate_error(",".join(request.headers.get("accept", ())), dialect=self._dialect)
+            form, content_type = chosen.form, chosen.content_type
+            pretty = chosen.pretty or mediatype.wants_pretty(request.param("pretty"), request.header("user-agent"))
+        headers = [NO_STORE, *error.headers.items()]
+        if request.method == "HEAD":
+            return Response(code=error.code, content_type=content_type, headers=headers)
+        body = self.bytes_of(form, error.status(), pretty=pretty)
+        return Response(code=error.code, content_type=content_type, headers=headers, body=body)

@@ -1,0 +1,44 @@
+"""A line in the log for each request, for whoever looks for what a client does (-v=3 and above)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from twisted.logger import Logger
+
+from orchd.server.pipeline.interfaces import Next, Request, Response
+
+_log = Logger(namespace="orchd.requests")
+
+
+class AccessLog:
+    """Logs verb, URI, time, agent, sender and outcome of each request that has ended; `clock` gives seconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+
+    async def __call__(self, request: Request, then: Next) -> Response:
+        begin = self._clock()
+        code = 0
+        try:
+            response = await then(request)
+            code = response.code
+            return response
+        finally:
+            _log.info(
+                '"HTTP" verb="{verb}" URI="{uri}" latency="{latency:.3f}ms" userAgent={agent!r} audit-ID="{audit}" '
+                'srcIP="{source}" user={user!r} resp={code}',
+                verb=request.method if request.info is None else request.info.verb.upper(),
+                uri=_uri(request),
+                latency=(self._clock() - begin) * 1000,
+                agent=request.header("user-agent"),
+                audit=request.audit_id,
+                source=request.credentials.remote,
+                user="" if request.user is None else request.user.name,
+                code=code,
+            )
+
+
+def _uri(request: Request) -> str:
+    query = "&".join(f"{key}={value}" for key, values in request.query.items() for value in values)
+    return f"{request.raw_path}?{query}" if query else request.raw_path

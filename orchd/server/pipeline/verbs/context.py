@@ -1,0 +1,257 @@
+"""What every verb works with, and what a request is aimed at."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from orchd import errors
+from orchd.errors import ApiError
+from orchd.kinds import verbatim
+from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.codec import decode, json_, mediatype
+from orchd.kinds.codec.mediatype import Form
+from orchd.kinds.ir import Type
+from orchd.kinds.objects import convert, default, shape
+from orchd.kinds.objects.owner_references import single_owners
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.patch import managers, ownership, patch_errors
+from orchd.server.pipeline.interfaces import Request
+from orchd.server.pipeline.representation import Presenter, type_of
+from orchd.server.pipeline.verbs.options import WriteOptions, write_options
+from orchd.server.pipeline.verbs.strictness import Strictness, of_body, strictness
+from orchd.server.pipeline.verbs.version_translation import (
+    ConversionNeededError,
+    VersionTranslation,
+    type_of_version,
+    version_of,
+)
+from orchd.server.registry.interfaces import Context, IRegistry, Object
+
+T = TypeVar("T")
+
+#: Largest request body, in bytes.
+BODY_LIMIT = 3 * 1024 * 1024
+
+#: Kinds of which the reference cannot tell who owns what: their objects never have managedFields.
+_UNTRACKED = frozenset(("CertificateSigningRequest",))
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceTarget:
+    """The resource, and the object and subresource of it, that a request names ("" where it names none)."""
+
+    resource: Resource
+    namespace: str
+    name: str
+    subresource: str
+
+
+@dataclass(slots=True, kw_only=True)
+class VerbContext:
+    """Collaborators of the verbs. `now` gives seconds since the epoch."""
+
+    catalog: Callable[[], Catalog]
+    registry: IRegistry
+    present: Presenter
+    settings: ObjectSettings
+    now: Callable[[], float]
+    #: Asks the authorizer: `authorize(request, verb)` raises ApiError 403 when the sender may not do that as well.
+    authorize: Callable[[Request, str], Awaitable[None]]
+    #: Objects that one deletecollection removes at the same time.
+    delete_workers: int = 1
+
+    @property
+    def dialect(self) -> Any:
+        return self.settings.dialect
+
+    def context(self, request: Request, target: ResourceTarget, options: WriteOptions) -> Context:
+        """Who writes, and how."""
+        assert request.user is not None
+        return Context(
+            user=request.user,
+            resource=target.resource,
+            namespace=target.namespace,
+            now=self.now(),
+            subresource=target.subresource,
+            dry_run=options.dry_run,
+            options=options.given,
+            manager=options.manager or managers.manager_from_user_agent(request.header("user-agent")),
+            warn=request.warnings.append,
+            annotate=request.annotations.__setitem__,
+        )
+
+    async def body(self, request: Request) -> bytes:
+        """The request's body. Raises ApiError 413."""
+        data: bytes = await request.body.read(BODY_LIMIT)
+        return data
+
+    async def sent(self, request: Request, resource: Resource, options_kind: str) -> tuple[Object, WriteOptions]:
+        """The object of a POST or PUT, in canonical shape and with defaults, in the requested version; and the options
+        (CreateOptions or UpdateOptions), which are judged before the body is read. Raises ApiError."""
+        form = mediatype.body_form(request.header("content-type"), dialect=self.dialect)
+        data = await self.body(request)
+        options = write_options(self.dialect, request, options_kind)
+        obj = decode.decode_object(
+            data,
+            form,
+            catalog=self.catalog(),
+            api_version=resource.api_version,
+            kind=resource.kind,
+            type_=resource.type,
+            custom=resource.custom,
+        )
+        try:
+            settled = self.settled(obj, resource)
+        except ApiError:
+            if form is not Form.JSON:
+                raise
+            # Once more with numbers as they were spelled: the message quotes them.
+            settled = self.settled(json_.decode_exact(data), resource)
+        if (form is Form.YAML or json_.may_be_too_deep(data)) and json_.too_deep(settled):
+            raise _too_deep(resource)
+        self.check_fields(request, options, data, form, obj, resource)
+        if form is Form.JSON and resource.kind in verbatim.MEMBERS and not resource.custom:
+            settled = verbatim.kept(settled, data)
+        request.sent = settled
+        return settled, options
+
+    def check_fields(
+        self, request: Request, options: WriteOptions, data: bytes, form: Form, obj: Object, resource: Resource
+    ) -> None:
+        """Tell of fields of a body, read as `obj`, that its kind does not know. Raises ApiError 400 where they are
+        forbidden."""
+        strictness = self.strictness(options, request.warnings.append)
+        if strictness.looks:
+            why = strictness.refusal(of_body(data, form, obj, resource.type))
+            if why:
+                raise shape.cannot_handle(resource.kind, resource.version, resource.kind, why)
+
+    def strictness(self, options: WriteOptions, warn: Callable[[str], None]) -> Strictness:
+        """How a request wants fields treated that its kind does not know."""
+        return strictness(self.settings, options, warn)
+
+    def settled(self, obj: Object, resource: Resource, *, patched: Callable[[], str] | None = None) -> Object:
+        """Canonical shape and defaults of an object in the requested version. Raises ApiError: 400 for one that was
+        sent, 422 for one that a patch made; `patched` gives the text by which that is shown."""
+        try:
+            shaped = shape.canonical(obj, resource.type)
+        except RecursionError:
+            # Schemas that contain themselves can be filled to any depth.
+            raise _too_deep(resource) from None
+        except shape.ShapeError as error:
+            if patched is None:
+                raise shape.cannot_handle(resource.kind, resource.version, resource.kind, str(error)) from None
+            raise patch_errors.unusable_result(patched(), str(error)) from None
+        settled = default.apply(shaped, resource, self.settings)
+        metadata = obj.get("metadata")
+        if metadata and metadata.get("managedFields") == []:
+            # A list without entries asks to forget all owners; no list asks for nothing.
+            return {**settled, "metadata": {**settled["metadata"], "managedFields": []}}
+        return settled
+
+    async def owning(
+        self, context: Context, live: Object | None, obj: Object, *, patched: bool = False
+    ) -> Object:
+        """As `owned`, for kinds that a webhook may have to convert. What the webhook does not convert counts as not
+        served: a write that does not need it otherwise goes on without it. Of an object that was `patched`, owner
+        references come down to one afterwards."""
+        if not patched:
+            obj = single_owners(obj, context.warn)
+        if context.resource.converter is None:
+            owned = self._owned(context, live, obj, self.ownership(context))
+        else:
+            owned = await self.tracking(context, lambda target: self._owned(context, live, obj, target), lenient=True)
+        return single_owners(owned, context.warn, admitted=True) if patched else owned
+
+    def owned(self, context: Context, live: Object | None, obj: Object) -> Object:
+        """`obj` with managedFields brought up to date for a create, update or patch by the context's manager.
+
+        Owner references that say the same come down to one before that."""
+        return self._owned(context, live, single_owners(obj, context.warn), self.ownership(context))
+
+    def _owned(self, context: Context, live: Object | None, obj: Object, target: ownership.OwnershipTarget) -> Object:
+        if context.subresource == "ephemeralcontainers":
+            # The reference tracks no owners through this endpoint.
+            metadata = {k: v for k, v in (obj.get("metadata") or {}).items() if k != "managedFields" or v}
+            return {**obj, "metadata": metadata}
+        if context.resource.kind in _UNTRACKED:
+            return {**obj, "metadata": {k: v for k, v in (obj.get("metadata") or {}).items() if k != "managedFields"}}
+        entries = ownership.on_write(target, live, obj, manager=context.manager, now=context.now)
+        metadata = dict(obj.get("metadata") or {})
+        if entries:
+            metadata["managedFields"] = entries
+        else:
+            metadata.pop("managedFields", None)
+        return {**obj, "metadata": metadata}
+
+    async def tracking(self, context: Context, work: Callable[[ownership.OwnershipTarget], T], *, lenient: bool = False) -> T:
+        """What `work` makes of field owners, where their versions may need a webhook: it is called again with what was
+        missing. Raises ApiError 500 for what cannot be converted, unless `lenient`."""
+        translations = VersionTranslation()
+        target = self.ownership(context, translations)
+        while True:
+            try:
+                return work(target)
+            except ConversionNeededError as wanted:
+                try:
+                    made = await self.registry.translated(wanted.resource, wanted.object)
+                except ApiError:
+                    if not lenient:
+                        raise
+                    made = None
+                translations.add(wanted, made)
+
+    def ownership(self, context: Context, translations: VersionTranslation | None = None) -> ownership.OwnershipTarget:
+        """What the algorithms over field owners need to know of a write."""
+        catalog, resource = self.catalog(), context.resource
+        kind = resource.kind
+
+        def types(version: str) -> Type | None:
+            served = catalog.kind(version, kind)
+            return type_of_version(resource, version) if served is None else served.type
+
+        def converted(obj: Object, version: str) -> Object | None:
+            served = catalog.kind(version, kind) or version_of(resource, version)
+            if served is None:
+                return None
+            if served.converter is None:
+                return convert.convert(obj, version, catalog)
+            # Where nothing can wait for a webhook, what it would have to convert counts as not served.
+            return None if translations is None else translations.find(served, obj)
+
+        return ownership.OwnershipTarget(
+            dialect=self.dialect,
+            type=resource.type,
+            kind=kind,
+            api_version=resource.api_version,
+            subresource=context.subresource,
+            reset=self.registry.strategy(resource).reset_fields(context.subresource),
+            convert=converted,
+            types=types,
+            kinds=lambda kind: type_of(catalog, resource.api_version, kind),
+        )
+
+
+def _too_deep(resource: Resource) -> ApiError:
+    """400 for an object that could not be written, its values being nested too deeply."""
+    return shape.cannot_handle(resource.kind, resource.version, resource.kind, "exceeded max depth")
+
+
+def check_name(target: ResourceTarget, obj: Object) -> None:
+    """The object's own name and namespace must be those of the URL. Raises ApiError 400."""
+    metadata = obj.get("metadata") or {}
+    name, namespace = metadata.get("name", ""), metadata.get("namespace", "")
+    if not name:
+        raise errors.bad_request(
+            f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
+        )
+    if name != target.name:
+        raise errors.bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({target.name})"
+        )
+    if target.namespace and namespace and namespace != target.namespace:
+        raise errors.bad_request(
+            f"the namespace of the object ({namespace}) does not match the namespace on the request ({target.namespace})"
+        )

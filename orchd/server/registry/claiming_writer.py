@@ -1,0 +1,65 @@
+"""Writes of objects to the store, together with what only one object of the cluster may hold.
+
+One server knows by itself which addresses and ports it has handed out. Where several write to one store, each write
+claims what its object newly holds and gives up what it holds no longer, in the same transaction; so nothing is handed
+out twice and nothing is lost, wherever a server stops.
+"""
+
+from __future__ import annotations
+
+import orjson
+
+from orchd.cache import stored
+from orchd.server.registry.interfaces import IStrategy, Object
+from orchd.store.interfaces import ClaimedError, ISharedStore, IStore
+
+_NOTHING: frozenset[str] = frozenset()
+
+
+class ClaimingWriter:
+    """`write` is create, update and delete. Objects are in the storage version."""
+
+    def __init__(self, store: IStore, strategy: IStrategy) -> None:
+        self._store = store
+        self._strategy = strategy
+
+    async def create(self, key: str, obj: Object, kept: Object) -> int:
+        """Store a new object; `kept` is `obj` in the version in which it is kept. Returns the revision. Raises StoreError;
+        ClaimedError, KeyExistsError: decide again."""
+        ttl, value = self._strategy.ttl(obj), stored.encode(kept)
+        take = self._held(obj)
+        if take:
+            return await self._write(key, value, 0, ttl, take, _NOTHING)
+        return await self._store.create(key, value, ttl=ttl)
+
+    async def update(self, key: str, obj: Object, old: Object, kept: Object, *, expected: int) -> int:
+        """Replace `old`, which must be at revision `expected`. Raises as `create`, with RevisionConflictError."""
+        ttl, value = self._strategy.ttl(obj), stored.encode(kept)
+        held, before = self._held(obj), self._held(old)
+        if held != before:
+            return await self._write(key, value, expected, ttl, held - before, before - held)
+        return await self._store.update(key, value, expected=expected, ttl=ttl)
+
+    async def delete(self, key: str, old: Object, *, expected: int) -> int:
+        """Remove `old`, which must be at revision `expected`."""
+        leave = self._held(old)
+        if leave:
+            return await self._write(key, None, expected, None, _NOTHING, leave)
+        return await self._store.delete(key, expected=expected)
+
+    def _held(self, obj: Object) -> frozenset[str]:
+        return _NOTHING if self._store.exclusive else self._strategy.claims(obj)
+
+    async def _write(
+        self, key: str, value: bytes | None, expected: int, ttl: int | None, take: frozenset[str], leave: frozenset[str]
+    ) -> int:
+        store: ISharedStore = self._store  # type: ignore[assignment]  # that it is not exclusive says so
+        try:
+            return await store.write(key, value, expected=expected, ttl=ttl, take=sorted(take), leave=sorted(leave))
+        except ClaimedError as error:
+            found = await store.get(error.holder)
+            if found is None or error.claim not in self._strategy.claims(orjson.loads(found.value)):
+                # Somebody went past all servers to remove or change the holder, which is of this kind: no two kinds
+                # claim the same.
+                await store.free(error)
+            raise

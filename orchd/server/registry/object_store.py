@@ -1,0 +1,170 @@
+"""Between objects and entries: where an object is kept, and what of it the cache indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import orjson
+
+from orchd import errors
+from orchd.cache import stored
+from orchd.cache.interfaces import Entry, ICache, ICaches
+from orchd.dialect import Dialect
+from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.ir import Type
+from orchd.kinds.objects import convert, default, selectors, shape
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.server.registry.claiming_writer import ClaimingWriter
+from orchd.server.registry.interfaces import IStrategy, Object
+from orchd.store.interfaces import IStore
+
+#: `conversion(resource, objects, to)`: the objects in the version with apiVersion `to`.
+Conversion = Callable[[Resource, Sequence[Object], str], Awaitable[list[Object]]]
+
+
+def path_of(resource: Resource, namespace: str, name: str) -> str:
+    """The key of an object below its resource's prefix. Raises ApiError 400 for a name that can be none."""
+    if "/" in name or "%" in name or name in (".", ".."):
+        why = f"may not be '{name}'" if name in (".", "..") else f"may not contain '{'/' if '/' in name else '%'}'"
+        raise errors.bad_request(f"Name parameter invalid: {errors.quoted(name)}: {why}")
+    return f"{namespace}/{name}" if resource.namespaced else name
+
+
+def _without_revision(value: bytes) -> bytes:
+    """Stored bytes without a resourceVersion: the object of a dry run has none."""
+    return value.replace(b'"resourceVersion":"",', b"", 1) if b'"resourceVersion":"",' in value else value.replace(b'"resourceVersion":""', b"", 1)
+
+
+class ObjectStore:
+    """One server's store and caches, seen by resource. `catalog` gives the catalog in force."""
+
+    def __init__(
+        self,
+        *,
+        catalog: Callable[[], Catalog],
+        store: IStore,
+        caches: ICaches,
+        settings: ObjectSettings,
+        conversion: Conversion | None = None,
+    ) -> None:
+        """`conversion` converts objects of kinds that have a converter."""
+        self.catalog = catalog
+        self.store = store
+        self.settings = settings
+        self._caches = caches
+        self._conversion = conversion
+        self._opened: dict[str, tuple[ICache, Any]] = {}
+
+    @property
+    def dialect(self) -> Dialect:
+        return self.settings.dialect
+
+    def cache(self, resource: Resource) -> ICache:
+        """The cache of a resource; the same for all its versions."""
+        return self._open(resource)[0]
+
+    def _open(self, resource: Resource) -> tuple[ICache, Any]:
+        opened = self._opened.get(resource.key)
+        if opened is None:
+            index = selectors.index_for(resource, self.dialect)
+            opened = self._opened[resource.key] = (self._caches.cache(resource.key, index), index)
+        return opened
+
+    def forget(self, key: str) -> None:
+        """A custom kind is gone: end its cache."""
+        if self._opened.pop(key, None) is not None:
+            self._caches.drop(key)
+
+    def keeping(self, strategy: IStrategy) -> ClaimingWriter:
+        """How objects of a kind get into the store."""
+        return ClaimingWriter(self.store, strategy)
+
+    def key(self, resource: Resource, path: str) -> str:
+        """The store key of a path."""
+        return f"/{resource.key}/{path}"
+
+    def decode(self, entry: Entry) -> Object:
+        """The object of an entry, in the storage version, with its resourceVersion."""
+        obj: Object = orjson.loads(entry.json)
+        return obj
+
+    def unsaved(self, resource: Resource, path: str, obj: Object) -> Entry:
+        """An entry for an object that is answered but not (or no longer) stored; keeps the resourceVersion it has."""
+        version = obj["metadata"].get("resourceVersion") or ""
+        value = stored.encode(obj)
+        labels, fields = self._open(resource)[1](value)
+        revision = int(version) if version.isdigit() else 0
+        body = stored.with_revision(value, revision) if revision else _without_revision(value)
+        return Entry(path, revision, revision, body, labels, fields)
+
+    def to_storage(self, resource: Resource, obj: Object) -> Object:
+        """An object of the requested version in the storage version. One that another program converts stays as it is
+        until it is stored (`kept`)."""
+        if resource.api_version == resource.storage_version or resource.converter is not None:
+            return obj
+        return convert.convert(obj, resource.storage_version, self.catalog())
+
+    def to_version(self, resource: Resource, obj: Object) -> Object:
+        """An object of the storage version in the requested one. One that another program converts is in it already
+        (`worked_on`)."""
+        if resource.api_version == resource.storage_version or resource.converter is not None:
+            return obj
+        return convert.convert(obj, resource.api_version, self.catalog())
+
+    async def worked_on(self, resource: Resource, obj: Object) -> Object:
+        """A stored object in the version in which writes work on it: the storage version, but the requested one where
+        another program converts. Raises ApiError 500."""
+        if resource.converter is None:
+            return obj
+        return (await self._converted(resource, [obj], resource.api_version, resource.type))[0]
+
+    async def kept(self, resource: Resource, obj: Object) -> Object:
+        """An object that has been worked on in the version in which it is kept, with that version's defaults: those of any
+        other are filled in only where that is asked for. Raises ApiError 500."""
+        if resource.converter is None:
+            return obj
+        type_ = self.catalog().storage_type(resource)
+        (made,) = await self._converted(resource, [obj], resource.storage_version, type_)
+        return obj if made is obj else default.fill(made, type_, self.settings)
+
+    async def shown(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Entries with what another program makes of them in the requested version. Nothing of that is remembered: such a
+        program may change its mind. Raises ApiError 500."""
+        if resource.converter is None:
+            return entries
+        head = f'{{"kind":"{resource.kind}","apiVersion":"{resource.api_version}",'.encode()
+        others = [entry for entry in entries if not entry.json.startswith(head)]
+        if not others:
+            return entries
+        objects = await self._converted(
+            resource, [self.decode(entry) for entry in others], resource.api_version, resource.type
+        )
+        made = iter(objects)
+        return [
+            entry
+            if entry.json.startswith(head)
+            else Entry(entry.path, entry.revision, entry.created, orjson.dumps(next(made)), entry.labels, entry.fields)
+            for entry in entries
+        ]
+
+    async def _converted(self, resource: Resource, objects: list[Object], to: str, type_: Type) -> list[Object]:
+        if self._conversion is None or all(obj["apiVersion"] == to for obj in objects):
+            return objects
+        found = await self._conversion(resource, objects, to)
+        try:
+            return [
+                new if new is old else shape.canonical(new, type_) for old, new in zip(objects, found, strict=True)
+            ]
+        except shape.ShapeError as error:
+            raise errors.internal(f"conversion made an object that is no {resource.kind}: {error}") from None
+
+    def settled(self, resource: Resource, obj: Object) -> Object:
+        """Canonical shape and defaults of an object in the version that is worked on: after admission changed it."""
+        type_ = resource.type if resource.converter is not None else self.catalog().storage_type(resource)
+        try:
+            shaped = shape.canonical(obj, type_)
+        except shape.ShapeError as error:
+            # What admission made of the object is not the client's fault.
+            raise errors.internal(f"admission left an object that is no {resource.kind}: {error}") from None
+        return default.fill(shaped, type_, self.settings)

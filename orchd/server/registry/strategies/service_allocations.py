@@ -1,0 +1,86 @@
+"""Which addresses and node ports the stored services hold, kept up with the cache change by change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any
+
+import orjson
+
+from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ISubscription
+from orchd.kinds.objects.validate.names import parse_ip
+
+
+class ServiceAllocations:
+    """Counts of what services hold: two may hold the same for a moment, and the first to go frees it for nobody."""
+
+    def __init__(self, cache: Callable[[], ICache]) -> None:
+        self._cache = cache
+        self._subscription: ISubscription | None = None
+        self._addresses: dict[int, Counter[int]] = {4: Counter(), 6: Counter()}
+        self._ports: Counter[int] = Counter()
+
+    def addresses(self, version: int) -> Counter[int]:
+        """Addresses of one IP version, as integers."""
+        self._follow()
+        return self._addresses[version]
+
+    def ports(self) -> Counter[int]:
+        self._follow()
+        return self._ports
+
+    def _follow(self) -> None:
+        """Read everything once, and again only after the cache itself had to begin anew."""
+        if self._subscription is not None:
+            return
+        cache = self._cache()
+        page = cache.page()
+        for counter in (*self._addresses.values(), self._ports):
+            counter.clear()
+        for entry in page.entries:
+            self._count(entry, 1)
+        self._subscription = cache.subscribe(
+            after=page.revision, prefix="", on_change=self._changed, on_end=self._ended
+        )
+
+    def _changed(self, change: Change) -> None:
+        if change.previous is not None:
+            self._count(change.previous, -1)
+        if change.type is not ChangeType.DELETED:
+            self._count(change.entry, 1)
+
+    def _ended(self, error: Exception) -> None:
+        self._subscription = None
+
+    def _count(self, entry: Entry, step: int) -> None:
+        for counter, value in self._held(entry):
+            counter[value] += step
+            if counter[value] <= 0:
+                del counter[value]
+
+    def _held(self, entry: Entry) -> Iterator[tuple[Counter[int], int]]:
+        spec = orjson.loads(entry.json).get("spec") or {}
+        for address in addresses_of(spec):
+            yield self._addresses[address.version], int(address)
+        for port in ports_of(spec):
+            yield self._ports, port
+
+
+def addresses_of(spec: Mapping[str, Any]) -> Iterator[IPv4Address | IPv6Address]:
+    """The cluster IPs that a service's spec holds."""
+    for text in spec.get("clusterIPs") or (spec.get("clusterIP"),):
+        address = parse_ip(text or "")
+        # None of its own: headless, or a name.
+        if address is not None:
+            yield address
+
+
+def ports_of(spec: Mapping[str, Any]) -> Iterator[int]:
+    """The node ports that it holds; one may come twice, for two protocols."""
+    for port in spec.get("ports") or ():
+        if port.get("nodePort"):
+            yield port["nodePort"]
+    if spec.get("healthCheckNodePort"):
+        yield spec["healthCheckNodePort"]

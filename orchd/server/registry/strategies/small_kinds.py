@@ -1,0 +1,181 @@
+"""Kinds that differ by a few lines each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from orchd.errors import Cause
+from orchd.kinds import verbatim
+from orchd.kinds.objects import feature_gates
+from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
+from orchd.kinds.objects.scalars import timestamp
+from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.strategies.base import Strategy
+
+
+class PhaseStrategy(Strategy):
+    """Volumes and claims start in phase Pending. What their statuses may say hangs on gates too."""
+
+    def empty_status(self) -> Any:
+        return {"phase": "Pending"}
+
+    def status_update(self, obj: Object, old: Object) -> Object:
+        return feature_gates.drop_disabled(super().status_update(obj, old), old, self.type, self.settings)
+
+
+class EventStrategy(Strategy):
+    """Events go by themselves after --event-ttl."""
+
+    #: Seconds; set from the flags when strategies are made.
+    lifetime = 3600
+
+    def ttl(self, obj: Object) -> int | None:
+        return self.lifetime
+
+
+class ServiceAccountStrategy(Strategy):
+    """Of the references to secrets only the names count."""
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        return self._clean(super().prepare_create(context, obj))
+
+    def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
+        return self._clean(super().prepare_update(context, obj, old))
+
+    def _clean(self, obj: Object) -> Object:
+        secrets = obj.get("secrets")
+        if not secrets:
+            return obj
+        return {**obj, "secrets": [{"name": s["name"]} if s.get("name") else {} for s in secrets]}
+
+
+class RevisionStrategy(Strategy):
+    """Data of a revision may be anything, so that only its text says whether it is still the same."""
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
+        return super().validate_update(context, obj, verbatim.kept(old, context.stored))
+
+
+class JobStrategy(Strategy):
+    """A job whose selector is not given by hand gets one from its uid. What is there already stays, for validation to
+    refuse."""
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        obj = feature_gates.drop_job_tracking(super().prepare_create(context, obj), self.settings)
+        spec = dict(obj.get("spec") or {})
+        if not spec.get("manualSelector"):
+            template = dict(spec.get("template") or {})
+            metadata = dict(template.get("metadata") or {})
+            own = {"controller-uid": obj["metadata"]["uid"], "job-name": obj["metadata"].get("name", "")}
+            metadata["labels"] = {**own, **(metadata.get("labels") or {})}
+            template["metadata"] = metadata
+            spec["template"] = template
+            selector = dict(spec.get("selector") or {})
+            selector["matchLabels"] = {"controller-uid": own["controller-uid"], **(selector.get("matchLabels") or {})}
+            spec["selector"] = selector
+            if not obj["metadata"].get("labels"):
+                # The default of a job's labels, which sees the template as it is stored.
+                obj = {**obj, "metadata": {**obj["metadata"], "labels": metadata["labels"]}}
+        return {**obj, "spec": spec}
+
+
+class APIServiceStrategy(Strategy):
+    """What this server answers itself is available from the start; who is behind others is found out later."""
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        obj = super().prepare_create(context, obj)
+        if (obj.get("spec") or {}).get("service") is not None:
+            return obj
+        condition = {
+            "type": "Available", "status": "True", "lastTransitionTime": timestamp(context.now), "reason": "Local",
+            "message": "Local APIServices are always available",
+        }
+        return {**obj, "status": {"conditions": [condition]}}
+
+
+class SigningRequestStrategy(Strategy):
+    """The requester is who sent the request; a request never changes."""
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        obj = super().prepare_create(context, obj)
+        user = context.user.as_json()
+        spec = {k: v for k, v in (obj.get("spec") or {}).items() if k not in ("username", "uid", "groups", "extra")}
+        return {**obj, "spec": {**spec, **user}}
+
+    def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
+        kept = {**old, "metadata": obj["metadata"]}
+        if context.subresource not in ("approval", "status"):
+            return kept
+        given, before = obj.get("status") or {}, old.get("status") or {}
+        # Who approves changes nothing but conditions. Which of them may change is validation's business.
+        status = {**(given if context.subresource == "status" else before)}
+        status.pop("conditions", None)
+        stored, conditions = before.get("conditions") or [], given.get("conditions") or []
+        if context.subresource == "status":
+            conditions = _preserved(_preserved(conditions, stored, "Approved"), stored, "Denied")
+        conditions = _stamped(context, conditions, stored)
+        return {**kept, "status": {**status, "conditions": conditions} if conditions else status}
+
+
+def _preserved(conditions: list[Object], before: list[Object], kind: str) -> list[Object]:
+    """With the stored conditions of a type in the place of those given, where there are as many of both."""
+    stored = [c for c in before if c.get("type") == kind]
+    if sum(c.get("type") == kind for c in conditions) != len(stored):
+        return conditions
+    rest = iter(stored)
+    return [next(rest) if c.get("type") == kind else c for c in conditions]
+
+
+def _stamped(context: Context, conditions: list[Object], before: list[Object]) -> list[Object]:
+    """Conditions with the times that the client left out."""
+    now = timestamp(context.now)
+    since = {
+        (c.get("type"), c.get("status")): c["lastTransitionTime"] for c in reversed(before) if c.get("lastTransitionTime")
+    }
+    return [
+        {
+            **condition,
+            "lastUpdateTime": condition.get("lastUpdateTime") or now,
+            "lastTransitionTime": (
+                condition.get("lastTransitionTime") or since.get((condition.get("type"), condition.get("status"))) or now
+            ),
+        }
+        for condition in conditions
+    ]
+
+
+class DeploymentStrategy(Strategy):
+    """Annotations count for the generation, and the status endpoint leaves labels alone."""
+
+    def raise_generation(self, obj: Object, old: Object) -> Object:
+        raised = super().raise_generation(obj, old)
+        if raised is obj and obj["metadata"].get("annotations") != old["metadata"].get("annotations"):
+            generation = (old["metadata"].get("generation") or 0) + 1
+            return {**obj, "metadata": {**obj["metadata"], "generation": generation}}
+        return raised
+
+    def status_update(self, obj: Object, old: Object) -> Object:
+        metadata = {k: v for k, v in obj["metadata"].items() if k != "labels"}
+        if "labels" in old["metadata"]:
+            metadata["labels"] = old["metadata"]["labels"]
+        return super().status_update({**obj, "metadata": metadata}, old)
+
+
+class DaemonSetStrategy(Strategy):
+    """Counts changes of the template in an annotation that clients cannot set."""
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        return self._numbered(super().prepare_create(context, obj), 1)
+
+    def raise_generation(self, obj: Object, old: Object) -> Object:
+        text = (old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0")
+        number = int(text) if text.isdigit() else 0
+        changed = (obj.get("spec") or {}).get("template") != (old.get("spec") or {}).get("template")
+        # The annotation is the server's own: it must not make the rest look changed.
+        return super().raise_generation(self._numbered(obj, number + 1 if changed else number), old)
+
+    def _numbered(self, obj: Object, number: int) -> Object:
+        metadata = obj["metadata"]
+        annotations = {**(metadata.get("annotations") or {}), TEMPLATE_GENERATION: str(number)}
+        return {**obj, "metadata": {**metadata, "annotations": annotations}}

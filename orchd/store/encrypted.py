@@ -1,0 +1,327 @@
+"""Encryption at rest: a store around a store. What lies inside is sealed, what is handed out is in clear."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import orjson
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from orchd.store.encryption import DecryptionError, Rule
+from orchd.store.interfaces import (
+    ClaimedError,
+    Event,
+    ISharedStore,
+    IStore,
+    IWatch,
+    KeyValue,
+    OnEnd,
+    OnEvents,
+    OnProgress,
+    Range,
+    RevisionConflictError,
+    StoreError,
+    UnavailableError,
+)
+from orchd.txkit.coroutines import start
+
+_log = Logger()
+#: Remembers which prefixes were ever sealed, so that their values are looked at when the configuration changes or goes.
+_RECORD: Final = "/.sealed"
+#: Values that are looked at in one go.
+_PAGE: Final = 500
+
+
+class EncryptionStateError(StoreError):
+    """A value that cannot be opened. Names the resource; neither keys nor values are in the message."""
+
+    def __init__(self, resource: str, key: str, why: str) -> None:
+        super().__init__(
+            f"{resource}: the value of {key} cannot be decrypted ({why}): --encryption-provider-config must have "
+            "every key that values of this resource were encrypted with"
+        )
+
+
+async def refuse_encrypted(store: IStore, mark: bytes) -> None:
+    """Raise SealedError when a started store without encryption has sealed values: they would be served as they are."""
+    for prefix in await _recorded(store):
+        await _refuse_sealed(store, prefix, mark)
+
+
+async def _refuse_sealed(store: IStore, prefix: str, mark: bytes) -> None:
+    async for item in _each(store, prefix):
+        if item.value.startswith(mark):
+            raise EncryptionStateError(prefix.strip("/"), item.key, "no provider is configured for the resource")
+
+
+async def _recorded(store: IStore) -> list[str]:
+    found = await store.get(_RECORD)
+    return list(orjson.loads(found.value)) if found is not None else []
+
+
+async def _each(store: IStore, prefix: str) -> AsyncIterator[KeyValue]:
+    """Every value under a prefix, as of one revision."""
+    at, begin = 0, prefix
+    while True:
+        found = await store.range(prefix, start=begin, limit=_PAGE, revision=at)
+        for item in found.items:
+            yield item
+        if not found.remaining:
+            return
+        at, begin = found.revision, found.items[-1].key + "\0"
+
+
+def is_object(value: bytes) -> bool:
+    """Is this an object in JSON? What another key makes of a sealed one never is."""
+    if value[:1] != b"{":
+        return False
+    try:
+        orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+@implementer(IStore)
+class EncryptedStore:
+    """`rules` by key prefix (``/secrets/``). `plausible` says whether an opened value can be one: it finds out a wrong
+    key at start where the way of encryption cannot. `mark` begins all sealed values.
+
+    A value that cannot be opened later (another server with other keys wrote it) ends the watch that meets it, and
+    `healthy` says which resource it belongs to: a server that cannot read what it serves must not be asked.
+    """
+
+    def __init__(
+        self, inner: IStore, rules: Mapping[str, Rule], *, mark: bytes, plausible: Callable[[bytes], bool] = bool
+    ) -> None:
+        self.inner = inner
+        self._rules = tuple(rules.items())
+        self._mark = mark
+        self._plausible = plausible
+        #: What could not be opened, by key.
+        self._troubles: dict[str, str] = {}
+
+    @property
+    def revision(self) -> int:
+        return self.inner.revision
+
+    @property
+    def compacted(self) -> int:
+        return self.inner.compacted
+
+    @property
+    def exclusive(self) -> bool:
+        return self.inner.exclusive
+
+    def healthy(self) -> str:
+        return self.inner.healthy() or next(iter(self._troubles.values()), "")
+
+    # Life.
+
+    def start(self) -> Deferred[None]:
+        return start(self._start())
+
+    async def _start(self) -> None:
+        await self.inner.start()
+        try:
+            await self._check()
+        except BaseException:
+            await self.inner.stop()
+            raise
+
+    async def _check(self) -> None:
+        """Every sealed value can be opened, or the server does not start."""
+        before = await _recorded(self.inner)
+        for prefix, rule in self._rules:
+            async for item in _each(self.inner, prefix):
+                if not self._plausible(self._open(rule, item.key, item.value)):
+                    raise EncryptionStateError(rule.resource, item.key, "wrong key")
+        known = {prefix for prefix, _ in self._rules}
+        for prefix in before:
+            if prefix not in known:
+                await _refuse_sealed(self.inner, prefix, self._mark)
+        await self._record(before, sorted(known))
+        try:
+            done = await self.reseal()
+        except UnavailableError as error:
+            # They can be read, and the next start tries again.
+            _log.warn("cannot encrypt anew: {why}", why=str(error))
+        else:
+            if done:
+                _log.info("encrypted {done} values anew with the first key of their resource", done=done)
+
+    async def _record(self, before: list[str], prefixes: list[str]) -> None:
+        """Before anything is sealed it is known that it may be. Raises UnavailableError when it cannot be written."""
+        prefixes = sorted({*before, *prefixes})
+        if prefixes == before:
+            return
+        value = orjson.dumps(prefixes)
+        try:
+            found = await self.inner.get(_RECORD)
+            if found is None:
+                await self.inner.create(_RECORD, value)
+            else:
+                await self.inner.update(_RECORD, value, expected=found.revision)
+        except UnavailableError:
+            raise
+        except StoreError:
+            # Another server was first; what it wrote counts.
+            await self._record(await _recorded(self.inner), prefixes)
+
+    def stop(self) -> Deferred[None]:
+        return self.inner.stop()
+
+    # Values.
+
+    def _rule(self, key: str) -> Rule | None:
+        for prefix, rule in self._rules:
+            if key.startswith(prefix):
+                return rule
+        return None
+
+    def _seal(self, key: str, value: bytes) -> bytes:
+        rule = self._rule(key)
+        return value if rule is None else rule.seal(value, key)
+
+    def _open(self, rule: Rule, key: str, value: bytes) -> bytes:
+        try:
+            found = rule.open(value, key)
+        except DecryptionError as error:
+            failure = EncryptionStateError(rule.resource, key, str(error))
+            self._troubles[key] = str(failure)
+            raise failure from error
+        if self._troubles:
+            self._troubles.pop(key, None)
+        return found
+
+    def _item(self, item: KeyValue) -> KeyValue:
+        rule = self._rule(item.key)
+        return item if rule is None else replace(item, value=self._open(rule, item.key, item.value))
+
+    def _event(self, event: Event) -> Event:
+        rule = self._rule(event.key)
+        if rule is None:
+            return event
+        previous = None if event.previous is None else self._item(event.previous)
+        # A deletion has no value.
+        value = self._open(rule, event.key, event.value) if event.value else b""
+        return replace(event, value=value, previous=previous)
+
+    # Writes.
+
+    async def create(self, key: str, value: bytes, *, ttl: int | None = None) -> int:
+        return await self.inner.create(key, self._seal(key, value), ttl=ttl)
+
+    async def update(self, key: str, value: bytes, *, expected: int, ttl: int | None = None) -> int:
+        return await self._guarded(self.inner.update(key, self._seal(key, value), expected=expected, ttl=ttl))
+
+    async def delete(self, key: str, *, expected: int) -> int:
+        return await self._guarded(self.inner.delete(key, expected=expected))
+
+    async def _guarded(self, write: Any) -> int:
+        try:
+            return int(await write)
+        except RevisionConflictError as error:
+            if error.current is None:
+                raise
+            raise RevisionConflictError(error.key, self._item(error.current)) from error
+
+    async def reseal(self) -> int:
+        """Write anew whatever is not sealed with the first key of its resource; returns how many values that were.
+
+        The middle of a rotation: afterwards the old keys can go from the configuration of all servers.
+        """
+        stale: list[KeyValue] = []
+        for prefix, rule in self._rules:
+            stale += [item async for item in _each(self.inner, prefix) if rule.stale(item.value)]
+        done = 0
+        for item in stale:
+            try:
+                await self.update(item.key, self._item(item).value, expected=item.revision)
+                done += 1
+            except RevisionConflictError:
+                # Whoever changed it has sealed it anew.
+                continue
+        return done
+
+    # Reads.
+
+    async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
+        found = await self.inner.get(key, revision=revision)
+        return None if found is None else self._item(found)
+
+    async def range(self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0) -> Range:
+        found = await self.inner.range(prefix, start=start, limit=limit, revision=revision)
+        return Range(tuple(map(self._item, found.items)), found.revision, found.remaining)
+
+    async def current_revision(self) -> int:
+        return await self.inner.current_revision()
+
+    async def compact(self, revision: int) -> None:
+        await self.inner.compact(revision)
+
+    def watch(
+        self, prefix: str, *, after: int, on_events: OnEvents, on_end: OnEnd, on_progress: OnProgress | None = None
+    ) -> IWatch:
+        opened = _Opened(self, on_events, on_end)
+        opened.watch = self.inner.watch(
+            prefix, after=after, on_events=opened.events, on_end=opened.end, on_progress=on_progress
+        )
+        if opened.over:
+            # It ended while it was being made.
+            opened.watch.cancel()
+        watch: IWatch = opened.watch
+        return watch
+
+
+@implementer(ISharedStore)
+class SharedEncryptedStore(EncryptedStore):
+    """A `SealedStore` around a store that others write too."""
+
+    inner: ISharedStore
+
+    async def write(
+        self, key: str, value: bytes | None, *, expected: int, take: Collection[str], leave: Collection[str],
+        ttl: int | None = None,
+    ) -> int:  # fmt: skip
+        sealed = None if value is None else self._seal(key, value)
+        return await self._guarded(
+            self.inner.write(key, sealed, expected=expected, take=take, leave=leave, ttl=ttl)
+        )
+
+    async def free(self, claimed: ClaimedError) -> None:
+        await self.inner.free(claimed)
+
+
+class _Opened:
+    """A watch whose events are opened on their way."""
+
+    def __init__(self, store: EncryptedStore, on_events: OnEvents, on_end: OnEnd) -> None:
+        self.watch: Any = None
+        self.over = False
+        self._store = store
+        self._on_events = on_events
+        self._on_end = on_end
+
+    def events(self, events: Sequence[Event]) -> None:
+        if self.over:
+            return
+        try:
+            events = [self._store._event(event) for event in events]
+        except EncryptionStateError as error:
+            _log.error("{why}", why=str(error))
+            self.over = True
+            if self.watch is not None:
+                self.watch.cancel()
+            self._on_end(UnavailableError(str(error)))
+            return
+        self._on_events(events)
+
+    def end(self, error: StoreError) -> None:
+        if not self.over:
+            self.over = True
+            self._on_end(error)

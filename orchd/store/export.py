@@ -1,0 +1,104 @@
+"""All that a store has at one moment, taken out of the embedded store's file or made into one.
+
+Values are copied as they are kept: what is encrypted stays so.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from orchd.store.backup import Summary, check_copy, give_to_owner
+from orchd.store.interfaces import KeyValue, StoreError
+from orchd.store.schema import CURRENT, FileLock, connect, create, sync
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """`expires` has the end of keys with a time to live, in seconds since the epoch."""
+
+    dialect_name: str
+    revision: int
+    items: Sequence[KeyValue]
+    expires: Mapping[str, float]
+
+
+@contextmanager
+def export_content(path: str) -> Iterator[Content]:
+    """What the embedded store at `path` has; nobody may use it meanwhile. Raises StoreError."""
+    path = os.path.abspath(path)
+    try:
+        # Before the lock, which would leave a file in a folder that has no store.
+        summary = check_copy(path)
+        lock = FileLock(path)
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error}") from error
+    try:
+        items: list[KeyValue] = []
+        expires: dict[str, float] = {}
+        connection = connect(path, read_only=True)
+        try:
+            for key, value, revision, created, end in connection.execute(CURRENT):
+                items.append(KeyValue(key, value, revision, created))
+                if end:
+                    expires[key] = end
+        finally:
+            connection.close()
+        yield Content(dialect_name=summary.dialect_name, revision=summary.revision, items=items, expires=expires)
+    except sqlite3.Error as error:
+        raise StoreError(f"cannot read {path}: {error}") from error
+    finally:
+        lock.release()
+
+
+def import_content(path: str, content: Content) -> Summary:
+    """Make a store that begins with `content`, under its revisions and without history. Raises StoreError."""
+    path = os.path.abspath(path)
+    partial = path + ".partial"
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        lock = FileLock(path)
+        try:
+            if os.path.exists(path):
+                raise StoreError(f"there is a store at {path} already")
+            os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
+            try:
+                _write(partial, content)
+                sync(partial)
+                os.rename(partial, path)
+            except BaseException:
+                os.unlink(partial)
+                raise
+            sync(os.path.dirname(path))
+            give_to_owner(path, path + ".lock")
+        finally:
+            lock.release()
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"cannot make the store {path}: {error}") from error
+    return check_copy(path)
+
+
+def _write(path: str, content: Content) -> None:
+    connection = connect(path)
+    try:
+        create(connection, content.dialect_name)
+        connection.execute("BEGIN IMMEDIATE")
+        last, used = content.revision, set[int]()
+        for item in content.items:
+            revision = item.revision
+            if revision in used:
+                # Keys that others wrote in one transaction share a revision, which no two have here.
+                last += 1
+                revision = last
+            used.add(revision)
+            row = (revision, item.key, item.created, 0, 0, content.expires.get(item.key, 0.0), item.value)
+            connection.execute("INSERT INTO log VALUES (?,?,?,?,?,?,?)", row)
+        connection.execute("UPDATE meta SET value = ? WHERE name = 'compacted'", (str(last),))
+        connection.execute("COMMIT")
+        # A single file, without a log beside it.
+        connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+    finally:
+        connection.close()

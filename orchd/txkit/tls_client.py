@@ -1,0 +1,59 @@
+"""What HTTPS requests to others need besides twisted.web.client: a body at hand, PEM files as trust and identity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from OpenSSL import SSL
+from twisted.internet import ssl
+from twisted.internet.defer import Deferred, succeed
+from twisted.internet.interfaces import IOpenSSLClientConnectionCreator
+from twisted.web.iweb import IBodyProducer
+from zope.interface import implementer
+
+_END = b"-----END CERTIFICATE-----"
+
+
+@implementer(IBodyProducer)
+class BytesBodyProducer:
+    """A request body that is there already."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.length = len(data)
+
+    def startProducing(self, consumer: Any) -> Deferred[None]:
+        consumer.write(self._data)
+        return succeed(None)
+
+    def pauseProducing(self) -> None:
+        pass
+
+    def resumeProducing(self) -> None:
+        pass
+
+    def stopProducing(self) -> None:
+        pass
+
+
+@implementer(IOpenSSLClientConnectionCreator)
+class UnverifiedConnection:
+    """TLS with whoever answers, for configurations that ask for it; `own` is shown to them."""
+
+    def __init__(self, own: ssl.PrivateCertificate | None) -> None:
+        pair = {} if own is None else {"privateKey": own.privateKey.original, "certificate": own.original}
+        self._context = ssl.CertificateOptions(verify=False, **pair).getContext()
+
+    def clientConnectionForTLS(self, protocol: Any) -> SSL.Connection:
+        return SSL.Connection(self._context, None)
+
+
+def trust_roots(pem: bytes) -> Any:
+    """The authorities in a PEM text, as the ``trustRoot`` of `optionsForClientTLS`. Raises OpenSSL.crypto.Error."""
+    found = [ssl.Certificate.loadPEM(part + _END + b"\n") for part in pem.split(_END) if b"BEGIN CERT" in part]
+    return ssl.trustRootFromCertificates(found)
+
+
+def own_certificate(certificate: bytes, key: bytes) -> ssl.PrivateCertificate | None:
+    """A client's certificate and key, both PEM; None without a certificate. Raises OpenSSL.crypto.Error."""
+    return ssl.PrivateCertificate.loadPEM(certificate + b"\n" + key) if certificate else None

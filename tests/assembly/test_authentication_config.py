@@ -1,0 +1,167 @@
+"""Authorities of clients and proxies: read again, and told to extension servers."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from orchd.assembly.authentication_config import combined
+from orchd.client.interfaces import ResourceRef
+from orchd.dialect import ORCH
+from orchd.pki.certificates import CLIENT, Signed, chain_pem, issue_pair, new_authority, subject
+from orchd.server.authn.interfaces import Credentials
+from orchd.testing.server import NOW, InProcessServer, make_server, run
+
+THEN = datetime.fromtimestamp(NOW, UTC)
+ONE, TWO = new_authority("one", now=THEN), new_authority("two", now=THEN)
+MAPS = ResourceRef("", "v1", "configmaps")
+
+
+def pem(*authorities: Signed) -> str:
+    return chain_pem(*(authority.certificate for authority in authorities)).decode()
+
+
+def said(server: InProcessServer) -> dict[str, str]:
+    client = server.client("admin", "system:masters")
+    found: dict[str, str] = run(client.get(MAPS, ORCH.system_namespace, "extension-apiserver-authentication"))["data"]
+    return found
+
+
+def known(server: InProcessServer, authority: Signed, **headers: str) -> bool:
+    pair = issue_pair(authority, subject("proxy"), usages=(CLIENT,), now=THEN, lifetime=timedelta(hours=1))
+    shown = {name.replace("_", "-"): (value,) for name, value in headers.items()}
+    credentials = Credentials(headers=shown, certificates=(pair.certificate.public_bytes(Encoding.DER),))
+    try:
+        run(server.server.authentication.chain.authenticate(credentials))
+    except Exception as error:
+        assert getattr(error, "code", 0) == 401
+        return False
+    return True
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    clients, proxies = tmp_path / "clients.pem", tmp_path / "proxies.pem"
+    clients.write_text(pem(ONE))
+    proxies.write_text(pem(TWO))
+    return clients, proxies
+
+
+def started(tmp_path: Path, files: tuple[Path, Path]) -> InProcessServer:
+    return make_server(
+        tmp_path / "server",
+        f"--client-ca-file={files[0]}",
+        f"--requestheader-client-ca-file={files[1]}",
+        "--requestheader-username-headers=X-Remote-User,X-Other",
+        "--requestheader-group-headers=X-Remote-Group",
+    )
+
+
+def test_what_extension_servers_are_told(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    """The config map holds both authorities and the names of headers."""
+    server = started(tmp_path, files)
+    assert said(server) == {
+        "client-ca-file": pem(ONE),
+        "requestheader-client-ca-file": pem(TWO),
+        "requestheader-allowed-names": "[]",
+        "requestheader-extra-headers-prefix": "[]",
+        "requestheader-group-headers": '["X-Remote-Group"]',
+        "requestheader-username-headers": '["X-Remote-User","X-Other"]',
+    }
+    server.stop()
+
+
+def test_files_that_change(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    """New authorities are trusted within seconds, old ones no longer; a broken file changes nothing."""
+    server = started(tmp_path, files)
+    assert known(server, ONE) and known(server, TWO, x_remote_user="a") and not known(server, TWO)
+    files[0].write_text("broken")
+    server.clock.advance(10)
+    assert known(server, ONE)
+    files[0].write_text(pem(TWO) + "\n")
+    files[1].write_text(pem(ONE) + "\n")
+    server.clock.advance(10)
+    assert known(server, TWO) and not known(server, ONE) and known(server, ONE, x_remote_user="a")
+    assert said(server)["client-ca-file"] == pem(ONE, TWO)
+    server.stop()
+    assert not server.clock.getDelayedCalls()
+
+
+def test_the_config_map_is_looked_after(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    """Who deletes it, or takes something out, finds it whole again after a minute; what others added to it stays."""
+    server = started(tmp_path, files)
+    admin, name = server.client("admin", "system:masters"), "extension-apiserver-authentication"
+    whole = said(server)
+    run(admin.delete(MAPS, ORCH.system_namespace, name))
+    server.clock.advance(60)
+    assert said(server) == whole
+    found = run(admin.get(MAPS, ORCH.system_namespace, name))
+    own = {**whole, "requestheader-group-headers": '["X-Theirs"]', "client-ca-file": pem(TWO)}
+    run(admin.update(MAPS, ORCH.system_namespace, name, {**found, "data": own}))
+    server.clock.advance(60)
+    assert said(server) == {
+        **whole, "requestheader-group-headers": '["X-Theirs","X-Remote-Group"]', "client-ca-file": pem(TWO, ONE),
+    }  # fmt: skip
+    server.stop()
+    assert not server.clock.getDelayedCalls()
+
+
+def test_without_files_nothing_is_watched(tmp_path: Path) -> None:
+    """Without a proxies' authority its headers are not spoken of."""
+    server = make_server(tmp_path)
+    assert list(said(server)) == ["client-ca-file"]
+    server.stop()
+
+
+OLD = new_authority("old", now=THEN - timedelta(days=20000), lifetime=timedelta(days=1))
+
+
+@pytest.mark.parametrize(("found", "own", "result"), [
+    ({}, {"client-ca-file": pem(ONE)}, {"client-ca-file": pem(ONE)}),
+    ({"client-ca-file": pem(ONE, TWO)}, {"client-ca-file": pem(TWO)}, {"client-ca-file": pem(ONE, TWO)}),
+    ({"client-ca-file": "garbage"}, {"client-ca-file": pem(TWO)}, {"client-ca-file": pem(TWO)}),
+    ({"client-ca-file": pem(OLD)}, {"client-ca-file": pem(ONE)}, {"client-ca-file": pem(ONE)}),
+    ({"requestheader-group-headers": '["a"]', "mine": "x"}, {"client-ca-file": pem(ONE)}, {"client-ca-file": pem(ONE)}),
+])  # fmt: skip
+def test_several_servers(found: dict[str, str], own: dict[str, str], result: dict[str, str]) -> None:
+    """What other servers said stays, unless it has expired or cannot be read."""
+    assert combined(found, own, now=THEN) == result
+
+
+@pytest.mark.parametrize(("theirs", "ours", "both"), [
+    ('["a","b"]', '["b","c"]', ["a", "b", "c"]), ("nonsense", '["c"]', ["c"]), ("3", "[]", []), ('["a",3]', "[]", ["a"]),
+])  # fmt: skip
+def test_names_of_headers_are_joined(theirs: str, ours: str, both: list[str]) -> None:
+    """Each name once, in the order in which they came."""
+    key, bundle = "requestheader-username-headers", {"requestheader-client-ca-file": pem(ONE)}
+    made: Any = combined({key: theirs, **bundle}, {key: ours, **bundle}, now=THEN)
+    assert json.loads(made[key]) == both
+
+
+@pytest.mark.parametrize(("flag", "text"), [
+    ("client-ca-file", "no certificate in PEM form"),
+    ("requestheader-client-ca-file", "no certificate in PEM form"),
+    ("oidc-ca-file", "no certificate in PEM form"),
+    ("authorization-policy-file", r"error reading policy file .*wrong, line 1: nonsense: couldn't get version/kind"),
+    ("authorization-webhook-config-file", "wrong: not a mapping"),
+    ("authentication-token-webhook-config-file", "wrong: not a mapping"),
+    ("token-auth-file", "wrong:1: at least 3 columns"),
+])  # fmt: skip
+@pytest.mark.parametrize("there", [True, False])
+def test_files_that_cannot_be_used(tmp_path: Path, flag: str, text: str, there: bool) -> None:
+    """The server does not start with them, and says which flag is to blame."""
+    file = tmp_path / "wrong"
+    if there:
+        file.write_text("nonsense")
+    more = {
+        "oidc-ca-file": ("--oidc-issuer-url=https://i", "--oidc-client-id=c"),
+        "authorization-policy-file": ("--authorization-mode=ABAC",),
+        "authorization-webhook-config-file": ("--authorization-mode=Webhook",),
+    }.get(flag, ())
+    with pytest.raises(ValueError, match=f"^--{flag}: .*{text if there else 'No such file'}"):
+        make_server(tmp_path / "server", f"--{flag}={file}", *more)

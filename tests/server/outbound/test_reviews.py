@@ -1,0 +1,254 @@
+"""Reviews by a service outside: retries, limits, answers that are none. The service is played."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.task import Clock
+
+from orchd.pki.clientconfig import ClientConfig
+from orchd.server.outbound.reviews import ConfigurationFile, Limits, RemoteReviews, ReviewStatus
+from orchd.server.outbound.webhooks import Answer, WebhookError
+from orchd.txkit.coroutines import start
+
+GROUP = "g.example/v1"
+REVIEW = {"kind": "Review", "apiVersion": GROUP, "spec": {"a": 1}}
+GOOD = Answer(code=200, data=orjson.dumps({"kind": "Review", "apiVersion": GROUP, "status": {"ok": True}}))
+
+
+def answer(code: int, text: str = "", later: str = "", data: Any = None) -> Answer:
+    body = text.encode() if data is None else orjson.dumps(data)
+    return Answer(code=code, data=body, text=text, headers={"retry-after": later} if later else {})
+
+
+class Service:
+    """Gives its answers in order, the last one for ever; a Deferred is an answer that is still to come."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.calls: list[tuple[str, str, Any]] = []
+
+    async def call(self, method: str, url: str, seconds: float, **given: Any) -> Answer:
+        self.calls.append((method, url, given))
+        found = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(found, Deferred):
+            found = await found
+        if isinstance(found, Exception):
+            raise found
+        result: Answer = found
+        return result
+
+
+class NoChance:
+    def random(self) -> float:
+        return 0.5
+
+
+class Play:
+    def __init__(self, *answers: Any, server: str = "https://h/review", **options: Any) -> None:
+        self.service = Service(*answers)
+        self.clock = Clock()
+        self.seen: list[tuple[str, float]] = []
+        self.config = ClientConfig(server=server, authority=b"ca", token="t")
+        self.reviews = RemoteReviews(
+            self.service,  # type: ignore[arg-type]  # as much of a client as is used
+            lambda: self.config,
+            self.clock,
+            random=NoChance(),  # type: ignore[arg-type]  # as much of a Random as is used
+            observe=lambda code, seconds: self.seen.append((code, seconds)),
+            **options,
+        )
+
+    def ask(self, document: Any = REVIEW) -> tuple[Deferred[Any], list[Any]]:
+        outcome: list[Any] = []
+        task = start(self.reviews.ask(document))
+        task.addBoth(outcome.append)
+        return task, outcome
+
+    def result(self) -> Any:
+        _, outcome = self.ask()
+        for _ in range(200):
+            if outcome:
+                break
+            self.clock.advance(0.25)
+        if isinstance(outcome[0], dict):
+            return outcome[0]
+        return outcome[0].value
+
+
+def test_one_good_call() -> None:
+    """The review is posted to where the configuration says, with its credentials; the time limit is told."""
+    play = Play(GOOD)
+    assert play.result()["status"] == {"ok": True}
+    ((method, url, given),) = play.service.calls
+    assert (method, url) == ("POST", "https://h/review?timeout=30s")
+    assert given["authority"] == b"ca" and given["user"] is play.config and orjson.loads(given["body"]) == REVIEW
+    assert play.seen == [("200", 0.0)]
+
+
+@pytest.mark.parametrize(("server", "url"), [
+    ("https://h", "https://h/?timeout=30s"),
+    ("https://h/", "https://h/?timeout=30s"),
+    ("https://h:1/a/b/", "https://h:1/a/b?timeout=30s"),
+    ("https://h/a?x=1#y", "https://h/a?timeout=30s"),
+])  # fmt: skip
+def test_urls(server: str, url: str) -> None:
+    """The path of the configuration's server is where reviews go, without anything after it."""
+    play = Play(GOOD, server=server)
+    play.result()
+    assert play.service.calls[0][1] == url
+
+
+def test_passing_failures_are_tried_again() -> None:
+    """Five attempts at most, with growing pauses, and the last error is told."""
+    play = Play(answer(500, "broken"))
+    _, outcome = play.ask()
+    times = []
+    for _ in range(400):
+        times += [play.clock.seconds()] * (len(play.service.calls) - len(times))
+        play.clock.advance(0.025)
+    assert [round(b - a, 2) for a, b in pairwise(times)] == pytest.approx([0.55, 0.825, 1.2375, 1.85], abs=0.03)
+    assert str(outcome[0].value) == 'an error on the server ("broken") has prevented the request from succeeding'
+    assert [code for code, _ in play.seen] == ["500"] * 5 and not play.clock.getDelayedCalls()
+
+
+@pytest.mark.parametrize(("first", "again"), [
+    (answer(500), True), (answer(502), True), (answer(504), True), (answer(429), True),
+    (WebhookError("EOF", reset=True), True),
+    (answer(503), False), (answer(403, "no"), False), (answer(404), False), (answer(300), False),
+    (WebhookError("refused"), False), (answer(200, "{"), False),
+])  # fmt: skip
+def test_which_failures_pass(first: Any, again: bool) -> None:
+    """Errors inside the service, too many requests and lost connections may pass; refusals and nonsense do not."""
+    play = Play(first, GOOD)
+    assert isinstance(play.result(), dict) is again
+    assert len(play.service.calls) == 1 + again
+
+
+def test_a_service_that_says_when() -> None:
+    """A service may ask to come again after some seconds, and is obeyed within bounds."""
+    play = Play(answer(503, later="2"), answer(429, later="1"), GOOD)
+    _, outcome = play.ask()
+    play.clock.advance(1.9)
+    assert len(play.service.calls) == 1
+    play.clock.advance(0.2)
+    play.clock.advance(1)
+    assert outcome[0]["status"] == {"ok": True}
+    play = Play(answer(503, later="99999"))
+    _, outcome = play.ask()
+    for _ in range(10):
+        play.clock.advance(30)
+    assert len(play.service.calls) == 11
+    assert str(outcome[0].value) == "the server is currently unable to handle the request"
+
+
+@pytest.mark.parametrize(("given", "why"), [
+    (answer(200, "{"), "couldn't get version/kind; json parse error: unexpected end of JSON input"),
+    (answer(200, " {x"), "couldn't get version/kind; json parse error: invalid character 'x' looking for beginning of object key string"),
+    (answer(200), "0-length response with status code: 200 and content type: application/json"),
+    (answer(200, data={"kind": "Other", "apiVersion": GROUP}),
+     f'no kind "Other" is registered for version "{GROUP}" in scheme "pkg/runtime/scheme.go:100"'),
+    (answer(200, data={"kind": "Review", "apiVersion": "g.example/v1beta1"}),
+     "converting (v1beta1.Review) to (v1.Review): unknown conversion"),
+    (answer(200, data={"kind": "Status", "apiVersion": "v1"}), "converting (v1.Status) to (v1.Review): unknown conversion"),
+    (answer(403, data={"kind": "Status", "status": "Failure", "message": "go away"}), "go away"),
+    (answer(403, data={"kind": "Status", "status": "Success"}), "unknown"),
+    (answer(403, "not you"), "not you"),
+    (answer(418), "the server responded with the status code 418 but did not return more information"),
+])  # fmt: skip
+def test_answers_that_are_none(given: Answer, why: str) -> None:
+    """Whatever is not the review that was asked for is an error in words."""
+    error = Play(given).result()
+    assert isinstance(error, WebhookError) and str(error) == why
+
+
+@pytest.mark.parametrize("data", [{"status": {}}, {"kind": "Review", "status": {}}, {"apiVersion": GROUP, "status": {}}])
+def test_kind_and_version_may_be_left_out(data: Any) -> None:
+    """An answer that does not say what it is is taken for what was asked."""
+    assert Play(answer(200, data=data)).result()["status"] == {}
+
+
+def test_calls_are_limited() -> None:
+    """Only so many calls are under way and so many wait; who goes away leaves its place."""
+    pending: list[Deferred[Any]] = [Deferred() for _ in range(4)]
+    play = Play(*pending, GOOD, limits=Limits(at_once=2, waiting=1))
+    asked = [play.ask() for _ in range(4)]
+    assert len(play.service.calls) == 2
+    assert str(asked[3][1][0].value) == "too many reviews are waiting for the service"
+    asked[2][0].cancel()
+    assert asked[2][1][0].check(CancelledError)
+    asked[0][0].cancel()
+    assert asked[0][1][0].check(CancelledError)
+    later = play.ask()
+    assert len(play.service.calls) == 3
+    pending[1].callback(GOOD)
+    pending[2].callback(GOOD)
+    assert asked[1][1][0]["status"] == later[1][0]["status"] == {"ok": True}
+
+
+def test_cancelling_ends_pauses() -> None:
+    """Nobody is called again for a request that is gone."""
+    play = Play(answer(500))
+    task, outcome = play.ask()
+    task.cancel()
+    assert outcome[0].check(CancelledError) and not play.clock.getDelayedCalls()
+
+
+# -- the file
+
+TEXT = """
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "https://h/x", certificate-authority: ca.pem}}]
+users: [{name: u, user: {tokenFile: token}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+"""
+
+
+def test_files_are_read_again(tmp_path: Path) -> None:
+    """After a minute the file counts anew, and what it names; one that cannot be read then is as before."""
+    (tmp_path / "ca.pem").write_text("one")
+    (tmp_path / "token").write_text("first\n")
+    (tmp_path / "conf").write_text(TEXT)
+    clock = Clock()
+    configuration = ConfigurationFile(str(tmp_path / "conf"), clock.seconds)
+    found = configuration()
+    assert (found.server, found.authority, found.token) == ("https://h/x", b"one", "first")
+    (tmp_path / "token").write_text("second")
+    assert configuration().token == "first"
+    clock.advance(60)
+    assert configuration().token == "second"
+    os.unlink(tmp_path / "ca.pem")
+    clock.advance(60)
+    assert configuration().token == "second"
+
+
+@pytest.mark.parametrize("text", ["", "a: b: c", TEXT.replace("https:", "ftp:"), TEXT.replace("c, cluster", "d, cluster")])
+def test_bad_files_are_named(tmp_path: Path, text: str) -> None:
+    """A file that cannot be used is an error at start that names it."""
+    for name in ("ca.pem", "token"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "conf").write_text(text)
+    with pytest.raises(ValueError, match=r"conf: "):
+        ConfigurationFile(str(tmp_path / "conf"), Clock().seconds)
+    with pytest.raises(ValueError, match=r"absent: .*No such file"):
+        ConfigurationFile(str(tmp_path / "absent"), Clock().seconds)
+
+
+def test_members_of_a_status() -> None:
+    """Members of the wrong type are told with their place."""
+    status = ReviewStatus({"status": {"f": True, "t": "x", "l": ["a"], "o": {"p": 1}, "bad": 3}}, "ReviewStatus")
+    assert (status.flag("f"), status.text("t"), status.texts("l"), status.inner("o", "O")) == (True, "x", ("a",), {"p": 1})
+    assert (status.flag("no"), status.text("no"), status.texts("no"), status.inner("no", "O")) == (False, "", (), {})
+    for read in (status.flag, status.text, status.texts):
+        with pytest.raises(WebhookError, match=r"^json: cannot unmarshal number into Go struct field ReviewStatus.status.bad of type"):
+            read("bad")
+    with pytest.raises(WebhookError, match=r"struct field Review.status of type v1.ReviewStatus"):
+        ReviewStatus({"status": "x"}, "ReviewStatus")

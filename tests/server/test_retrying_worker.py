@@ -1,0 +1,110 @@
+"""Names that are looked after one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from orchd import errors
+from orchd.server.retrying_worker import RetryingWorker
+from orchd.testing.server import run
+
+
+class Looked:
+    """Looks at names, and raises what it is told to."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.errors: dict[str, Exception] = {}
+        self.gate: Deferred[None] | None = None
+
+    async def look(self, name: str) -> None:
+        self.names.append(name)
+        if self.gate is not None:
+            await self.gate
+        if name in self.errors:
+            raise self.errors[name]
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def looked() -> Looked:
+    return Looked()
+
+
+@pytest.fixture
+def work(looked: Looked, clock: Clock) -> Iterator[RetryingWorker]:
+    work = RetryingWorker("thing", looked.look, clock)
+    yield work
+    run(work.stop())
+    assert clock.getDelayedCalls() == []
+
+
+def test_names_wait_once(work: RetryingWorker, looked: Looked) -> None:
+    """What is added while another is looked at waits, once, in order."""
+    looked.gate = Deferred()
+    work.add("a")
+    work.start()
+    for name in ("b", "c", "b"):
+        work.add(name)
+    assert looked.names == ["a"]
+    gate, looked.gate = looked.gate, None
+    gate.callback(None)
+    assert looked.names == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("error", [errors.internal("x"), errors.conflict("", "things", "a", "x")])
+def test_failures_are_tried_again(work: RetryingWorker, looked: Looked, clock: Clock, error: Exception) -> None:
+    """After a pause; a look for another reason takes the place of that one, so that failures do not add up."""
+    looked.errors["a"] = error
+    work.start()
+    for _ in range(5):
+        work.add("a")
+    assert len(looked.names) == 5 and len(clock.getDelayedCalls()) == 1
+    clock.advance(1)
+    assert len(looked.names) == 6
+    del looked.errors["a"]
+    clock.advance(1)
+    assert len(looked.names) == 7
+    clock.advance(1)
+    assert len(looked.names) == 7
+
+
+def test_what_is_gone_is_left(work: RetryingWorker, looked: Looked, clock: Clock) -> None:
+    """There is nothing to try again."""
+    looked.errors["a"] = errors.not_found("", "things", "a")
+    work.start()
+    work.add("a")
+    assert clock.getDelayedCalls() == []
+
+
+def test_one_that_trips_does_not_end_the_others(work: RetryingWorker, looked: Looked, clock: Clock) -> None:
+    """It waits for its next change; the others are looked at as ever."""
+    looked.errors["a"] = KeyError("spec")
+    work.start()
+    for name in ("a", "b", "a"):
+        work.add(name)
+    assert looked.names == ["a", "b", "a"] and clock.getDelayedCalls() == []
+
+
+def test_a_stop_ends_the_look_and_what_was_to_be_tried_again(work: RetryingWorker, looked: Looked, clock: Clock) -> None:
+    """Names that are added afterwards wait for the next start."""
+    looked.errors["a"] = errors.internal("x")
+    work.start()
+    work.add("a")
+    looked.gate = Deferred()
+    work.add("b")
+    run(work.stop())
+    assert clock.getDelayedCalls() == []
+    work.add("c")
+    assert looked.names == ["a", "b"]
+    looked.gate = None
+    work.start()
+    assert looked.names == ["a", "b", "c"]

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from twisted.internet.defer import CancelledError, Deferred
+
+from orchd.txkit.drain_waiters import DrainWaiters
+
+
+class Gone(Exception):
+    pass
+
+
+def test_everyone_who_waits_is_told_once_in_their_order() -> None:
+    drain, told = DrainWaiters(), []
+    for name in "abc":
+        drain.wait().addCallback(lambda _, name=name: told.append(name))
+    drain.opened()
+    assert told == ["a", "b", "c"]
+    drain.opened()
+    assert told == ["a", "b", "c"]
+
+
+def test_who_waits_again_when_told_waits_for_the_next_time() -> None:
+    drain = DrainWaiters()
+    again: list[Deferred[None]] = []
+    drain.wait().addCallback(lambda _: again.append(drain.wait()))
+    drain.opened()
+    assert len(again) == 1
+    assert not again[0].called
+    drain.opened()
+    assert again[0].called
+
+
+def test_the_loss_is_told_to_all() -> None:
+    drain, failures = DrainWaiters(), []
+    for _ in range(2):
+        drain.wait().addErrback(failures.append)
+    drain.lost(Gone)
+    assert [failure.type for failure in failures] == [Gone, Gone]
+
+
+def test_a_waiter_that_ends_another_keeps_no_third_from_being_told() -> None:
+    drain, told = DrainWaiters(), []
+    second: list[Deferred[None]] = []
+    drain.wait().addCallback(lambda _: second[0].cancel())
+    second.append(drain.wait())
+    second[0].addErrback(lambda failure: told.append(failure.type))
+    drain.wait().addCallback(lambda _: told.append("third"))
+    drain.opened()
+    assert told == [CancelledError, "third"]

@@ -1,0 +1,63 @@
+"""Work on many things at the same time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from twisted.internet.defer import CancelledError, Deferred
+
+from orchd.txkit.coroutines import start
+from orchd.txkit.for_each import for_each
+
+
+class Work:
+    """Work that ends when the test says so."""
+
+    def __init__(self) -> None:
+        self.begun: dict[int, Deferred[None]] = {}
+
+    async def __call__(self, item: int) -> None:
+        waiting: Deferred[None] = Deferred()
+        self.begun[item] = waiting
+        await waiting
+
+
+def outcome(work: Work, items: int, at_once: int) -> tuple[list[Any], Deferred[None]]:
+    out: list[Any] = []
+    running = start(for_each(range(items), work, at_once=at_once))
+    running.addBoth(out.append)
+    return out, running
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5])
+def test_as_many_at_a_time_as_said(at_once: int) -> None:
+    """The next begins when one ends; all are done before it returns."""
+    work = Work()
+    out, _ = outcome(work, 7, at_once)
+    for done in range(7):
+        assert list(work.begun) == list(range(min(7, done + at_once))) and not out
+        work.begun[done].callback(None)
+    assert out == [None]
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_a_failure_ends_it(at_once: int) -> None:
+    """Nothing more is begun, what is under way is waited for, and the first failure is raised."""
+    work = Work()
+    out, _ = outcome(work, 7, at_once)
+    work.begun[0].errback(ValueError("first"))
+    begun = sorted(work.begun)
+    for each in begun[1:]:
+        assert not out
+        work.begun[each].callback(None)
+    assert out[0].check(ValueError) and sorted(work.begun) == begun
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_cancelling(at_once: int) -> None:
+    """What is under way is cancelled, and it ends as cancelled."""
+    work = Work()
+    out, running = outcome(work, 7, at_once)
+    running.cancel()
+    assert out[0].check(CancelledError) and len(work.begun) == at_once

@@ -1,0 +1,77 @@
+"""One call for all who wait for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from twisted.internet.defer import CancelledError, Deferred
+
+from orchd.txkit.coroutines import start
+from orchd.txkit.shared_call import SharedCall
+
+
+class Work:
+    def __init__(self, at_once: Any = None) -> None:
+        self.begun = 0
+        self.ended = 0
+        self.cancelled = 0
+        self.at_once = at_once
+        self.waits: Deferred[Any] = Deferred(self._cancel)
+        self.call: SharedCall[Any] = SharedCall(self.run, self.end)
+
+    def _cancel(self, _: Deferred[Any]) -> None:
+        self.cancelled += 1
+
+    def end(self) -> None:
+        self.ended += 1
+
+    async def run(self) -> Any:
+        self.begun += 1
+        if isinstance(self.at_once, Exception):
+            raise self.at_once
+        return self.at_once if self.at_once is not None else await self.waits
+
+
+def outcomes(work: Work, count: int) -> tuple[list[Deferred[Any]], list[Any]]:
+    seen: list[Any] = []
+    tasks = [start(work.call.wait()) for _ in range(count)]
+    for task in tasks:
+        task.addBoth(seen.append)
+    return tasks, seen
+
+
+def test_all_get_the_same() -> None:
+    """It begins once, and ends for all at the same time."""
+    work = Work()
+    _, seen = outcomes(work, 3)
+    assert (work.begun, work.ended, seen) == (1, 0, [])
+    work.waits.callback("x")
+    assert (work.begun, work.ended, seen) == (1, 1, ["x", "x", "x"])
+
+
+def test_a_call_that_does_not_wait() -> None:
+    """What is known at once is told at once, errors too."""
+    assert outcomes(Work("now"), 1)[1] == ["now"]
+    _, (failure,) = outcomes(Work(KeyError("k")), 1)
+    with pytest.raises(KeyError):
+        failure.raiseException()
+
+
+def test_leaving_alone_harms_nobody() -> None:
+    """Cancelling one leaves the others their result."""
+    work = Work()
+    tasks, seen = outcomes(work, 2)
+    tasks[0].cancel()
+    assert seen.pop().check(CancelledError) and work.cancelled == 0
+    work.waits.callback("x")
+    assert seen == ["x"]
+
+
+def test_the_last_one_ends_the_call() -> None:
+    """A call that nobody waits for any more is cancelled."""
+    work = Work()
+    tasks, seen = outcomes(work, 2)
+    for task in tasks:
+        task.cancel()
+    assert len(seen) == 2 and (work.cancelled, work.ended) == (1, 1)
