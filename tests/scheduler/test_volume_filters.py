@@ -288,3 +288,74 @@ def test_forms_agree(placed: list[tuple[str, list[dict[str, Any]]]], wanted: lis
     pod = cluster.pod("p", volumes=wanted)
     for plugin in (VolumeRestrictions(cluster.handle, None), DiskLimits(cluster.handle, "x", EBS), DiskLimits(cluster.handle, "y", GCE_PD)):
         cluster.verdicts(plugin, pod)
+
+
+CLAIMS = [f"c{number}" for number in range(4)]
+NAMES = ["n1", "n2"]
+CHANGES = st.lists(
+    st.one_of(
+        st.tuples(st.just("node"), st.sampled_from(NAMES), st.sampled_from([None, 0, 1])),
+        st.tuples(st.just("no node"), st.sampled_from(NAMES)),
+        st.tuples(st.just("csinode"), st.sampled_from(NAMES), st.sampled_from([None, 0, 1, 2]), st.booleans()),
+        st.tuples(st.just("no csinode"), st.sampled_from(NAMES)),
+        st.tuples(st.just("pod"), st.sampled_from(NAMES), st.lists(st.sampled_from(CLAIMS), min_size=1, max_size=2)),
+        st.tuples(st.just("no pod"), st.integers(0, 5)),
+        st.tuples(st.just("bind"), st.sampled_from(CLAIMS), st.sampled_from(["v0", "v1", "v2"])),
+        st.tuples(st.just("class"), st.sampled_from(["d.example", "orch.io/aws-ebs"])),
+        st.tuples(st.just("no volume"), st.sampled_from(["v0", "v1", "v2"])),
+    ),
+    max_size=12,
+)
+
+
+class Changing:
+    """A cluster in which things change; pods that run there by number."""
+
+    def __init__(self) -> None:
+        self.cluster = Cluster()
+        self.cluster.storage_class("s", provisioner="d.example")
+        for number, source in enumerate(
+            ({"csi": {"driver": "d.example", "volumeHandle": "h"}}, ebs("vol-1"), {"csi": {"driver": "ebs.csi.aws.com", "volumeHandle": "vol-1"}})
+        ):
+            self.cluster.volume(f"v{number}", **source)
+        for name in CLAIMS:
+            self.cluster.claim(name)
+        self.plugin = NodeVolumeLimits(self.cluster.handle, None)
+        self.running: list[Any] = []
+        for name in NAMES:
+            self.apply("node", name, None)
+
+    def apply(self, what: str, *args: Any) -> None:
+        cluster = self.cluster
+        match what, args:
+            case "node", (name, limit):
+                cluster.node(name, {} if limit is None else {"attachable-volumes-csi-d.example": str(limit)})
+            case "no node", (name,):
+                cluster.snapshot.remove_node(name)
+            case "csinode", (name, count, served):
+                plugins = {"storage.alpha.orch.io/migrated-plugins": "orch.io/aws-ebs"} if served else {}
+                spec = drivers(**{"d.example": count, "ebs.csi.aws.com": 1})
+                cluster.put("CSINode", name, metadata={"annotations": plugins}, spec=spec)
+            case "no csinode", (name,) if cluster.informer("CSINode").get("", name):
+                cluster.informer("CSINode").remove("", name)
+            case "pod", (name, claims):
+                self.running.append(cluster.pod(f"a{len(self.running)}", *claims, node=name))
+            case "no pod", (number,) if number < len(self.running) and self.running[number] is not None:
+                cluster.snapshot.remove_pod(self.running[number])
+                self.running[number] = None
+            case "bind", (claim, volume):
+                cluster.claim(claim, bound=volume)
+            case "class", (provisioner,):
+                cluster.storage_class("s", provisioner=provisioner)
+            case "no volume", (name,) if cluster.informer("PersistentVolume").get("", name):
+                cluster.informer("PersistentVolume").remove("", name)
+
+
+@given(CHANGES)
+def test_columns_of_drivers_follow_changes(changes: list[tuple[Any, ...]]) -> None:
+    """After any changes the columns of drivers say what the plain form computes anew."""
+    changing = Changing()
+    for at, (what, *args) in enumerate(changes):
+        changing.apply(what, *args)
+        for claims in (["c0"], ["c1", "c2"]):
+            changing.cluster.verdicts(changing.plugin, changing.cluster.pod(f"p{at}", *claims))
