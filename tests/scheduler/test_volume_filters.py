@@ -65,19 +65,18 @@ def test_disks_in_use(new: dict[str, Any], present: dict[str, Any], refused: boo
 
 
 def test_claims_for_one_pod() -> None:
-    """With the gate on, a claim with ReadWriteOncePod that any pod uses refuses the next one everywhere."""
+    """A claim with ReadWriteOncePod that any pod uses refuses the next one everywhere."""
     cluster = Cluster()
     cluster.node("n1")
     cluster.claim("c", accessModes=["ReadWriteOncePod"])
     cluster.claim("d")
-    plugin = VolumeRestrictions(cluster.handle, None, once_per_pod=True)
+    plugin = VolumeRestrictions(cluster.handle, None)
     assert cluster.verdicts(plugin, cluster.pod("p", "c", "d")) == {"n1": ""}
     cluster.pod("a", "c", "d", node="n1")
     used = "UNRESOLVABLE: node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
     assert cluster.verdicts(plugin, cluster.pod("p", "c")) == used
     assert cluster.verdicts(plugin, cluster.pod("p", "d")) == {"n1": ""}
-    assert cluster.verdicts(plugin, cluster.pod("p", "e")) == 'UNRESOLVABLE: persistentvolumeclaim "e" not found'
-    assert cluster.verdicts(VolumeRestrictions(cluster.handle, None), cluster.pod("p", "c")) == {"n1": ""}
+    assert cluster.verdicts(plugin, cluster.pod("p", "missing")) == {"n1": ""}
 
 
 ZONED, REGION, OLD = "topology.orch.io/zone", "topology.orch.io/region", "failure-domain.beta.orch.io/zone"
@@ -243,6 +242,22 @@ def test_limits_of_drivers_for_claims_without_volumes() -> None:
     plugin = NodeVolumeLimits(cluster.handle, None)
     assert cluster.verdicts(plugin, cluster.pod("p1", "c1")) == {"n1": FULL}
     assert cluster.verdicts(plugin, cluster.pod("p2", "c2")) == {"n1": ""}
+
+
+def test_a_class_that_changes_its_driver() -> None:
+    """Claims without volumes count for the driver that their class has now."""
+    cluster = Cluster()
+    cluster.node("n1")
+    cluster.put("CSINode", "n1", spec=drivers(d=1))
+    cluster.storage_class("s", provisioner="other")
+    cluster.volume("v", csi={"driver": "d", "volumeHandle": "h"})
+    cluster.claim("c1")
+    cluster.claim("c2", bound="v")
+    cluster.pod("a", "c1", node="n1")
+    plugin, pod = NodeVolumeLimits(cluster.handle, None), cluster.pod("p", "c2")
+    assert cluster.verdicts(plugin, pod) == {"n1": ""}
+    cluster.storage_class("s", provisioner="d")
+    assert cluster.verdicts(plugin, pod) == {"n1": FULL}
 
 
 def test_in_tree_volumes_count_where_a_driver_serves_them() -> None:
