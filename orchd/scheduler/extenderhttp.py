@@ -39,12 +39,7 @@ class ExtenderConnection:
         self._prefix = config.url_prefix.rstrip("/")
         self._reactor = reactor
         self._timeout = config.http_timeout or DEFAULT_TIMEOUT
-        parts = urlsplit(config.url_prefix)
-        try:
-            port = parts.port
-        except ValueError as error:
-            raise ConfigError(f"extender {config.url_prefix}: urlPrefix: {error}") from None
-        self._address = parts.hostname or "", port or (443 if parts.scheme == "https" else 80)
+        self._address = _address(config.url_prefix)
         self._headers = Headers({"User-Agent": [agent], "Content-Type": ["application/json"]})
         self._pool = HTTPConnectionPool(reactor, persistent=True)
         self._pool.maxPersistentPerHost = _IDLE
@@ -88,6 +83,19 @@ class ExtenderConnection:
             if again and why == CLOSED:
                 return await self._exchange(url, body, False)
             raise ExtenderError(f"Post {quoted(url)}: {why}") from error
+
+
+def _address(url: str) -> tuple[str, int]:
+    """Host and port of a URL. Raises ConfigError for one that nothing can be posted to."""
+    try:
+        url.encode("ascii")
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError as error:
+        raise ConfigError(f"extender {url}: urlPrefix: {error}") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise ConfigError(f"extender {url}: urlPrefix: must be an HTTP or HTTPS URL")
+    return host, port
 
 
 @implementer(IPolicyForHTTPS)

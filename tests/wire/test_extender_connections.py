@@ -163,3 +163,10 @@ def test_settings_that_cannot_be_used(tls: ExtenderTls, expected: str) -> None:
     with pytest.raises(ConfigError) as caught:
         ExtenderConnection(ExtenderConfig(url_prefix="https://x", tls=tls), CLOCK, "test")
     assert str(caught.value).startswith(f"extender https://x: {expected}")
+
+
+@pytest.mark.parametrize("url", ["", "x", "ftp://x", "http://", "http://x:port", "http://\u00e4"])
+def test_urls_that_nothing_can_be_posted_to(url: str) -> None:
+    """A URL that is none is refused when the extender is made."""
+    with pytest.raises(ConfigError, match=f"^extender {url}: urlPrefix: "):
+        ExtenderConnection(ExtenderConfig(url_prefix=url), CLOCK, "test")

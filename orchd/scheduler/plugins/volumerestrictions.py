@@ -10,7 +10,7 @@ from zope.interface import implementer
 
 from orchd.scheduler.interfaces import IColumnFilter, IHandle, IPreFilter, IRowFilter, ISnapshot
 from orchd.scheduler.nodes import NodeView
-from orchd.scheduler.plugins.storage import Storage, claim_names, missing
+from orchd.scheduler.plugins.storage import Storage, claim_names
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Action, ClusterEvent, Columns, CycleState, Status, unresolvable, unschedulable
 
@@ -28,8 +28,8 @@ Volume = Mapping[str, Any]
 
 @implementer(IPreFilter, IColumnFilter)
 class VolumeRestrictions:
-    """`once_per_pod`: claims with the access mode ReadWriteOncePod are given to one pod at a time (feature gate
-    ReadWriteOncePod)."""
+    """Claims with the access mode ReadWriteOncePod are given to one pod at a time. The API takes that mode only where its
+    feature gate is on, so there is no gate here."""
 
     name = "VolumeRestrictions"
     events = (
@@ -40,23 +40,19 @@ class VolumeRestrictions:
     shared = True
     epoch = 0
 
-    def __init__(self, handle: IHandle, args: object, *, once_per_pod: bool = False) -> None:
+    def __init__(self, handle: IHandle, args: object) -> None:
         self._snapshot: ISnapshot = handle.snapshot
-        self._storage = Storage(handle, "claims") if once_per_pod else None
+        self._storage = Storage(handle, "claims")
 
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
-        if self._storage is None:
-            return None
-        wanted: set[str] = set()
-        for name, ephemeral in claim_names(pod):
-            if ephemeral:
-                continue
-            claim = self._storage.claim(pod.namespace, name)
-            if claim is None:
-                return unresolvable(missing("persistentvolumeclaim", name))
-            if "ReadWriteOncePod" in (claim["spec"].get("accessModes") or ()):
-                wanted.add(name)
+        names = (name for name, ephemeral in claim_names(pod) if not ephemeral)
+        wanted = {name for name in names if self._is_for_one(pod.namespace, name)}
         return USED_ONCE if wanted and self._is_used(pod.namespace, wanted) else None
+
+    def _is_for_one(self, namespace: str, name: str) -> bool:
+        claim = self._storage.claim(namespace, name)
+        # VolumeBinding says so of a claim that is not there.
+        return claim is not None and "ReadWriteOncePod" in (claim["spec"].get("accessModes") or ())
 
     def _is_used(self, namespace: str, names: set[str]) -> bool:
         return any(
