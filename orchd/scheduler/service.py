@@ -71,10 +71,10 @@ class Scheduler:
         self.history = History()
         self.waiting = WaitingPods(clock)
         self._background = Background()
-        sampling = Sampling(configuration.percentage_of_nodes_to_score)
+        self.sampling = Sampling(configuration.percentage_of_nodes_to_score)
         implemented = {name: factory.points for name, factory in self._factories.items()}
         self.lanes = {
-            each.scheduler_name: self._lane(each, sampling) for each in expand_all(configuration, implemented)
+            each.scheduler_name: self._lane(each) for each in expand_all(configuration, implemented)
         }
         self.queue = self._make_queue()
         self.news = News(
@@ -98,7 +98,7 @@ class Scheduler:
             numbers=self.numbers,
         )
 
-    def _lane(self, expanded: ExpandedProfile, sampling: Sampling) -> Lane:
+    def _lane(self, expanded: ExpandedProfile) -> Lane:
         recorder = self._recorder(expanded.scheduler_name)
         handle = Handle(
             dialect=self._dialect,
@@ -122,7 +122,7 @@ class Scheduler:
             self.snapshot,
             self.nominator,
             extenders=self._extenders,
-            sampling=sampling,
+            sampling=self.sampling,
             random=self._random,
         )
         handle.what_if = decider.what_if
