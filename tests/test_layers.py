@@ -71,7 +71,8 @@ LAYERS = {
     "server.informing": "client.interfaces client.informers cache.interfaces kinds txkit",
     "server.local": "server.pipeline client kinds server.authn.interfaces",
     "controllers": "client kinds pki txkit",
-    "scheduler": "client kinds txkit",
+    # Drop-in plugins are looked for where all drop-ins are.
+    "scheduler": "client kinds txkit plugins",
     "config": "kinds pki.tls_names",
     "plugins": "-",
     "testing": ANYTHING,
