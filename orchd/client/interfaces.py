@@ -50,9 +50,9 @@ class IClient(Interface):
 
     async def list(
         ref: ResourceRef, namespace: str = "", *, label_selector: str = "", field_selector: str = "",
-        resource_version: str = "", limit: int = 0, continue_: str = "",
+        resource_version: str = "", limit: int = 0, continue_: str = "", query: Mapping[str, str] | None = None,
     ) -> Object:
-        """A list object."""
+        """A list object. `query` holds parameters that only this resource knows."""
 
     async def create(ref: ResourceRef, namespace: str, obj: Object, *, name: str = "", subresource: str = "", dry_run: bool = False) -> Object:
         """Create; with `name` and `subresource`, post to a subresource."""
