@@ -120,6 +120,7 @@ class Scheduler:
             pod_object=next(iter(self.lanes.values())).profile.handle.pod_object,
             history=self.history,
             numbers=self.numbers,
+            parallelism=configuration.parallelism,
         )
 
     def _lane(self, expanded: ExpandedProfile) -> Lane:
