@@ -22,7 +22,7 @@ from orchd.scheduler.pods import Pod
 from orchd.scheduler.queue.nominator import Nominator
 from orchd.scheduler.queue.queue import QueuedPod, SchedulingQueue
 from orchd.scheduler.reporting import UNSCHEDULABLE, Reporter
-from orchd.scheduler.values import CycleState
+from orchd.scheduler.values import Code, CycleState
 from orchd.txkit.background import Background
 
 #: Seconds that the loop goes on before others get their turn.
@@ -133,10 +133,13 @@ class SchedulingLoop:
         """No node passed: make room, if that helps, and wait."""
         refusals = unfit.refusals
         nominated: str | None = None
+        begun = self._numbers.now()
         for plugin in lane.profile.post_filters:
             nominated = await plugin.post_filter(state, pod, refusals)
             if nominated:
                 break
+        status = "Success" if nominated else Code.UNSCHEDULABLE.label
+        self._numbers.point("PostFilter", lane.profile.name, begun, status)
         await self._give_up(
             lane, queued, pod, str(unfit), UNSCHEDULABLE, nominated=nominated, refused_by=refusals.plugins()
         )
@@ -176,8 +179,10 @@ class SchedulingLoop:
         assumed = pod.on(decision.node)
         self._cluster.assume(assumed)
         self._nominator.clear(pod)
+        reserving = self._numbers.now()
         try:
             lane.binder.reserve(state, assumed, decision.node)
+            self._numbers.point("Reserve", lane.profile.name, reserving)
             holders = lane.binder.permit(state, assumed, decision.node)
         except BindError as error:
             await self._undo(lane, queued, assumed, state, error, begun)

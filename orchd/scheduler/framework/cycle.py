@@ -95,6 +95,7 @@ class Decider:
         self._extenders = extenders
         self._sampling = sampling
         self._random = random
+        self._numbers = profile.handle.numbers
         self._evaluations = Evaluations(
             snapshot,
             [(n, each) for n, each in profile.columnar_filters if each.shared],
@@ -109,11 +110,16 @@ class Decider:
         at = self._snapshot
         if not at.count:
             raise NoNodesError(NO_NODES)
+        numbers, name = self._numbers, self._profile.name
+        begun = numbers.now()
         refused = self._pre_filter(state, pod)
+        numbers.point("PreFilter", name, begun, "Success" if refused is None else refused.code.label)
         if refused is not None:
             raise UnfitError(Refusals(at, at.rows(), (), {}, refused))
+        begun = numbers.now()
         evaluation = self._evaluations.of(state, pod)
         found = _Filtering(self, evaluation, state, pod)
+        numbers.point("Filter", name, begun, "Success" if found.mask.any() else Code.UNSCHEDULABLE.label)
         rows = await self._nominated_row(found, pod, obj)
         if rows is None:
             rows = self._sampling.choose(at, found.mask)
@@ -124,7 +130,9 @@ class Decider:
         if len(rows) == 1:
             decision.node = decision.names[int(rows[0])]
             return decision
+        begun = numbers.now()
         await self._score(evaluation, state, pod, obj, decision)
+        numbers.point("Score", name, begun)
         total = decision.total
         assert total is not None
         best = np.nonzero(total == total.max())[0]
