@@ -24,6 +24,7 @@ from orchd.scheduler.pods import Pod
 from orchd.scheduler.service import DEFAULT_NAME, Scheduler
 from orchd.scheduler.values import CycleState
 from orchd.testing.informers import MemoryInformers
+from orchd.testing.results import result_of
 
 PODS = ResourceRef("", "v1", "pods")
 NODES = ResourceRef("", "v1", "nodes")
@@ -128,7 +129,7 @@ def preemption(scale: float) -> None:
         state = CycleState()
         unfit = bed.decide(pod, state)
         assert isinstance(unfit, UnfitError)
-        assert plugin.choose(plugin.candidates(state, pod, unfit.refusals)).victims
+        assert plugin.choose(result_of(plugin.candidates(state, pod, unfit.refusals))).victims
 
     _show("preempt, 1,000 nodes of 30 pods", _timed(max(2, int(20 * scale)), preempt))
 

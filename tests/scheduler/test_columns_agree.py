@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scheduler_support import HOST, SERVICES, ZONE, Bed
 
+from orchd.scheduler.columns.snapshot import NO_PODS
 from orchd.scheduler.framework.evaluation import Evaluation
 from orchd.scheduler.interfaces import IPreFilterExtensions
 from orchd.scheduler.pods import Pod
@@ -109,6 +110,7 @@ def pods(draw: Any, name: str, on: str = "") -> Any:
         spec["nodeSelector"] = {"disk": "ssd"}
     if on:
         spec["nodeName"] = on
+        spec["priority"] = draw(st.integers(0, 2))
     metadata: Any = {"name": name, "namespace": draw(st.sampled_from(["ns", "other"])), "uid": name, "labels": {"app": draw(_APPS)}}
     if on and draw(st.integers(0, 3)) == 0:
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
@@ -148,6 +150,22 @@ def _compare(bed: Bed, evaluation: Evaluation, pod: Pod) -> None:
         assert plain == ([column] * len(rows) if isinstance(column, int) else column.tolist()), score.plugin.name
 
 
+def _check_sums(bed: Bed) -> None:
+    """The columns hold what the pods of each node add up to."""
+    at = bed.scheduler.snapshot
+    for row in at.rows().tolist():
+        view = at.node(row)
+        templates = [pod.template for pod in view.pods.values()]
+        assert {name: int(at.requested[n, row]) for name, n in at.resources.items() if at.requested[n, row]} == {
+            name: number for name, number in view.requested.items() if number
+        }
+        assert tuple(at.nonzero[:, row]) == view.nonzero
+        assert at.pods_on[row] == len(templates)
+        assert at.lowest[row] == min((each.priority for each in templates), default=NO_PODS)
+        assert (row in at.rows_with_volumes()) == any(each.volumes for each in templates)
+    assert not at.pods_on[~at.alive].any() and not at.requested[:, ~at.alive].any()
+
+
 @settings(max_examples=60)
 @given(st.data())
 def test_columns_and_plain_forms_agree(data: st.DataObject) -> None:
@@ -168,6 +186,7 @@ def test_columns_and_plain_forms_agree(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 4))):
         for pod, evaluation in zip(incoming, evaluations, strict=True):
             _compare(bed, evaluation, pod)
+        _check_sums(bed)
         _change(bed, data)
 
 
