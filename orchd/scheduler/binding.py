@@ -18,11 +18,13 @@ from orchd.scheduler.waiting import WaitingPods
 
 
 class BindError(Exception):
-    """The cycle failed after a node was chosen. `reason` is the one of the condition."""
+    """The cycle failed after a node was chosen. `reason` is the one of the condition; `at_binding` says that all but the
+    binding itself went well, so that the pod is worth trying again soon."""
 
-    def __init__(self, message: str, reason: str = SCHEDULER_ERROR) -> None:
+    def __init__(self, message: str, reason: str = SCHEDULER_ERROR, *, at_binding: bool = False) -> None:
         super().__init__(message)
         self.reason = reason
+        self.at_binding = at_binding
 
 
 class Binder:
@@ -88,15 +90,16 @@ class Binder:
                 try:
                     await extender.bind(pod, node_name)
                 except ExtenderError as error:
-                    raise BindError(f"binding rejected: {error}") from None
+                    raise BindError(f"binding rejected: {error}", at_binding=True) from None
                 return
         for plugin in self._profile.binds:
             status = await self._run(plugin.name, "Bind", plugin.bind(state, pod, node_name))
             if status is None:
                 return
             if status.code is not Code.SKIP:
-                raise BindError(f'binding rejected: running Bind plugin "{plugin.name}": {status.message}')
-        raise BindError("binding rejected: bind status: Skip, ")
+                message = f'binding rejected: running Bind plugin "{plugin.name}": {status.message}'
+                raise BindError(message, at_binding=True)
+        raise BindError("binding rejected: bind status: Skip, ", at_binding=True)
 
     async def _run(self, name: str, point: str, call: Any) -> Status | None:
         """What a plugin answers; what it raises is a status too."""

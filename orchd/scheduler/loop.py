@@ -28,7 +28,7 @@ from orchd.txkit.background import Background
 #: Seconds that the loop goes on before others get their turn.
 TURN = 0.004
 #: Bindings and status writes under way at most.
-AT_ONCE = 64
+AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,9 @@ class SchedulingLoop:
             await lane.binder.bind(state, pod, pod.node_name, holders)
         except BindError as error:
             await self._undo(lane, queued, pod, state, error, begun)
-            self._queue.move(POD_DELETED, spare=pod.uid)
+            if not error.at_binding:
+                # Its room is free for others. The pod itself failed for something else and waits for other news.
+                self._queue.move(POD_DELETED, spare=pod.uid)
             return
         finally:
             self._numbers.binding -= 1
@@ -216,5 +218,8 @@ class SchedulingLoop:
         """Everything as it was before the decision, and the pod back in the queue."""
         lane.binder.unreserve(state, pod, pod.node_name)
         self._cluster.forget(pod.uid)
+        if error.at_binding:
+            # Before the pod is queued again, so that it too is tried as soon as its pause has ended.
+            self._queue.move(POD_DELETED)
         self._numbers.decided(lane.profile.name, begun, "unschedulable" if error.reason == UNSCHEDULABLE else "error")
         await self._give_up(lane, queued, queued.pod, str(error), error.reason, nominated="")

@@ -102,7 +102,7 @@ class Decider:
         )
         self._unshared = [(n, each) for n, each in profile.columnar_filters if not each.shared]
         self._unshared_scores = [(n, each) for n, each in profile.columnar_scores if not each.shared]
-        self.what_if = WhatIf(profile, nominator)
+        self.what_if = WhatIf(profile, nominator, self._concerned)
 
     async def decide(self, state: CycleState, pod: Pod, obj: Told) -> Decision:
         """The node for a pod. `obj` gives the pod as extenders are told of it. Raises UnfitError, CycleError."""
@@ -131,6 +131,12 @@ class Decider:
         chosen = int(best[self._random.randrange(len(best))]) if len(best) > 1 else int(best[0])
         decision.node = decision.names[int(rows[chosen])]
         return decision
+
+    def _concerned(self, state: CycleState, pod: Pod) -> list[Any]:
+        """The filters that can refuse a pod on any node: those that are compiled to something, and the plain ones."""
+        idle = {part.index for part in self._evaluations.of(state, pod).filters if part.compiled is None}
+        idle |= {index for index, plugin in self._unshared if plugin.compile_filter(state, pod) is None}
+        return [plugin for index, plugin in enumerate(self._profile.filters) if index not in idle]
 
     def _pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
         for plugin in self._profile.pre_filters:

@@ -11,8 +11,8 @@ from functools import cmp_to_key
 
 from orchd.scheduler.pods import Pod
 
-#: Up to so many the reference sorts by insertion, after one pass that compares pods six places apart.
-_FEW, _GAP = 12, 6
+#: Up to so many the reference sorts by insertion.
+_FEW = 12
 
 
 def is_more_important(pod: Pod, other: Pod) -> bool:
@@ -31,9 +31,6 @@ def by_importance(pods: Iterable[Pod]) -> list[Pod]:
         # Pods that are alike come in reverse, as they do below.
         out.reverse()
         return sorted(out, key=cmp_to_key(_compare))
-    for at in range(_GAP, len(out)):
-        if is_more_important(out[at], out[at - _GAP]):
-            out[at], out[at - _GAP] = out[at - _GAP], out[at]
     for begin in range(1, len(out)):
         at = begin
         while at > 0 and is_more_important(out[at], out[at - 1]):
