@@ -143,8 +143,9 @@ class DriverColumns:
 
     # -- reading
 
-    def exceeded(self, new: Volumes) -> NDArray[np.bool_]:
-        """Rows on which new volumes, beside those that are there, are more than a driver's limit."""
+    def exceeded(self, new: Volumes, *, also_without_more: bool = False) -> NDArray[np.bool_]:
+        """Rows on which new volumes, beside those that are there, are more than a driver's limit; `also_without_more` those
+        where the ones that are there are too many and none of the new ones is a further one."""
         over = np.zeros(self._snapshot.size, dtype=np.bool_)
         for driver in {driver for driver, _ in new}:
             if driver not in self._limits:
@@ -158,7 +159,7 @@ class DriverColumns:
                 # A volume that is there already is no further one.
                 more[list(self._rows_of.get(volume, ()))] -= 1
             present = self._present.get(driver, 0)
-            over |= (limit >= 0) & (more > 0) & (present + more > limit)
+            over |= (limit >= 0) & (also_without_more | (more > 0)) & (present + more > limit)
         return over
 
     def _add_driver(self, driver: str) -> None:
