@@ -1,9 +1,12 @@
-"""The product word is spelled in `orchd/dialect.py` only: everywhere else names are templates that a dialect expands."""
+"""Identifiers and string constants spell the product word in `orchd/dialect.py` only: elsewhere names are templates that a
+dialect expands. Comments and docstrings may name the peer where that is the clear word."""
 
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,6 +46,21 @@ def strays(text: str) -> Iterator[tuple[int, str]]:
             yield number, line.strip()
 
 
+def without_prose(source: str) -> str:
+    """Python source without comments and docstrings, line numbers kept: prose may name the peer."""
+    lines = source.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(ast.parse(source)):
+        # Docstrings, and the strings that stand beneath an attribute or module constant to describe it.
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            for row in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                lines[row - 1] = ""
+    return "\n".join(lines)
+
+
 @pytest.mark.parametrize(
     "text",
     ["{long}.io/hostname", "{Long}", "{short}-system", "{short}.io", "{short}ctl", "{short}let", "{short}Config", "X-{Short}",
@@ -60,13 +78,25 @@ def test_the_search_leaves_other_words_alone(text: str) -> None:
     assert not list(strays(text))
 
 
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
+def test_only_prose_is_left_out(dialect: Dialect) -> None:
+    """Comments and docstrings may name the peer; string constants, formatted strings and identifiers may not."""
+    word = dialect.short
+    prose = f'"""As {word}-apiserver."""\nx = 1  # {word}\ndef f():\n    """{word}"""\n'
+    assert not list(strays(without_prose(prose)))
+    for code in (f'x = "{word}"', f"{word}_x = 1", f'x = f"{word}-{{y}}"', f'x = """\n{word}\n"""', f'f("{word}")'):
+        assert list(strays(without_prose(code))), code
+
+
 def test_no_module_spells_the_word() -> None:
-    """No code, text or comment outside the dialect module spells the product word of any dialect."""
+    """No identifier and no string constant outside the dialect module spells the product word of any dialect."""
     found = []
     for path in files():
         name = str(path.relative_to(ROOT))
         if name != "orchd/dialect.py":
             text = path.read_text(encoding="utf-8")
+            if path.suffix == ".py":
+                text = without_prose(text)
             if name.startswith(CHOOSERS):
                 text = CONSTANTS.sub("", text)
             found += [f"{name}:{number}: {line}" for number, line in strays(text)]

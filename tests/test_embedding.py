@@ -16,7 +16,7 @@ from twisted.internet import reactor
 from twisted.internet.endpoints import TCP4ServerEndpoint
 from twisted.internet.protocol import Factory
 
-from orchd.assembly.plugins import capabilities
+from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.client.interfaces import ResourceRef
 from orchd.config.options import from_mapping

@@ -23,7 +23,7 @@ from twisted.web.client import Agent, HTTPConnectionPool
 from twisted.web.iweb import IPolicyForHTTPS
 from zope.interface import implementer
 
-from orchd.assembly.plugins import capabilities
+from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.client.interfaces import ResourceRef
 from orchd.config.options import from_mapping

@@ -1,45 +1,40 @@
-"""Aggregation of one server, from its settings: which groups lead elsewhere, and how requests get there."""
+"""API aggregation of one server: groups of other API servers, and the proxy to them."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from random import Random
-from typing import Any
 
-from orchd.assembly.keypairs import KeyPair
+from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers, ResourceRef
-from orchd.config.settings import Settings
 from orchd.server.aggregation.availability import Availability
 from orchd.server.aggregation.proxy import AggregationProxy
+from orchd.server.key_pairs import KeyPair
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.txkit.services import Member, as_member
 
 
 class Aggregation:
-    """Availability of the other servers, and the way to them."""
+    """Availability of APIServices, and the proxy to their servers."""
 
     def __init__(
         self,
-        settings: Settings,
+        runtime: Runtime,
         client: IClient,
         informers: IInformers,
-        *,
-        reactor: Any,
-        wall: Callable[[], float],
-        random: Random,
     ) -> None:
         """Raises ValueError naming the flag and the file that is wrong."""
-        chosen = settings.aggregation
+        chosen, reactor = runtime.settings.aggregation, runtime.reactor
         self.forwarding = AggregationProxy(
             reactor,
             informers.informer(ResourceRef("", "v1", "services")),
             informers.informer(ResourceRef("", "v1", "endpoints")),
             own=KeyPair("proxy-client-cert-file", chosen.cert_file, chosen.key_file, reactor),
             by_endpoints=chosen.by_endpoints,
-            random=random,
+            random=runtime.random,
         )
         self.availability = Availability(
-            settings.dialect, client, informers, self.forwarding.probe, clock=reactor, wall=wall
+            runtime.dialect, client, informers, self.forwarding.probe, clock=reactor, wall=runtime.wall
         )
         self.groups = self.availability.registry.groups
 
@@ -47,3 +42,6 @@ class Aggregation:
         """What answers requests for a group and version of another server."""
         found = self.availability.registry.find(group, version)
         return None if found is None else partial(self.forwarding.forward, found)
+
+    def member(self) -> Member:
+        return as_member("availability of API services", self.availability.start, self.availability.stop)

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 from twisted.internet.interfaces import IReactorTime
 
+from orchd.assembly.runtime import Runtime
 from orchd.config.audit import AuditLogSettings, AuditWebhookSettings, SinkSettings
 from orchd.config.settings import Settings
 from orchd.server.outbound.reviews import ConfigurationFile
@@ -25,16 +26,9 @@ from orchd.server.pipeline.audit.webhook_backend import AgainError, Remote
 _SECONDS, _MOST_ANSWER = 30.0, 1024 * 1024
 
 
-def make_trail(
-    settings: Settings,
-    *,
-    calls: WebhookClient,
-    clock: IReactorTime,
-    wall: Callable[[], float],
-    random: Random,
-    in_thread: Callable[..., Awaitable[Any]],
-) -> AuditTrail | None:
+def make_trail(runtime: Runtime, calls: WebhookClient) -> AuditTrail | None:
     """None when nothing is to be recorded. Raises ValueError naming the flag and the file that is wrong."""
+    settings, clock, wall = runtime.settings, runtime.reactor, runtime.wall
     audit = settings.audit
     if not audit.policy_file:
         return None
@@ -45,10 +39,10 @@ def make_trail(
     mark = settings.dialect("audit.{abbr}.io/truncated")
     sinks: list[IAuditSink] = []
     if audit.log is not None:
-        file = _file(audit.log, wall, in_thread)
+        file = _file(audit.log, wall, runtime.in_thread)
         sinks.append(_sink("log", file.send, file.close, audit.log.sink, mark, clock))
     if audit.webhook is not None:
-        send = _to_service(settings, audit.webhook, calls, clock, random)
+        send = _to_service(settings, audit.webhook, calls, clock, runtime.random)
         sinks.append(_sink("webhook", send, _nothing, audit.webhook.sink, mark, clock))
     return AuditTrail(settings.dialect, rules, sinks, wall, clock)
 

@@ -1,44 +1,80 @@
-"""Brings a cluster to where a fresh one is, before anybody is served."""
+"""The objects that every cluster has: created or restored at the start, before the server listens."""
 
 from __future__ import annotations
 
-from orchd.assembly.checks import Progress
+from collections.abc import Awaitable, Callable
+
+from orchd.assembly.files import advertised_address
+from orchd.assembly.identity import Identity
+from orchd.assembly.runtime import Runtime
+from orchd.assembly.storage import Storage
 from orchd.client.interfaces import IClient
-from orchd.config.settings import Settings
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.authz import bootstrap_policy as rbac
 from orchd.server.bootstrap import ensure_objects, objects
+from orchd.server.reconcilers.api_endpoints import EndpointReconciler
+from orchd.server.registry.ranges import AddressRange
+from orchd.server.state import ServerState
+from orchd.txkit.services import Member, as_member
 
 
-async def bootstrap(
-    settings: Settings,
-    client: IClient,
-    progress: Progress,
-    *,
-    base: Catalog,
-    service_ip: str,
-    at: objects.Server | None,
-    port: int,
-    roles: bool,
-    now: float,
-) -> None:
-    """Make what is missing, and restore what is kept; the steps are what the health checks report.
+class ClusterBootstrap:
+    """Namespaces, roles, the API's own service, priority classes, flow control, APIServices, published authorities.
 
-    `base` has the built-in resources. The API's own service gets `service_ip`, and leads to `at` unless that is None.
-    `roles` says whether RBAC decides. Raises ApiError."""
-    dialect, moment = settings.dialect, timestamp(now)
-    await ensure_objects.ensure(client, objects.namespaces(dialect), now=moment)
-    if roles:
-        await rbac.ensure(client, dialect)
-    progress.done("roles")
-    address = objects.Address(port=port, service_ip=service_ip, service_node_port=settings.api.service_node_port)
-    endpoints = () if at is None else objects.own_endpoints(dialect, [at])
-    for step, wanted in (
-        ("own service", (*objects.own_service(dialect, address), *endpoints)),
-        ("priority classes", objects.priority_classes(dialect)),
-        ("flow control", objects.flow_control(dialect)),
-        ("api services", objects.api_services(dialect, base)),
-    ):
-        await ensure_objects.ensure(client, wanted, now=moment)
-        progress.done(step)
+    `catalog` has the built-in resources. On a store that other servers share, `reconcilers` keeps the endpoints of the
+    API's own service; on an exclusive one they are written once.
+    """
+
+    def __init__(
+        self, runtime: Runtime, state: ServerState, client: IClient, catalog: Catalog, identity: Identity, storage: Storage
+    ) -> None:
+        settings = runtime.settings
+        self._runtime, self._state, self._client, self._catalog = runtime, state, client, catalog
+        self._publisher = identity.publisher
+        self._roles = identity.authorization.rbac is not None
+        self._shared = not storage.store.exclusive
+        self._server = objects.Server(ip=advertised_address(settings), port=settings.serving.port)
+        self.endpoints = EndpointReconciler(
+            storage.store, client, runtime.dialect, runtime.reactor, runtime.wall, self._server
+        )
+
+    def member(self, drained: Callable[[], Awaitable[object]]) -> Member:
+        """`drained` is awaited at the stop: writes that continue without their clients end before the informers do."""
+        return as_member("bootstrap", self.run, drained)
+
+    def reconcilers(self) -> list[Member]:
+        if not self._shared:
+            return []
+        return [as_member("endpoints of the API service", self.endpoints.start, self.endpoints.stop)]
+
+    async def run(self) -> None:
+        """Create what is missing and restore what must not differ; the steps are what health checks report. Raises
+        ApiError."""
+        runtime, client, state = self._runtime, self._client, self._state
+        dialect, now = runtime.dialect, timestamp(runtime.wall())
+        await ensure_objects.ensure(client, objects.namespaces(dialect), now=now)
+        if self._roles:
+            await rbac.ensure(client, dialect)
+        state.done("roles")
+        for step, wanted in (
+            ("own service", self._own_service()),
+            ("priority classes", objects.priority_classes(dialect)),
+            ("flow control", objects.flow_control(dialect)),
+            ("api services", objects.api_services(dialect, self._catalog)),
+        ):
+            await ensure_objects.ensure(client, wanted, now=now)
+            state.done(step)
+        await self._publisher.publish()
+        state.done("authentication info")
+        state.done("custom kinds")
+
+    def _own_service(self) -> tuple[objects.Wanted, ...]:
+        dialect, api = self._runtime.dialect, self._runtime.settings.api
+        address = objects.Address(
+            port=self._server.port,
+            service_ip=AddressRange(api.service_ranges[0], lambda: (), self._runtime.random).first,
+            service_node_port=api.service_node_port,
+        )
+        endpoints = () if self._shared else objects.own_endpoints(dialect, [self._server])
+        return (*objects.own_service(dialect, address), *endpoints)

@@ -1,11 +1,10 @@
-"""The named health checks of a server, in the reference's order, and what each of them really looks at."""
+"""The named health checks of a server, in the reference's order, and the state that each of them reports."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints.health import Check, Probe
+from orchd.server.state import ServerState
 
 #: Name template -> the step of the start that it reports. A step is done once and for all.
 _HOOKS: tuple[tuple[str, str], ...] = (
@@ -28,31 +27,7 @@ _HOOKS: tuple[tuple[str, str], ...] = (
 )
 
 
-class Progress:
-    """Which steps of a start are done. `clock` gives seconds; before `grace` seconds have passed, /livez takes
-    steps that are still to come for granted (--livez-grace-period)."""
-
-    def __init__(self, clock: Callable[[], float], grace: float) -> None:
-        self._clock = clock
-        self._begin = clock()
-        self._grace = grace
-        self._done: set[str] = set()
-        self.stopping = False
-
-    def done(self, step: str) -> None:
-        self._done.add(step)
-
-    def probe(self, step: str) -> Probe:
-        """Ready only once the step is done."""
-        return lambda: "" if step in self._done else f"{step}: not finished"
-
-    def lenient(self, step: str) -> Probe:
-        """As `probe`, but good for as long as the grace period lasts."""
-        strict = self.probe(step)
-        return lambda: "" if self._clock() < self._begin + self._grace else strict()
-
-
-def checks(dialect: Dialect, progress: Progress, *, store: Probe, informers: Probe) -> list[Check]:
+def checks(dialect: Dialect, state: ServerState, *, store: Probe, informers: Probe) -> list[Check]:
     """All checks. `store` and `informers` say what is wrong with them, "" when nothing is."""
     fine: Probe = lambda: ""  # noqa: E731  # a probe like the others, not worth a name of its own
     out = [
@@ -64,9 +39,9 @@ def checks(dialect: Dialect, progress: Progress, *, store: Probe, informers: Pro
     steps = [(f"poststarthook/{dialect(name)}", step) for name, step in _HOOKS]
     steps += [("autoregister-completion", "api services"), ("poststarthook/apiservice-openapi-controller", "informers")]
     for name, step in steps:
-        out.append(Check(name=name, probe=progress.lenient(step), ready=False))
-        out.append(Check(name=name, probe=progress.probe(step), live=False))
+        out.append(Check(name=name, probe=state.lenient(step), ready=False))
+        out.append(Check(name=name, probe=state.probe(step), live=False))
     out.append(
-        Check(name="shutdown", probe=lambda: "process is shutting down" if progress.stopping else "", live=False)
+        Check(name="shutdown", probe=lambda: "process is shutting down" if state.stopping else "", live=False)
     )
     return out

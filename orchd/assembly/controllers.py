@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
 from hashlib import sha256
+from pathlib import Path
 from random import Random
 from socket import gethostname
+from typing import Any, cast
 from uuid import UUID
 
-from twisted.internet.interfaces import IReactorTime
-from twisted.python.failure import Failure
-
+from orchd.assembly.api import ComponentProbes
+from orchd.assembly.client_access import ClientAccess
 from orchd.assembly.leadership import Leadership
+from orchd.assembly.metrics import controller_metrics
+from orchd.assembly.runtime import RELEASE, Runtime
 from orchd.client.events import EventBroadcaster
 from orchd.client.fenced import FencedClient
 from orchd.client.interfaces import IClient, IInformers
 from orchd.client.scoped_informers import ScopedInformers
-from orchd.config.settings import Settings
 from orchd.controllers.group import ControllerGroup
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.settings import ControllerSettings
-from orchd.kinds.catalog import Catalog
+from orchd.dialect import Dialect
 from orchd.kinds.identity import AUTHENTICATED_GROUP, User, service_account
+from orchd.pki.keys import load_private
 from orchd.server.authn.serviceaccount import TokenIssuer
-from orchd.server.local import LocalClient
-from orchd.server.pipeline.interfaces import IPipeline
+from orchd.server.authn.signedtokens import Signer
+from orchd.server.customkinds.tracker import DefinitionTracker
+from orchd.server.pipeline.endpoints.metrics import Source
+from orchd.txkit.services import Member, as_member
 
 
 class ControllerTerm:
@@ -56,116 +61,103 @@ class ControllerTerm:
 
 
 class Controllers:
-    """A member of a server: its controllers, where it is elected to run them, and the events that they record.
+    """Those that --controllers names, on the server that is elected to run them. Their writes pass every stage of the
+    pipeline under their own names.
 
     The first term's controllers are made at once, so that all that they read is loaded in one go with the rest.
     """
 
-    name = "controllers"
+    def __init__(
+        self,
+        runtime: Runtime,
+        access: ClientAccess,
+        informers: IInformers,
+        definitions: DefinitionTracker,
+        issuer: TokenIssuer,
+        authority: bytes,
+        components: ComponentProbes,
+        *,
+        exclusive: bool,
+    ) -> None:
+        """`authority` is the PEM of the server's certificate authority. `exclusive` says that no other server can be on
+        the same store."""
+        dialect, settings = runtime.dialect, runtime.settings.controllers
+        component = dialect("{short}-controller-manager")
+        manager = User(name=f"system:{component}", groups=(AUTHENTICATED_GROUP,))
 
-    def __init__(self, names: Iterable[str], env: Environment, events: EventBroadcaster) -> None:
-        self.events = events
-        self.leadership: Leadership | None = None
-        self._names = tuple(names)
-        self._env = env
-        self._prepared: ControllerTerm | None = ControllerTerm(self._names, env)
+        def client(account: str) -> IClient:
+            user = service_account(dialect.system_namespace, account) if account else manager
+            return access.client(user, f"{component}/{RELEASE}")
 
-    def make(self, may_write: Callable[[], bool]) -> ControllerTerm:
+        self._names = settings.names
+        self.broadcaster = EventBroadcaster(
+            client(""),
+            runtime.wall,
+            clock=runtime.reactor,
+            random=runtime.random,
+            dialect=dialect,
+            host=gethostname(),
+        )
+        self._env = Environment(
+            dialect=dialect,
+            client=client,
+            reader=access.system,
+            recorder=self.broadcaster.recorder,
+            informers=informers,
+            clock=runtime.reactor,
+            wall=runtime.wall,
+            random=runtime.random,
+            catalog=definitions.current,
+            authority=(root_authority(settings.flags) or authority).decode(),
+            issue_token=(account_token_issuer(dialect, settings.flags, runtime.wall) or issuer).issue_legacy,
+            settings=controller_settings(settings.flags),
+        )
+        self._prepared: ControllerTerm | None = ControllerTerm(self._names, self._env)
+        self.leadership = Leadership(
+            "controllers",
+            settings.election,
+            self._make,
+            client=client(""),
+            dialect=dialect,
+            clock=runtime.reactor,
+            random=runtime.random,
+            wall=runtime.wall,
+            identity=candidate_identity(authority if exclusive else b"", runtime.random),
+            recorder=self.broadcaster.recorder(component),
+        )
+
+        if self._names:
+            components["controller-manager"] = self.leadership.check
+
+    def member(self) -> Member:
+        return cast(Member, self.leadership) if self._names else as_member("controllers", _nothing, _nothing)
+
+    def events(self) -> Member:
+        """Started before the controllers, so that what they record when they stop is written."""
+        return as_member("events of controllers", _nothing, self.broadcaster.stop)
+
+    def metrics(self) -> Iterable[Source]:
+        return controller_metrics(self._counts)
+
+    @property
+    def group(self) -> ControllerGroup | None:
+        """The controllers that run; None while another process leads."""
+        term = self.leadership.term
+        return term.group if isinstance(term, ControllerTerm) else None
+
+    def _counts(self) -> Iterator[tuple[str, ControllerMetrics]]:
+        return iter(()) if self.group is None else self.group.counts()
+
+    def _make(self, may_write: Callable[[], bool]) -> ControllerTerm:
         """The controllers of a new term."""
         term = self._prepared or ControllerTerm(self._names, self._env)
         self._prepared = None
         term.may_write = may_write
         return term
 
-    async def start(self, failed: Callable[[Failure], None]) -> None:
-        if self.leadership is not None:
-            await self.leadership.start(failed)
 
-    async def stop(self) -> None:
-        """Stop the controllers, then write the events that wait."""
-        if self.leadership is not None:
-            await self.leadership.stop()
-        await self.events.stop()
-
-    @property
-    def group(self) -> ControllerGroup | None:
-        """The controllers that run; None while another process leads."""
-        term = None if self.leadership is None else self.leadership.term
-        return term.group if isinstance(term, ControllerTerm) else None
-
-    def counts(self) -> Iterator[tuple[str, ControllerMetrics]]:
-        """Numbers of the controllers that run, for metrics."""
-        return iter(()) if self.group is None else self.group.counts()
-
-    def check(self) -> str:
-        """See `Leadership.check`."""
-        return "" if self.leadership is None else self.leadership.check()
-
-    def status(self) -> dict[str, float]:
-        """See `Leadership.status`."""
-        return {} if self.leadership is None else self.leadership.status()
-
-
-def make_controllers(
-    settings: Settings,
-    *,
-    pipeline: IPipeline,
-    reader: IClient,
-    informers: IInformers,
-    clock: IReactorTime,
-    wall: Callable[[], float],
-    random: Random,
-    catalog: Callable[[], Catalog],
-    authority: bytes,
-    issuer: TokenIssuer,
-    release: str,
-    exclusive: bool,
-) -> Controllers:
-    """Those that --controllers chose. What they write passes every stage of the pipeline under their own names.
-
-    `exclusive` says that no other server can be on the same store."""
-    dialect = settings.dialect
-    agent = dialect("{short}-controller-manager/") + release
-    manager = User(name=dialect("system:{short}-controller-manager"), groups=(AUTHENTICATED_GROUP,))
-
-    def client(account: str) -> IClient:
-        user = service_account(dialect.system_namespace, account) if account else manager
-        made: IClient = LocalClient(pipeline, user, agent=agent, clock=clock.seconds)
-        return made
-
-    events = EventBroadcaster(client(""), wall, clock=clock, random=random, dialect=dialect, host=gethostname())
-    made = Controllers(
-        settings.controllers.names,
-        Environment(
-            dialect=dialect,
-            client=client,
-            reader=reader,
-            recorder=events.recorder,
-            informers=informers,
-            clock=clock,
-            wall=wall,
-            random=random,
-            catalog=catalog,
-            authority=authority.decode(),
-            issue_token=issuer.issue_legacy,
-            settings=ControllerSettings(),
-        ),
-        events,
-    )
-    if settings.controllers.names:
-        made.leadership = Leadership(
-            "controllers",
-            settings.controllers.election,
-            made.make,
-            client=client(""),
-            dialect=dialect,
-            clock=clock,
-            random=random,
-            wall=wall,
-            identity=candidate_identity(authority if exclusive else b"", random),
-            recorder=events.recorder(dialect("{short}-controller-manager")),
-        )
-    return made
+async def _nothing() -> None:
+    """For members that have a start or an end alone."""
 
 
 def candidate_identity(secret: bytes, random: Random) -> str:
@@ -177,3 +169,36 @@ def candidate_identity(secret: bytes, random: Random) -> str:
     if secret:
         return f"orchd_{UUID(bytes=sha256(secret).digest()[:16], version=4)}"
     return f"{gethostname()}_{UUID(int=random.getrandbits(128), version=4)}"
+
+
+def root_authority(flags: Mapping[str, Any]) -> bytes:
+    """The authority that --root-ca-file says pods are told of, b"" when it says none. Raises ValueError naming the file."""
+    path = flags["root-ca-file"]
+    try:
+        return Path(path).read_bytes() if path else b""
+    except OSError as error:
+        raise ValueError(f"--root-ca-file: {path}: {error.strerror}") from error
+
+
+def account_token_issuer(dialect: Dialect, flags: Mapping[str, Any], wall: Callable[[], float]) -> TokenIssuer | None:
+    """What signs tokens with the key of --service-account-private-key-file; None without one. Raises ValueError naming the
+    file."""
+    path = flags["service-account-private-key-file"]
+    if not path:
+        return None
+    try:
+        key = load_private(Path(path).read_bytes())
+    except (OSError, ValueError) as error:
+        raise ValueError(f"--service-account-private-key-file: {path}: {error}") from error
+    return TokenIssuer(dialect, Signer(key), issuer="", audiences=(), clock=wall)
+
+
+def controller_settings(flags: Mapping[str, Any]) -> ControllerSettings:
+    """The controllers' settings from values by the flags' names in the tables."""
+    chosen = {}
+    for field in fields(ControllerSettings):
+        flag = field.metadata.get("flag") or field.name.replace("_", "-")
+        # Release 1.23 has one more setting than flags.
+        if flag in flags:
+            chosen[field.name] = flags[flag]
+    return ControllerSettings(**chosen)

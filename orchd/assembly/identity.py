@@ -12,6 +12,8 @@ from typing import Any
 from twisted.logger import Logger
 
 from orchd.assembly.files import ServerFiles
+from orchd.assembly.metrics import ServerMetrics
+from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers
 from orchd.config.identity import OidcSettings
 from orchd.config.settings import Settings
@@ -41,10 +43,12 @@ from orchd.server.authz.union import AuthorizerUnion
 from orchd.server.authz.webhook import WebhookAuthorizer, WebhookOptions
 from orchd.server.outbound.reviews import ConfigurationFile, Observe, RemoteReviews
 from orchd.server.outbound.webhooks import WebhookClient
+from orchd.server.reconcilers.authentication_config import Authorities, CaBundlePublisher
 from orchd.txkit.background import Background
+from orchd.txkit.services import Member, as_member
 
 _log = Logger(namespace="orchd.authn")
-#: Seconds for which the holder of a token is remembered that is dear to verify.
+#: Seconds for which a verified OpenID token is cached.
 _REMEMBERED = 10.0
 
 
@@ -296,3 +300,78 @@ def authorization(settings: Settings, informers: IInformers, *, outside: Outboun
     )
     rbac = next((a for a in union.authorizers if isinstance(a, RoleBasedAuthorizer)), None)
     return Authorization(union=union, rbac=rbac)
+
+
+class Identity:
+    """Authentication and authorization of one server, and the publisher of its authorities."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        files: ServerFiles,
+        client: IClient,
+        informers: IInformers,
+        calls: WebhookClient,
+        metrics: ServerMetrics,
+    ) -> None:
+        """Raises ValueError naming the flag and the file that is wrong."""
+        settings = runtime.settings
+        outside = OutboundServices(
+            reactor=runtime.reactor,
+            calls=calls,
+            clock=runtime.wall,
+            random=runtime.random,
+            token_cache=metrics.token_cache,
+            token_reviews=metrics.token_reviews.observe,
+            access_reviews=metrics.access_reviews.observe,
+        )
+        self.authentication = authentication(
+            settings,
+            files,
+            informers,
+            client=client,
+            outside=outside,
+            observe=metrics.authentication.observe,
+            observe_certificate=metrics.authentication.certificate,
+        )
+        self.authorization = authorization(settings, informers, outside=outside)
+        self.publisher = _publisher(runtime, files, client, self.authentication)
+
+    def issuers(self) -> Member:
+        """Fetches what token issuers publish."""
+        return as_member("issuers", self._begin, self.authentication.background.stop)
+
+    def publishing(self) -> Member:
+        return as_member("authorities", self.publisher.start, self.publisher.stop)
+
+    async def _begin(self) -> None:
+        self.authentication.begin()
+
+
+def _publisher(
+    runtime: Runtime, files: ServerFiles, client: IClient, authentication: Authentication
+) -> CaBundlePublisher:
+    chosen = runtime.settings.authentication
+    proxy = chosen.front_proxy
+    return CaBundlePublisher(
+        runtime.dialect,
+        client,
+        Authorities(
+            files={"client-ca-file": chosen.client_ca_file, "requestheader-client-ca-file": proxy.ca_file},
+            read={
+                "client-ca-file": files.client_authorities_given,
+                "requestheader-client-ca-file": files.proxy_authorities,
+            },
+            own=files.made.ca_certificate.read_bytes(),
+            proxy_lists={
+                "requestheader-allowed-names": proxy.names,
+                "requestheader-extra-headers-prefix": proxy.extra_prefixes,
+                "requestheader-group-headers": proxy.group_headers,
+                "requestheader-username-headers": proxy.username_headers,
+            },
+        ),
+        authentication.certificates,
+        authentication.front_proxy,
+        clock=runtime.reactor,
+        wall=runtime.wall,
+    )

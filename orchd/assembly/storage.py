@@ -1,4 +1,4 @@
-"""The store that the settings ask for, and its figures."""
+"""The store that the settings ask for, its caches, and their metrics."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from orchd.assembly.runtime import Runtime
 from orchd.cache.caches import Caches
 from orchd.cache.resource import ResourceCache
 from orchd.config.settings import EtcdSettings, Settings
@@ -16,16 +17,40 @@ from orchd.store.encrypted import EncryptedStore, SharedEncryptedStore, is_objec
 from orchd.store.encryption_config import mark_of, parse_encryption
 from orchd.store.interfaces import IStore, StoreError
 from orchd.store.sqlite import BATCH_BUCKETS, COMMIT_BUCKETS, SqliteStore
+from orchd.txkit.services import Member, as_member
 
 if TYPE_CHECKING:
     from orchd.store.etcd.servers import Server
+
+
+class Storage:
+    """The store and the caches that are fed by it. `store` replaces the one of the flags."""
+
+    def __init__(self, runtime: Runtime, store: IStore | None) -> None:
+        """Raises ValueError naming the flag or file that is wrong."""
+        settings, reactor = runtime.settings, runtime.reactor
+        self._settings = settings
+        self.store: IStore = make_store(settings, reactor, runtime.random) if store is None else store
+        self.caches = Caches(self.store, clock=reactor, window_seconds=settings.storage.history_duration)
+
+    def members(self) -> list[Member]:
+        return [
+            as_member("store", self._start_store, self.store.stop),
+            as_member("caches", self.caches.start, self.caches.stop),
+        ]
+
+    def metrics(self) -> Iterable[metrics.Source]:
+        return [*store_metrics(self.store), *cache_metrics(self.caches)]
+
+    async def _start_store(self) -> None:
+        await start_store(self._settings, self.store)
 
 
 def make_store(settings: Settings, reactor: Any, random: Random) -> IStore:
     """Not started. Raises ValueError naming the flag or file that is wrong."""
     store: IStore = _etcd(settings, reactor, random) if settings.storage.etcd is not None else _sqlite(settings, reactor)
     name = settings.storage.encryption_file
-    return sealed(settings, store, name) if name else store
+    return encrypted(settings, store, name) if name else store
 
 
 async def start_store(settings: Settings, store: IStore) -> None:
@@ -35,7 +60,7 @@ async def start_store(settings: Settings, store: IStore) -> None:
         await refuse_encrypted(store, mark_of(settings.dialect))
 
 
-def sealed(settings: Settings, store: IStore, name: str) -> EncryptedStore:
+def encrypted(settings: Settings, store: IStore, name: str) -> EncryptedStore:
     """`store` with what the file `name` says encrypted."""
     keys = {
         f"{each.plural}.{each.group}" if each.group else each.plural: each.key
@@ -160,6 +185,7 @@ def cache_metrics(caches: Caches) -> Iterable[metrics.Source]:
         ("orchd_cache_window_bytes", "Bytes of the objects in those changes.", lambda cache: cache.window_bytes),
         ("orchd_cache_watchers", "Subscribers to changes.", lambda cache: cache.subscribers),
         ("orchd_cache_applied_events", "Changes since the start.", lambda cache: cache.applied_events),
+        ("orchd_cache_unreadable", "Stored values that cannot be served.", lambda cache: cache.unreadable),
         ("orchd_cache_indexed", "Labels and fields with an index.", lambda cache: cache.indexed),
     )
     return [

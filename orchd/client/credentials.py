@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import quote
 
 from orchd.client.exec_plugin import CredentialError, ExecCredential, ExecCredentials
@@ -28,12 +29,27 @@ class Credential:
     source: ExecCredential | None = None
 
 
-class Credentials:
-    """The credentials of one client configuration, token files read again now and then. A token or password of the
-    configuration goes before an exec plugin."""
+class ITokenSource(Protocol):
+    """Gives the token of now (`orchd.client.account_tokens`)."""
 
-    def __init__(self, config: ClientConfig, seconds: Callable[[], float], plugin: ExecCredentials | None) -> None:
+    async def __call__(self) -> str: ...
+
+    def refused(self) -> None: ...
+
+
+class Credentials:
+    """The credentials of one client configuration, token files read again now and then. `bearer` takes the place of them
+    all; a token or password of the configuration goes before an exec plugin."""
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        seconds: Callable[[], float],
+        plugin: ExecCredentials | None,
+        bearer: ITokenSource | None = None,
+    ) -> None:
         self._config = config
+        self._bearer = bearer
         self._seconds = seconds
         known = config.token or config.token_file or config.username or config.password
         self._plugin = None if known else plugin
@@ -42,6 +58,8 @@ class Credentials:
 
     async def get(self, config: ClientConfig) -> Credential:
         """For a request now; `config` has the certificates of now. Raises CredentialError."""
+        if self._bearer is not None:
+            return Credential(f"Bearer {await self._bearer()}", b"", b"")
         if self._plugin is not None:
             found = await self._plugin.get()
             certificate, key = (found.certificate, found.key) if found.certificate else (config.certificate, config.key)
@@ -51,6 +69,8 @@ class Credentials:
     def refused(self, credential: Credential) -> None:
         """The server answered 401: what may have changed is looked at before the next request."""
         self._read = None
+        if self._bearer is not None:
+            self._bearer.refused()
         if self._plugin is not None and credential.source is not None:
             self._plugin.refused(credential.source)
 

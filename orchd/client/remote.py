@@ -21,7 +21,8 @@ from twisted.web.iweb import IResponse
 from zope.interface import implementer
 
 from orchd.client import requests
-from orchd.client.credentials import Credential, Credentials, impersonation_headers
+from orchd.client.bodies import BodyEncoder, json_body
+from orchd.client.credentials import Credential, Credentials, ITokenSource, impersonation_headers
 from orchd.client.errors import NoAnswerError, UnreachableError
 from orchd.client.exec_plugin import ExecCredentials
 from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef
@@ -35,6 +36,7 @@ from orchd.client.transport import Transport
 from orchd.errors import ApiError
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig
+from orchd.txkit.cancellation import cleanly_cancelled
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer
 
@@ -50,7 +52,8 @@ class RemoteClient(Methods):
     """Speaks to one server as one user. `timeout` seconds bound every wait for an answer; watches end by themselves.
 
     `connections` are kept open between requests; `throttle` delays requests beyond its rate; clients that share `counts`
-    are counted together. `environment` is what exec plugins inherit. Call `close` when done with it.
+    are counted together. `environment` is what exec plugins inherit; `bearer` takes the place of the configuration's
+    credentials; `encode` makes the bytes of bodies. Call `close` when done with it.
     """
 
     def __init__(
@@ -66,6 +69,8 @@ class RemoteClient(Methods):
         throttle: Throttle | None = None,
         counts: RequestCounts | None = None,
         environment: Mapping[str, str] = os.environ,
+        bearer: ITokenSource | None = None,
+        encode: BodyEncoder = json_body,
     ) -> None:
         self._reactor = reactor
         self._random = random
@@ -73,6 +78,7 @@ class RemoteClient(Methods):
         self._server = config.server.rstrip("/")
         self._host = urlsplit(config.server).netloc
         self._user_agent = agent
+        self._encode = encode
         self._throttle = throttle or Throttle(reactor, qps=0, burst=0)
         self.counts = counts or RequestCounts()
         self._transport = Transport(config, reactor, timeout=timeout, connections=connections)
@@ -81,7 +87,7 @@ class RemoteClient(Methods):
             plugin = ExecCredentials(
                 config, wall=wall, in_thread=self._in_thread, environment=environment, calls=self.counts.plugin_calls
             )
-        self._credentials = Credentials(config, reactor.seconds, plugin)
+        self._credentials = Credentials(config, reactor.seconds, plugin, bearer)
         self._impersonation = impersonation_headers(config.impersonation)
 
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -96,12 +102,16 @@ class RemoteClient(Methods):
         """Close kept connections."""
         await self._transport.close()
 
+    async def document(self, path: str) -> Object:
+        """What the server answers at any path, such as those of discovery."""
+        return await self._call(Call(method="GET", path=path))
+
     # -- sending
 
-    def _headers(self, call: Call, credential: Credential) -> Headers:
+    def _headers(self, content_type: str, credential: Credential) -> Headers:
         headers = Headers({"User-Agent": [self._user_agent], "Accept": ["application/json"]})
-        if call.body is not None:
-            headers.setRawHeaders("Content-Type", [call.content_type])
+        if content_type:
+            headers.setRawHeaders("Content-Type", [content_type])
         if credential.authorization:
             headers.setRawHeaders("Authorization", [credential.authorization])
         for name, value in self._impersonation:
@@ -115,8 +125,11 @@ class RemoteClient(Methods):
         credential = await self._credentials.get(self._transport.config)
         query = urlencode(call.query, quote_via=quote)
         url = f"{self._server}{call.path}" + (f"?{query}" if query else "")
-        body = None if call.body is None else BytesBodyProducer(orjson.dumps(call.body))
-        headers = self._headers(call, credential)
+        body, content_type = None, ""
+        if call.body is not None:
+            data, content_type = self._encode(call)
+            body = BytesBodyProducer(data)
+        headers = self._headers(content_type, credential)
         code, began = "<error>", self._reactor.seconds()
         try:
             response: IResponse = await self._bounded(
@@ -135,7 +148,7 @@ class RemoteClient(Methods):
     async def _bounded(self, waiting: Deferred[Any]) -> Any:
         """What a wait on the wire gives; its failures become errors of the API."""
         try:
-            return await within(waiting, self._timeout, self._reactor)
+            return await cleanly_cancelled(within(waiting, self._timeout, self._reactor))
         except TimeoutError:
             raise NoAnswerError(self._server, self._timeout) from None
         except CancelledError:

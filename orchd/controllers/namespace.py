@@ -12,7 +12,8 @@ from typing import Any, Final
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import NAMESPACES, deleting, seconds_of, spec, status
+from orchd.controllers.loop import RetryError
+from orchd.controllers.objects import NAMESPACES, condition, deleting, seconds_of, spec, status
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
@@ -47,6 +48,7 @@ class Remains:
     by_resource: dict[str, int] = field(default_factory=dict)
     by_finalizer: dict[str, int] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
+    undiscovered: list[str] = field(default_factory=list)
 
 
 def deletable(catalog: Catalog) -> list[Resource]:
@@ -86,6 +88,8 @@ def next_conditions(
 def wrong_conditions(remains: Remains) -> dict[str, tuple[str, str]]:
     """Type, reason and message of what is in the way."""
     wrong: dict[str, tuple[str, str]] = {}
+    if remains.undiscovered:
+        wrong["NamespaceDeletionDiscoveryFailure"] = ("DiscoveryFailed", _discovery_message(remains.undiscovered))
     if remains.errors:
         text = ", ".join(sorted(remains.errors))
         wrong["NamespaceDeletionContentFailure"] = (
@@ -104,18 +108,35 @@ def wrong_conditions(remains: Remains) -> dict[str, tuple[str, str]]:
     return wrong
 
 
+def _discovery_message(undiscovered: Iterable[str]) -> str:
+    each = ", ".join(f"{version}: the server is currently unable to handle the request" for version in sorted(undiscovered))
+    return f"Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: {each}"
+
+
+def undiscovered(api_services: Iterable[Object]) -> list[str]:
+    """The group versions whose objects cannot be found because the server that answers for them is not available."""
+    out = []
+    for each in api_services:
+        if spec(each).get("service") is None:
+            continue
+        found = condition(status(each), "Available")
+        if found is None or found.get("status") != "True":
+            out.append(f"{spec(each).get('group', '')}/{spec(each).get('version', '')}")
+    return sorted(out)
+
+
 class NamespaceController(Controller):
     """`grace`: seconds between a namespace's deletion and the first pass. Another server's admission may not have
     heard of the deletion for a moment; in one process there is nothing to wait for."""
 
     name = "namespace"
     account = "namespace-controller"
-    workers = 10
 
     def __init__(self, env: Environment, *, grace: float = 0.0) -> None:
-        super().__init__(env)
+        super().__init__(env, workers=env.settings.concurrent_namespace_syncs)
         self._grace = grace
         self._own = env.dialect("{long}")
+        self._api_services = ResourceRef(env.dialect("apiregistration.{abbr}.io"), "v1", "apiservices")
         self.follow(NAMESPACES, self._changed, primary=True)
 
     def _changed(self, event: str, old: Object | None, new: Object | None) -> None:
@@ -138,6 +159,9 @@ class NamespaceController(Controller):
             return None
         if remains.errors:
             raise ApiError(500, "InternalError", ", ".join(sorted(remains.errors)))
+        if remains.undiscovered:
+            # What another server keeps in the namespace is not known yet.
+            raise RetryError(_discovery_message(remains.undiscovered))
         if remains.estimate:
             return remains.estimate / 2 + 1
         finalizers = [f for f in spec(latest).get("finalizers") or () if f != self._own]
@@ -168,6 +192,7 @@ class NamespaceController(Controller):
 
     async def _delete_content(self, namespace: str, since: str) -> Remains:
         remains = Remains()
+        remains.undiscovered = undiscovered(await self._registered())
         for resource in deletable(self.env.catalog()):
             try:
                 await self._delete_all(resource, namespace, since, remains)
@@ -176,6 +201,16 @@ class NamespaceController(Controller):
                 if error.code not in (404, 405):
                     remains.errors.append(error.message)
         return remains
+
+    async def _registered(self) -> list[Object]:
+        """The APIServices; none where API aggregation is not served."""
+        try:
+            found: list[Object] = (await self.client.list(self._api_services))["items"]
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            return []
+        return found
 
     async def _delete_all(self, resource: Resource, namespace: str, since: str, remains: Remains) -> None:
         ref = ResourceRef(resource.group, resource.version, resource.plural)

@@ -43,6 +43,7 @@ async def _now(scheduler: Scheduler, pod: Pod, obj: Object) -> dict[str, Any]:
             "node": "", "feasible": {}, "filtered": {},
             "message": f'no profile of this scheduler is named "{pod.template.scheduler_name}"',
         }  # fmt: skip
+    position = scheduler.sampling.position
     try:
         decision = await lane.decider.decide(CycleState(), pod, lambda: obj)
     except UnfitError as unfit:
@@ -55,6 +56,9 @@ async def _now(scheduler: Scheduler, pod: Pod, obj: Object) -> dict[str, Any]:
         }
     except CycleError as error:
         return {"node": "", "feasible": {}, "filtered": {}, "message": str(error)}
+    finally:
+        # Pods that are really scheduled go on where the last of them stopped.
+        scheduler.sampling.position = position
     return describe(decision)
 
 

@@ -27,8 +27,8 @@ from orchd.txkit.background import Background
 
 #: Seconds that the loop goes on before others get their turn.
 TURN = 0.004
-#: Bindings and status writes under way at most.
-AT_ONCE = 32
+#: Bindings and status writes under way at most, for each unit of the configuration's parallelism.
+_PER_UNIT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,8 @@ class Lane:
 
 
 class SchedulingLoop:
-    """`lanes` by scheduler name. `pod_object` gives the API object of a pod, None when it is gone."""
+    """`lanes` by scheduler name. `pod_object` gives the API object of a pod, None when it is gone. `parallelism` is the
+    configuration's: decisions are taken one by one, so that it bounds what is under way to the API."""
 
     log = Logger()
 
@@ -57,6 +58,7 @@ class SchedulingLoop:
         pod_object: Callable[[Pod], Any],
         history: History,
         numbers: SchedulerNumbers,
+        parallelism: int,
     ) -> None:
         self._lanes = lanes
         self._queue = queue
@@ -66,7 +68,7 @@ class SchedulingLoop:
         self._pod_object = pod_object
         self._history = history
         self._numbers = numbers
-        self._slots = DeferredSemaphore(AT_ONCE)
+        self._slots = DeferredSemaphore(_PER_UNIT * parallelism)
         self._background = Background()
 
     async def run(self) -> None:

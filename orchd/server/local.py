@@ -24,6 +24,7 @@ from orchd.errors import ApiError
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response, whole
+from orchd.server.pipeline.query import Query
 
 #: Events that wait for a local watcher before its watch is cut; it then lists again.
 _MOST_EVENTS = 10_000
@@ -40,6 +41,24 @@ class ValueBody:
         if self.value is None:
             return b""
         return orjson.dumps(self.value)
+
+
+@implementer(IPipeline)
+class PipelineEntrance:
+    """The pipeline for clients that are made before it. Requests before `connect` raise RuntimeError."""
+
+    def __init__(self) -> None:
+        self._pipeline: IPipeline | None = None
+
+    def connect(self, pipeline: IPipeline) -> None:
+        """Hand requests to `pipeline` from now on."""
+        self._pipeline = pipeline
+
+    async def handle(self, request: Request) -> Response:
+        if self._pipeline is None:
+            raise RuntimeError("the pipeline is not composed yet")
+        response: Response = await self._pipeline.handle(request)
+        return response
 
 
 @implementer(IClient)
@@ -62,7 +81,7 @@ class LocalClient(Methods):
             method=call.method,
             path=unquote(call.path),
             raw_path=call.path,
-            query={k: [v] for k, v in call.query.items()},
+            query=Query.of({k: (v,) for k, v in call.query.items()}),
             headers=headers,
             body=ValueBody(call.body),
             credentials=Credentials(headers=headers),

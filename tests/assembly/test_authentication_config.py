@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from orchd.assembly.authentication_config import combined
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.pki.certificates import CLIENT, Signed, chain_pem, issue_pair, new_authority, subject
 from orchd.server.authn.interfaces import Credentials
+from orchd.server.reconcilers.authentication_config import combined
 from orchd.testing.server import NOW, InProcessServer, make_server, run
 
 THEN = datetime.fromtimestamp(NOW, UTC)
@@ -37,7 +37,7 @@ def known(server: InProcessServer, authority: Signed, **headers: str) -> bool:
     shown = {name.replace("_", "-"): (value,) for name, value in headers.items()}
     credentials = Credentials(headers=shown, certificates=(pair.certificate.public_bytes(Encoding.DER),))
     try:
-        run(server.server.authentication.chain.authenticate(credentials))
+        run(server.server.identity.authentication.chain.authenticate(credentials))
     except Exception as error:
         assert getattr(error, "code", 0) == 401
         return False

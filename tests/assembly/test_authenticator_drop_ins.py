@@ -59,7 +59,7 @@ def test_a_method_of_ones_own(plugins: Path, tmp_path: Path) -> None:
         MODULE.format(made='Badge(configuration["secure-port"])')
     )
     server = make_server(tmp_path / "server", "--secure-port=7443")
-    chain = server.server.authentication.chain
+    chain = server.server.identity.authentication.chain
     assert run(chain.authenticate(Credentials(headers={"x-badge": ("ann",)}))).user.name == "ann-7443"
     assert run(chain.authenticate(Credentials(headers={}))).user.name == "system:anonymous"
     with pytest.raises(ApiError):

@@ -26,14 +26,14 @@ def test_origins_and_transport_security(tmp_path: Path) -> None:
 def test_a_server_that_leaves_says_so(tmp_path: Path) -> None:
     """Between the end of the delay and the end of the last request, new ones get 429 and probes are answered."""
     server = make_server(tmp_path, "--shutdown-send-retry-after", "--shutdown-delay-duration=5s")
-    server.server.underway.begin(False)
+    server.server.api.in_flight.begin(False)
     stopped = server.server.service.stopService()
     assert run(server.request("GET", "/version")).code == 200
     server.clock.advance(5)
     answer = run(server.request("GET", "/version"))
     assert answer.code == 429 and answer.headers["Retry-After"] == "5"
     assert run(server.request("GET", "/livez")).code == 200 and not stopped.called
-    server.server.underway.end(False)
+    server.server.api.in_flight.end(False)
     server.stop()
 
 
@@ -94,5 +94,5 @@ def test_a_journal_of_requests(tmp_path: Path, flag: str, lines: int) -> None:
 def test_answers_need_not_be_compressed(tmp_path: Path, gate: str, above: int | None) -> None:
     """The feature gate of compression reaches the connections."""
     server = make_server(tmp_path, f"--feature-gates=APIResponseCompression={gate}")
-    assert server.server.factory.limits.gzip_above == above
+    assert server.server.frontend.factory.limits.gzip_above == above
     server.stop()

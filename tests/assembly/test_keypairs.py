@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import Clock
 
-from orchd.assembly.keypairs import KeyPair
 from orchd.pki.certificates import chain_pem, self_signed
 from orchd.pki.keys import private_pem
+from orchd.server.key_pairs import KeyPair
 from orchd.testing.server import make_server
 
 

@@ -24,7 +24,7 @@ def test_objects_come_in_the_version_of_the_informer(server: InProcessServer) ->
     created = run(server.request("POST", f"/apis/{group}/v1/namespaces/default/endpointslices", body=SLICE))
     assert created.code == 201, created.body
     for version in ("v1", "v1beta1"):
-        informer = server.server.informers.informer(ResourceRef(group, version, "endpointslices"))
+        informer = server.server.objects.informers.informer(ResourceRef(group, version, "endpointslices"))
         found = informer.get("default", "s")
         assert found is not None and found["apiVersion"] == f"{group}/{version}"
         assert found["metadata"]["resourceVersion"] == created.json["metadata"]["resourceVersion"]
@@ -33,7 +33,7 @@ def test_objects_come_in_the_version_of_the_informer(server: InProcessServer) ->
 
 def test_kinds_that_are_not_served_have_nothing(server: InProcessServer) -> None:
     """A gate that reads them need not know, and the server is ready without them."""
-    informer = server.server.informers.informer(ResourceRef("policy", "v1", "poddisruptionbudgets"))
+    informer = server.server.objects.informers.informer(ResourceRef("policy", "v1", "poddisruptionbudgets"))
     for _ in range(5):
         server.clock.advance(0)
     assert isinstance(informer, CachedInformer) and informer.synced and not list(informer.list())
@@ -42,6 +42,6 @@ def test_kinds_that_are_not_served_have_nothing(server: InProcessServer) -> None
 
 def test_custom_kinds_are_followed_as_by_any_client(server: InProcessServer) -> None:
     """They may come later, and go."""
-    informer = server.server.informers.informer(ResourceRef("example.com", "v1", "widgets"))
+    informer = server.server.objects.informers.informer(ResourceRef("example.com", "v1", "widgets"))
     assert not isinstance(informer, CachedInformer) and not informer.synced
     server.stop()

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from orchd.assembly.builtin_catalog import catalog_of
-from orchd.assembly.checks import Progress, checks
-from orchd.assembly.plugins import capabilities, sections
-from orchd.assembly.rbac_guard import with_escalation_check
+from orchd.assembly.admission import sections
+from orchd.assembly.capabilities import capabilities
+from orchd.assembly.checks import checks
+from orchd.assembly.custom_kinds import enabled_catalog
 from orchd.config import choices
 from orchd.config import settings as configuration
 from orchd.config.options import Options
@@ -19,6 +19,8 @@ from orchd.controllers.table import CONTROLLERS
 from orchd.dialect import ORCH
 from orchd.server.admission import builtin
 from orchd.server.authz import modes
+from orchd.server.escalation_guard import with_escalation_check
+from orchd.server.state import ServerState
 from orchd.testing.server import make_server, run
 
 
@@ -26,7 +28,7 @@ class TestHealth:
     def test_a_step_that_is_not_done(self) -> None:
         """Not ready at once, not alive only after the grace period."""
         clock = Clock()
-        progress = Progress(clock.seconds, 10)
+        progress = ServerState(clock.seconds, 10)
         assert progress.probe("x")() and not progress.lenient("x")()
         clock.advance(11)
         assert progress.lenient("x")()
@@ -35,7 +37,7 @@ class TestHealth:
 
     def test_what_is_wrong_is_named(self) -> None:
         """A failing store or informer fails its check and no other; stopping is said while it lasts."""
-        progress = Progress(lambda: 0.0, 10)
+        progress = ServerState(lambda: 0.0, 10)
         wrong = ["disk full", ""]
         made = checks(ORCH, progress, store=lambda: wrong[0], informers=lambda: wrong[1])
         assert [c.name for c in made if c.live and c.probe()] == ["etcd"]
@@ -46,7 +48,7 @@ class TestHealth:
 
     def test_names_are_one_each(self) -> None:
         """On each list a name appears once."""
-        made = checks(ORCH, Progress(lambda: 0.0, 0), store=lambda: "", informers=lambda: "")
+        made = checks(ORCH, ServerState(lambda: 0.0, 0), store=lambda: "", informers=lambda: "")
         for listed in ([c.name for c in made if c.live], [c.name for c in made if c.ready]):
             assert len(listed) == len(set(listed))
 
@@ -54,7 +56,7 @@ class TestHealth:
         """A started server is ready; a stopping one says that it is not, and its watches end."""
         server = make_server(tmp_path)
         assert run(server.request("GET", "/readyz?verbose")).body.endswith(b"readyz check passed\n")
-        run(server.server._close())
+        run(server.server.frontend.close())
         answer = run(server.request("GET", "/readyz"))
         assert answer.code == 500 and b"[-]shutdown failed" in answer.body
         assert run(server.request("GET", "/livez")).code == 200
@@ -99,7 +101,7 @@ def test_runtime_config(tmp_path: Path, flag: str, there: Any, gone: Any) -> Non
     """--runtime-config decides which versions and resources are served."""
     options = Options()
     options.parseOptions([f"--data-dir={tmp_path}", "--controllers=-*", f"--runtime-config={flag}"])
-    catalog = catalog_of(configuration.from_options(options))
+    catalog = enabled_catalog(configuration.from_options(options))
     assert all(catalog.resource(*key) for key in there) and not any(catalog.resource(*key) for key in gone)
     for group in catalog.groups:
         assert group.versions and all(catalog.in_version(group.name, v) for v in group.versions)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from cache_support import Bench
 from twisted.internet.defer import Deferred, succeed
 from zope.interface import implementer
 
@@ -103,7 +104,7 @@ def test_a_client_that_does_not_read_is_dropped(server: InProcessServer, selecto
     assert asleep.end == "aborted"
     assert MOST_BUFFERED < asleep.most < MOST_BUFFERED + 2 * len(LARGE)
     assert (len(reading.frames), reading.end) == (60, "")
-    assert server.server.watching.dropped == 1
+    assert server.server.api.watches.dropped == 1
 
 
 @pytest.mark.parametrize("begin", ["the state", "the past"])
@@ -156,14 +157,14 @@ def test_a_client_that_goes_while_the_past_is_told(server: InProcessServer) -> N
     revision = write(server, "first", "")
     for number in range(10):
         write(server, f"n{number}")
-    cache = server.server.caches.caches["configmaps"]
-    before, running = cache.subscribers, len(server.server.watching.running)
+    cache = server.server.storage.caches.caches["configmaps"]
+    before, running = cache.subscribers, len(server.server.api.watches.running)
     answer = run(server.request("GET", f"{MAPS}?watch=1&resourceVersion={revision}"))
     client = Client()
     answer.response.stream.start(client)
     answer.response.stream.stop()
     client.take()
-    assert (cache.subscribers, len(server.server.watching.running)) == (before, running)
+    assert (cache.subscribers, len(server.server.api.watches.running)) == (before, running)
     assert client.end == ""
 
 
@@ -184,7 +185,7 @@ def test_bookmarks(server: InProcessServer) -> None:
             break
     times = [round(moment) for moment, _ in marks]
     assert times == [60, 120, 148]
-    latest = run(server.server.store.current_revision())
+    latest = run(server.server.storage.store.current_revision())
     assert revision <= marks[0][1] <= marks[1][1] <= marks[2][1] <= latest
     assert (client.end, plain.end) == ("finished", "finished")
     assert set(client.events()) == {"BOOKMARK"}
@@ -294,3 +295,21 @@ def test_sleeping_clients_of_a_daemon(tmp_path: Path) -> None:
             one.close()
         reading.close()
         connection.close()
+
+
+def test_memory_goes_back_after_mass_deletion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When much history was forgotten, the C library is told to return what it holds free: once, and not for little."""
+    given: list[bool] = []
+    monkeypatch.setattr("orchd.cache.caches.give_back", lambda: given.append(True))
+    monkeypatch.setattr("orchd.cache.caches._WORTH_GIVING_BACK", 10_000)
+    bench = Bench(window_seconds=100)
+    bench.start()
+    bench.put("a/small")
+    bench.clock.pump([11] * 12)
+    assert not given
+    for number in range(30):
+        bench.put(f"a/{number}", x="y" * 1000)
+    for number in range(30):
+        bench.delete(f"a/{number}")
+    bench.clock.pump([11] * 30)
+    assert len(given) == 1

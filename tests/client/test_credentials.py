@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from twisted.internet.task import Clock
 
+from orchd.client.bodies import ProtobufBodies
 from orchd.client.credentials import Credentials, impersonation_headers
 from orchd.client.exec_plugin import CredentialError
 from orchd.client.request_counts import template
+from orchd.client.requests import Call
 from orchd.client.throttle import Throttle
+from orchd.dialect import KUBERNETES
 from orchd.pki.clientconfig import ClientConfig, Impersonation
 from orchd.txkit.coroutines import start
 
@@ -126,3 +130,16 @@ def test_throttle() -> None:
 def test_templates(path: str, expected: str) -> None:
     """Metrics name a URL without what differs from object to object."""
     assert template(path) == expected
+
+
+def test_bodies() -> None:
+    """Objects of built-in kinds go as protobuf; what has no such form, or no kind, goes as JSON."""
+    encode = ProtobufBodies(KUBERNETES)
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+    data, content_type = encode(Call(method="POST", path="/", body=pod))
+    assert content_type == "application/vnd.kubernetes.protobuf"
+    assert data.startswith(b"k8s\x00")
+    for body in ({"metadata": {"name": "p"}}, {"apiVersion": "a.example/v1", "kind": "Own"}):
+        assert encode(Call(method="POST", path="/", body=body)) == (orjson.dumps(body), "application/json")
+    patch = Call(method="PATCH", path="/", body=pod, content_type="application/merge-patch+json")
+    assert encode(patch)[1] == "application/merge-patch+json"

@@ -72,7 +72,7 @@ class TestWatch:
 
     def test_closing_wakes(self, space: Any) -> None:
         """Who waits on a watch that is closed is told that nothing comes; its subscription is gone."""
-        client, watching = space.server.client("me"), space.server.server.watching
+        client, watching = space.server.client("me"), space.server.server.api.watches
         before = len(watching.running)
         stream = run(client.watch(CONFIGS, space.name))
         waiting = start(stream.next())
@@ -93,10 +93,10 @@ class TestWatch:
         """A watcher that falls behind its bound gets what waited, then 410."""
         monkeypatch.setattr(local, "_MOST_EVENTS", 3)
         stream = run(space.server.client("me").watch(CONFIGS, space.name))
-        before = len(space.server.server.watching.running)
+        before = len(space.server.server.api.watches.running)
         for number in range(5):
             space.config(f"c{number}")
-        assert len(space.server.server.watching.running) == before - 1
+        assert len(space.server.server.api.watches.running) == before - 1
         seen = [run(stream.next()).object["metadata"]["name"] for _ in range(3)]
         assert seen == ["c0", "c1", "c2"]
         with pytest.raises(ApiError) as behind:

@@ -23,6 +23,7 @@ from orchd.server.aggregation.proxy import AggregationProxy
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.query import Query
 from orchd.testing.server import BytesBody
 
 CLOCK: Any = reactor
@@ -128,7 +129,7 @@ class Place:
         by_endpoints = more.pop("by_endpoints", False)
         named = {name.lower(): (value,) for name, value in headers.items()}
         request = Request(
-            method=method, path=path, raw_path=path, query={"a": ["b", "d e"]}, headers=named, body=BytesBody(body),
+            method=method, path=path, raw_path=path, query=Query({"a": ["b", "d e"]}), headers=named, body=BytesBody(body),
             credentials=Credentials(headers=named, remote="10.1.2.3"), received=0.0, user=ALICE,
             info=requestinfo.parse(method, path, {}),
         )  # fmt: skip

@@ -41,6 +41,10 @@ class Receiver(Resource):
         path = request.path.decode()
         if path == "/slow":
             return NOT_DONE_YET
+        if path in ("/lines", "/interim"):
+            piece = b"a: b\r\n" if path == "/lines" else b"HTTP/1.1 100 Continue\r\n\r\n"
+            request.transport.write((b"HTTP/1.1 200 OK\r\n" if path == "/lines" else b"") + piece * 100_000)
+            return NOT_DONE_YET
         if path == "/close":
             request.transport.abortConnection()
             return NOT_DONE_YET
@@ -153,6 +157,13 @@ async def test_time_limit(place: Place) -> None:
     assert await place.fails("/slow", seconds=0.1) == (
         'Post "https://127.0.0.1:PORT/slow?timeout=0.1s": context deadline exceeded'
     )
+
+
+@pytest.mark.parametrize("path", ["/lines", "/interim"])
+@pytest_twisted.ensureDeferred
+async def test_heads_have_a_limit(place: Place, path: str) -> None:
+    """A head that does not end is the end of the call, however long the call might take."""
+    assert (await place.fails(path, seconds=3600)).endswith("net/http: server response headers exceeded 262144 bytes; aborted")
 
 
 @pytest_twisted.ensureDeferred

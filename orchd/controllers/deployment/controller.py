@@ -25,6 +25,7 @@ from orchd.controllers.objects import (
     status,
     uid,
 )
+from orchd.controllers.recording import WARNING
 from orchd.errors import ApiError
 from orchd.kinds.objects.selectors import LabelSelector
 
@@ -34,9 +35,10 @@ class DeploymentController(Controller):
 
     name = "deployment"
     account = "deployment-controller"
+    subject = ("apps/v1", "Deployment")
 
     def __init__(self, env: Environment) -> None:
-        super().__init__(env)
+        super().__init__(env, workers=env.settings.concurrent_deployment_syncs)
         self._keys = Keys(env.dialect)
         self._deployments = self.follow(DEPLOYMENTS, primary=True)
         self._sets = self.follow(REPLICA_SETS, self._set_changed)
@@ -79,7 +81,7 @@ class DeploymentController(Controller):
         if deployment is None:
             return None
         if not spec(deployment).get("selector"):
-            return await self._look_only(deployment)
+            return await self._refuse(deployment)
         sets = await claim(
             self.client,
             deployment,
@@ -90,7 +92,7 @@ class DeploymentController(Controller):
             informer=self._sets,
             ref=REPLICA_SETS,
         )
-        rollout = Rollout(self.client, self._keys, deployment, sets, now=self.env.wall)
+        rollout = Rollout(self.client, self._keys, deployment, sets, now=self.env.wall, record=self.record)
         try:
             return await self._pass(rollout)
         except ApiError as error:
@@ -98,8 +100,11 @@ class DeploymentController(Controller):
                 return None
             raise
 
-    async def _look_only(self, deployment: Object) -> float | None:
-        """A selector that chooses everything would take what belongs to others."""
+    async def _refuse(self, deployment: Object) -> float | None:
+        """Say that the selector selects everything, and do nothing: it would take what belongs to others."""
+        self.record(
+            deployment, WARNING, "SelectingAll", "This deployment is selecting all pods. A non-empty selector is required."
+        )
         generation = int(deployment["metadata"].get("generation") or 0)
         if int(status(deployment).get("observedGeneration") or 0) < generation:
             changed = {**deployment, "status": {**status(deployment), "observedGeneration": generation}}

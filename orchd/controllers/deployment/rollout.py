@@ -25,6 +25,7 @@ from orchd.controllers.objects import (
     uid,
     with_annotations,
 )
+from orchd.controllers.recording import NORMAL, WARNING
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 
@@ -62,14 +63,25 @@ def _unhashed(template: dict[str, Any]) -> dict[str, Any]:
 
 
 class Rollout:
-    """`deployment` is replaced by what each write gives back, `newest` and `old` by what scaling gives."""
+    """`deployment` is replaced by what each write gives back, `newest` and `old` by what scaling gives.
+
+    `record(deployment, type, reason, note)` records an Event.
+    """
 
     def __init__(
-        self, client: IClient, keys: Keys, deployment: Object, sets: Iterable[Object], *, now: Callable[[], float]
+        self,
+        client: IClient,
+        keys: Keys,
+        deployment: Object,
+        sets: Iterable[Object],
+        *,
+        now: Callable[[], float],
+        record: Callable[[Object, str, str, str], None],
     ) -> None:
         self._client = client
         self._keys = keys
         self._now = now
+        self._record = record
         self.deployment = deployment
         sets = list(sets)
         matching = [each for each in by_age(sets) if same_template(each, deployment)]
@@ -178,6 +190,8 @@ class Rollout:
                 raise
             self.newest = await self._collide(name(fresh), error)
             existed = True
+        if not existed and wanted(fresh):
+            self._record_scaling("up", self.newest, wanted(fresh))
         await self._mark_revision(
             revision, "NewReplicaSetCreated", f'Created new replica set "{name(self.newest)}"', replace=not existed
         )
@@ -196,9 +210,10 @@ class Rollout:
         raise error
 
     async def _say_create_failed(self, set_name: str, error: ApiError) -> None:
+        message = f'Failed to create new replica set "{set_name}": {error.message}'
+        self._record(self.deployment, WARNING, "ReplicaSetCreateError", message)
         if not sizing.has_deadline(self.deployment):
             return
-        message = f'Failed to create new replica set "{set_name}": {error.message}'
         fresh = conditions.make("Progressing", "False", "ReplicaSetCreateError", message, self._now())
         found = status(self.deployment).get("conditions") or []
         changed = {**status(self.deployment), "conditions": conditions.with_(found, fresh)}
@@ -222,7 +237,13 @@ class Rollout:
             self.newest = updated
         else:
             self.old = [updated if one is each else one for one in self.old]
+        if resized:
+            self._record_scaling("up" if size > wanted(each) else "down", each, size)
         return resized
+
+    def _record_scaling(self, direction: str, each: Object, size: int) -> None:
+        note = f"Scaled {direction} replica set {name(each)} to {size}"
+        self._record(self.deployment, NORMAL, "ScalingReplicaSet", note)
 
     def scaling(self) -> bool:
         """Has the deployment been scaled since its sets were?"""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import ceil, floor
+from math import floor
 from typing import Any
 
 from orchd.client.interfaces import Object
 from orchd.controllers.objects import annotations_of, spec, status
+from orchd.controllers.percent import scaled
 
 #: What int32 fields say when they mean "no limit".
 NO_LIMIT = 2**31 - 1
@@ -29,14 +30,6 @@ def total(sets: Iterable[Object]) -> int:
 
 def total_status(sets: Iterable[Object | None], member: str) -> int:
     return sum(count(each, member) for each in sets if each is not None)
-
-
-def scaled(value: Any, whole: int, *, up: bool) -> int:
-    """An int, or a percentage of `whole`, rounded up or down."""
-    if isinstance(value, str) and value.endswith("%"):
-        part = int(value[:-1]) * whole / 100
-        return ceil(part) if up else floor(part)
-    return int(value or 0)
 
 
 def rolling(deployment: Object) -> bool:

@@ -13,8 +13,8 @@ from orchd.controllers.pods import ready
 class ServiceController(Controller):
     """Services are the keys. A pod queues the services that choose it, before or after a change."""
 
-    def __init__(self, env: Environment) -> None:
-        super().__init__(env)
+    def __init__(self, env: Environment, *, workers: int = 5) -> None:
+        super().__init__(env, workers=workers)
         self._services = self.follow(SERVICES, primary=True)
         self._pods = self.follow(PODS, self._pod_changed)
 

@@ -13,17 +13,17 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.controllers.garbage.graph import FOREGROUND, ORPHAN, Graph, Node, Owner, Work, owners_of
-from orchd.controllers.garbage.monitor import Monitor
 from orchd.controllers.interfaces import Environment, IController
 from orchd.controllers.loop import ControlLoop, RetryError
 from orchd.controllers.metrics import ControllerMetrics
+from orchd.controllers.monitor import Monitor
 from orchd.controllers.objects import MERGE, deleting
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.txkit.background import Background
 
 #: Seconds between looks at whether the catalog has changed, which is one comparison; and after a custom kind changed.
-_CATALOG_PERIOD, _CATALOG_SOON = 30.0, 0.5
+_CATALOG_PERIOD, _CATALOG_SOON = 1.0, 0.25
 #: Absent owners that are remembered, so that many dependents of one cost one question.
 _ABSENT = 500
 
@@ -51,14 +51,13 @@ def collectable(catalog: Catalog) -> dict[ResourceRef, Resource]:
 class GarbageCollector:
     name: Final = "garbagecollector"
     account: Final = "generic-garbage-collector"
-    workers: Final = 20
 
     def __init__(self, env: Environment) -> None:
         self.graph = Graph()
         self._env = env
         self._client = env.client(self.account)
         self._loop: ControlLoop[Task] = ControlLoop(
-            self.name, env.clock, self._reconcile, workers=self.workers, refill=self._refill
+            self.name, env.clock, self._reconcile, workers=env.settings.concurrent_gc_syncs, refill=self._refill
         )
         self._background = Background()
         self._monitors: dict[ResourceRef, Monitor] = {}
@@ -132,6 +131,13 @@ class GarbageCollector:
             env.reader, ref, env.clock, env.random, seen=self._seen, gone=self._gone, known=self._known
         )
         self._background.add(monitor.run(), f"garbage collector, {ref.plural}")
+        self._background.add(self._check_expecting(monitor), f"garbage collector, dependents of {ref.plural}")
+
+    async def _check_expecting(self, monitor: Monitor) -> None:
+        """Look again at dependents of owners that have not been seen: the monitor's first list would have shown them."""
+        await monitor.wait_synced()
+        for uid in self.graph.expecting():
+            self._loop.queue.add(("check", uid))
 
     # -- events
 
@@ -211,6 +217,9 @@ class GarbageCollector:
             drop = {uid for uid, found in classes.items() if found != "solid"}
             if drop:
                 await self._drop_owners(node.ref, latest, drop)
+            if any(found == "solid" and uid not in self.graph.nodes for uid, found in classes.items()):
+                # The end of an owner that no monitor has shown would not be noticed.
+                raise RetryError(f"an owner of {node.ref.plural} {node.name} has not been observed")
         elif "waiting" in classes.values() and node.dependents:
             if any(dependent.waiting for dependent in self.graph.dependents(node.uid)):
                 # A circle of foreground deletions would wait for itself.

@@ -175,13 +175,13 @@ def _check_type(
     api_version, kind = actual
     if any_version and kind == expected[1]:
         return
-    why = _foreign(catalog, actual, expected, type_, scheme)
+    why = foreign(catalog, actual, expected, type_, scheme)
     if why:
         raise cannot_be_handled(kind, api_version, expected[1], why)
     raise _wrong_version(api_version, expected[0])
 
 
-def _foreign(
+def foreign(
     catalog: Catalog, actual: tuple[str, str], expected: tuple[str, str], type_: Type, scheme: str = BODIES
 ) -> str:
     """Why an object of the `actual` apiVersion and kind is none of the `expected` kind, "" when it is one in another
@@ -218,7 +218,7 @@ def patched_object(
     actual = obj.get("apiVersion") or "", obj.get("kind") or kind
     if not actual[0]:
         return {"kind": kind, "apiVersion": api_version}
-    why = "" if actual == (api_version, kind) else _foreign(catalog, actual, (api_version, kind), type_)
+    why = "" if actual == (api_version, kind) else foreign(catalog, actual, (api_version, kind), type_)
     if why:
         raise BodyError(why)
     return {**obj, "kind": kind, "apiVersion": api_version}

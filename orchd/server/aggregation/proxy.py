@@ -21,6 +21,8 @@ from orchd.kinds.identity import MASTERS_GROUP, User
 from orchd.server.aggregation.api_services import AggregatedService
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
+from orchd.server.pipeline.verbs.subresources.addresses import any_address
+from orchd.server.pipeline.verbs.subresources.upgrade import UpgradeError, wants_upgrade
 from orchd.server.pipeline.verbs.subresources.upstream import (
     IUpstream,
     Pairs,
@@ -28,7 +30,6 @@ from orchd.server.pipeline.verbs.subresources.upstream import (
     Upstream,
     encoded,
     forwarded,
-    wants_upgrade,
 )
 from orchd.txkit.coroutines import start
 from orchd.txkit.timeouts import within
@@ -103,6 +104,8 @@ class AggregationProxy:
             reply = await upstream.fetch(request.method, url, headers, body)
         except UnreachableError as error:
             return unavailable(f"error trying to reach service: {error}")
+        except UpgradeError as error:
+            return unavailable(str(error))
         answered = [(n, _absolute(v, server, address) if n.lower() == "location" else v) for n, v in encoded(reply.headers)]
         if not reply.header("cache-control"):
             answered.insert(0, NO_STORE)
@@ -136,7 +139,8 @@ class AggregationProxy:
                 raise UnreachableError(f"unable to load root certificates: {error}") from error
             if len(self._policies) > _MOST_SERVERS:
                 self._policies.popitem(last=False)
-        return Upstream(self._reactor, policy, at=address)
+        # Administrators say where the servers of groups are, which may be this machine.
+        return Upstream(self._reactor, policy, at=address, addresses=any_address)
 
     def _address(self, server: AggregatedService) -> tuple[str, int]:
         """Raises UnreachableError."""

@@ -1,4 +1,4 @@
-"""The end of a custom kind's objects when its definition goes."""
+"""Deletion of a custom kind's objects when its definition is deleted."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from orchd.server.registry.interfaces import Context, IRegistry
 class Instances:
     """Deletes through the registry: with admission and finalizers, and also where no version is served any more."""
 
-    def __init__(self, registry: Callable[[], IRegistry], user: User, wall: Callable[[], float]) -> None:
+    def __init__(self, registry: IRegistry, user: User, wall: Callable[[], float]) -> None:
         self._registry = registry
         self._user = user
         self._wall = wall
 
     async def delete(self, kind: CustomKind) -> int:
         """Delete every object of `kind`; gives back how many are still there because something holds them."""
-        registry, resource = self._registry(), kind.stored
+        registry, resource = self._registry, kind.stored
         cache = registry.cache(resource)
         await cache.fresh()
         for entry in cache.page().entries:

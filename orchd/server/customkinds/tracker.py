@@ -1,4 +1,4 @@
-"""`CustomKinds`: follows definitions and has the catalog that goes with them."""
+"""`DefinitionTracker`: follows definitions of custom kinds and has the catalog in force."""
 
 from __future__ import annotations
 
@@ -56,6 +56,10 @@ class DefinitionTracker:
                     resources.extend(r for r in known.kind.resources if self._free(r))
             self._catalog = self.base.adding(resources) if resources else self.base
         return self._catalog
+
+    def current(self) -> Catalog:
+        """`catalog`, for parts that need it anew at each use."""
+        return self.catalog
 
     def overlaps(self, known: Definition) -> bool:
         """Would the objects of a definition stand where those of a built-in kind do? They are left alone then."""

@@ -35,6 +35,7 @@ from orchd.server.http.request_head import BadHead, Fields, RequestTarget, parse
 from orchd.server.http.response_sinks import ChunkSink
 from orchd.server.http.responses import BODILESS, CONTINUE, head, refusal
 from orchd.server.pipeline.interfaces import Body, Pieces, Request, Response, size_of
+from orchd.server.pipeline.query import Query
 from orchd.txkit.coroutines import enter
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ class HttpChannel(Protocol):
         self._told_continue = True
         self._request: RequestTarget | None = None
         self._keep = True
+        #: Is there something to be read of the client before the connection is closed?
+        self._lingering = False
         self._gzip = False
         self._running: Deferred[Any] | None = None
         self._serial = 0
@@ -246,7 +249,7 @@ class HttpChannel(Protocol):
             method=target.method,
             path=target.path,
             raw_path=target.raw_path,
-            query=target.query,
+            query=Query.of(target.query),
             headers=fields.headers,
             body=_NO_BODY if body is None else body,
             credentials=Credentials(
@@ -310,6 +313,9 @@ class HttpChannel(Protocol):
             if stream is not None:
                 stream.stop()
             return
+        if response.close:
+            self._keep = False
+            self._lingering = True
         if response.stream is not None:
             self._answer_stream(response)
             return
@@ -426,7 +432,8 @@ class HttpChannel(Protocol):
         """An answer has been written: what comes next on this connection?"""
         body = self._body
         if not self._keep:
-            self._linger(self._limits.linger if body is not None and not body.complete else 0)
+            unread = self._lingering or (body is not None and not body.complete)
+            self._linger(self._limits.linger if unread else 0)
             return
         self._request = None
         self.since = self._factory.clock.seconds()

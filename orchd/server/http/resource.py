@@ -26,6 +26,7 @@ from orchd.server.http.peer import certificate_chain
 from orchd.server.http.request_head import BadHead, parse_fields, parse_line
 from orchd.server.http.responses import BODILESS, compress
 from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response, StreamEnded
+from orchd.server.pipeline.query import Query
 from orchd.txkit.coroutines import enter
 from orchd.txkit.drain_waiters import DrainWaiters
 
@@ -165,7 +166,7 @@ class ApiResource(Resource):
             method=target.method,
             path=target.path,
             raw_path=target.raw_path,
-            query=target.query,
+            query=Query.of(target.query),
             headers=fields.headers,
             body=CompleteBody(request),
             credentials=credentials,

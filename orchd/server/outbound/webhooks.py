@@ -19,7 +19,7 @@ import orjson
 from twisted.internet import ssl
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
 from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
-from twisted.web.client import Agent, HTTPConnectionPool
+from twisted.web.client import Agent
 from twisted.web.http_headers import Headers
 from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
@@ -32,6 +32,7 @@ from orchd.errors import ApiError
 from orchd.kinds import jsontext
 from orchd.kinds.codec import yaml_
 from orchd.pki.clientconfig import ClientConfig
+from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.failures import describe, was_cancelled, was_lost
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
@@ -107,7 +108,7 @@ class _Peer:
     """Kept connections and TLS contexts for one authority and one set of credentials."""
 
     def __init__(self, reactor: Any, authority: bytes, user: ClientConfig | None) -> None:
-        self.pool = HTTPConnectionPool(reactor, persistent=True)
+        self.pool = bounded_heads_pool(reactor, persistent=True)
         self.pool.maxPersistentPerHost = _IDLE_PER_HOST
         self.pool.cachedConnectionTimeout = _IDLE_SECONDS
         self._trust = trust_roots(authority) if authority else ssl.platformTrust()

@@ -72,6 +72,12 @@ def type_of(catalog: Catalog, api_version: str, kind: str) -> Type | None:
     return None
 
 
+def _unnamed(item: bytes) -> bytes:
+    """The JSON of an object without kind and apiVersion."""
+    obj = orjson.loads(item)
+    return orjson.dumps({name: value for name, value in obj.items() if name not in ("kind", "apiVersion")})
+
+
 class Presenter:
     """Makes response bodies. `clock` gives seconds since the epoch (ages in tables)."""
 
@@ -309,9 +315,14 @@ class Presenter:
         head, *rest = frames.list_pieces(resource.api_version, resource.list_kind, meta, ())
         if not entries:
             return [head, *rest]
-        skip = 0 if resource.custom else len(f'{{"kind":"{resource.kind}","apiVersion":"{resource.storage_version}",')
-        head = head.removesuffix(b"]}\n") + (b"{" if skip else b"")
         items = [entry.json for entry in entries]
+        shared = b""
+        if not resource.custom:
+            shared = f'{{"kind":"{resource.kind}","apiVersion":"{resource.storage_version}",'.encode()
+            if not all(item.startswith(shared) for item in items):
+                items = [item if item.startswith(shared) else shared + _unnamed(item)[1:] for item in items]
+        skip = len(shared)
+        head = head.removesuffix(b"]}\n") + (b"{" if skip else b"")
         size = frames.list_size(head, items, skip)
         if size < _LARGE:
             return list(frames.list_parts(head, items, skip, len(items)))

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from orchd import errors
-from orchd.cache.interfaces import Entry
+from orchd.cache.interfaces import Damaged, Entry
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.registry.interfaces import Admit, Context, Deleted, IStrategy, Object
@@ -37,13 +37,20 @@ class Deleter:
         """Delete or mark `name`; `options` is a DeleteOptions object."""
         resource = context.resource
         path = path_of(resource, context.namespace, name)
+        kept = self._strategy(resource).undeletable(name)
+        if kept:
+            raise errors.forbidden(resource.group, resource.plural, name, kept)
         cache = self._access.cache(resource)
         for _ in range(_ATTEMPTS):
             await cache.fresh()
             entry = cache.get(path)
-            if entry is None:
+            damaged = cache.damaged(path) if entry is None else None
+            if entry is None and damaged is None:
                 raise errors.not_found(resource.group, resource.plural, name)
             try:
+                if damaged is not None:
+                    return await self._delete_unreadable(context, name, damaged, options)
+                assert entry is not None
                 return await self._attempt(context, name, path, entry, options)
             except RevisionConflictError:
                 if (options.get("preconditions") or {}).get("resourceVersion"):
@@ -51,6 +58,23 @@ class Deleter:
             except StoreError as error:
                 raise store_failure(error) from error
         raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED)
+
+    async def _delete_unreadable(
+        self, context: Context, name: str, damaged: Damaged, options: Mapping[str, Any]
+    ) -> Deleted:
+        """Remove a value that cannot be read. Finalizers, grace and admission are left out: nothing is there that they could
+        look at. A uid cannot be compared, so a deletion that has one as a precondition is refused."""
+        resource, wanted = context.resource, options.get("preconditions") or {}
+        if wanted.get("uid") is not None:
+            raise damaged.error()
+        if wanted.get("resourceVersion") not in (None, str(damaged.revision)):
+            raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED)
+        revision = damaged.revision
+        if not context.dry_run:
+            revision = await self._access.store.delete(damaged.key, expected=revision)
+        metadata = {"name": name, **({"namespace": context.namespace} if resource.namespaced else {})}
+        obj: Object = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+        return Deleted(object=obj, revision=revision, gone=True)
 
     async def _attempt(
         self, context: Context, name: str, path: str, entry: Entry, options: Mapping[str, Any]

@@ -97,6 +97,9 @@ class IStrategy(Interface):
     def holds(obj: Object) -> bool:
         """Does something besides finalizers keep a deleted object (a namespace's own finalizers)?"""
 
+    def undeletable(name: str) -> str:
+        """Why the object called `name` cannot be deleted, "" where it can."""
+
     def marked(context: Context, obj: Object) -> Object:
         """What else changes when an object is marked for deletion (a namespace's phase)."""
 

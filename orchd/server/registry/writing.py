@@ -110,7 +110,7 @@ class Writer:
     async def _must_be_free(self, resource: Resource, path: str) -> None:
         cache = self._access.cache(resource)
         await cache.fresh()
-        if cache.get(path) is not None:
+        if cache.get(path) is not None or cache.damaged(path) is not None:
             raise KeyExistsError(self._access.key(resource, path))
 
     async def _written(self, resource: Resource, path: str, revision: int, obj: Object) -> Entry:
@@ -150,6 +150,8 @@ class Writer:
         for _ in range(_ATTEMPTS):
             await cache.fresh()
             entry = cache.get(path)
+            if entry is None:
+                cache.check_readable(path)
             try:
                 if entry is None:
                     return await self._create_on_update(context, name, transform, create), True

@@ -508,6 +508,34 @@ def test_tightening_a_namespace_warns(world, pod):
     ]
 
 
+@pytest.mark.parametrize(
+    ("change", "judged"),
+    [
+        ({"spec": {"containers": [{"name": "c", "image": "j"}]}}, True),
+        ({"spec": {"initContainers": [{"name": "i", "image": "j"}]}}, True),
+        ({"spec": {"ephemeralContainers": [{"name": "e", "image": "j"}]}}, True),
+        ({"annotations": {"seccomp.security.alpha.{long}.io/pod": "unconfined"}}, True),
+        ({"annotations": {"container.seccomp.security.alpha.{long}.io/c": "unconfined"}}, True),
+        ({"annotations": {"example.org/a": "b"}}, False),
+        ({"labels": {"a": "b"}}, False),
+        ({"spec": {"activeDeadlineSeconds": 5, "tolerations": [{"operator": "Exists"}]}}, False),
+    ],
+)
+def test_updates_of_pods_that_a_standard_judges(world, change, judged):
+    """A new image, container or profile; all else may change in pods that are older than the policy."""
+    w = world(only=["PodSecurity"])
+    label = {ORCH("pod-security.{long}.io/enforce"): "restricted"}
+    w.put("namespaces", {"metadata": {"name": "ns", "labels": label}})
+    old = {"metadata": {"name": "p", "namespace": "ns"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    metadata = {**old["metadata"], "labels": change.get("labels", {})}
+    metadata["annotations"] = {ORCH(key): value for key, value in change.get("annotations", {}).items()}
+    new = {"metadata": metadata, "spec": {**old["spec"], **change.get("spec", {})}}
+    if judged:
+        assert "violates PodSecurity" in w.refusal("pods", new, old, operation=UPDATE).message
+    else:
+        w.run("pods", new, old, operation=UPDATE)
+
+
 def test_api_error_is_the_only_refusal(world):
     """A refusal names the object by its name, or by what the name will be generated from."""
     error = world(enable=["AlwaysDeny"]).refusal("configmaps", {"metadata": {"generateName": "gen-"}})

@@ -44,10 +44,10 @@ def test_no_template_is_left(dialect: Dialect) -> None:
 def test_a_second_start_writes_nothing(tmp_path: Path) -> None:
     """What is there as it should be is left alone, defaults of the server's included."""
     server = make_server(tmp_path)
-    before, asked = server.server.store.revision, server.server.measuring.series
+    before, asked = server.server.storage.store.revision, server.server.api.request_metrics.series
     writes = {labels: dict(series.codes) for labels, series in asked.items() if labels.verb not in ("GET", "LIST", "WATCH")}
-    run(server.server._bootstrap())
-    assert server.server.store.revision == before
+    run(server.server.bootstrap.run())
+    assert server.server.storage.store.revision == before
     after = {labels: dict(series.codes) for labels, series in asked.items() if labels.verb not in ("GET", "LIST", "WATCH")}
     assert after == writes
     server.stop()
@@ -61,7 +61,7 @@ def test_what_is_kept_comes_back(tmp_path: Path) -> None:
     found = run(client.get(level, "", "workload-low"))
     spec = {**found["spec"], "limited": {**found["spec"]["limited"], "assuredConcurrencyShares": 7}}
     run(client.update(level, "", "workload-low", {**found, "spec": spec, "metadata": {**found["metadata"], "labels": {"a": "b"}}}))
-    run(server.server._bootstrap())
+    run(server.server.bootstrap.run())
     again = run(client.get(level, "", "workload-low"))
     assert again["spec"] == found["spec"] and again["metadata"]["labels"] == {"a": "b"}
     server.stop()

@@ -58,7 +58,7 @@ def version(name: str) -> dict[str, Any]:
 def test_equivalent_versions(server: InProcessServer, monkeypatch: pytest.MonkeyPatch, sent: str) -> None:
     """A webhook whose rules name one version sees writes through every version in that one, and its patch counts."""
     played = Webhooks()
-    monkeypatch.setattr(server.server.webhooks, "post", played.post)
+    monkeypatch.setattr(server.server.outbound.webhooks, "post", played.post)
     admin = server.client()
     hook = {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://example.com/convert"}}
     definition = {

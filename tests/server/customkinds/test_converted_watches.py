@@ -89,7 +89,7 @@ def server(tmp_path: Path) -> Iterator[InProcessServer]:
 @pytest.fixture
 def webhook(server: InProcessServer, monkeypatch: pytest.MonkeyPatch) -> Webhook:
     played = Webhook()
-    monkeypatch.setattr(server.server.webhooks, "post", played.post)
+    monkeypatch.setattr(server.server.outbound.webhooks, "post", played.post)
     run(server.client().create(DEFINITIONS, "", definition(("v1", "old"), ("v2", "new"))))
     return played
 

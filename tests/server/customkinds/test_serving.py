@@ -257,7 +257,7 @@ def test_webhooks_are_never_left_out(server: InProcessServer, monkeypatch: pytes
     async def nobody(*arguments: Any, **more: Any) -> dict[str, Any]:
         raise WebhookError("nobody there")
 
-    monkeypatch.setattr(server.server.webhooks, "post", nobody)
+    monkeypatch.setattr(server.server.outbound.webhooks, "post", nobody)
     admin = server.client()
     whole = definition()
     (version,) = whole["spec"]["versions"]

@@ -54,7 +54,7 @@ def server(tmp_path: Path) -> Iterator[InProcessServer]:
 @pytest.fixture
 def webhook(server: InProcessServer, monkeypatch: pytest.MonkeyPatch) -> Webhook:
     played = Webhook()
-    monkeypatch.setattr(server.server.webhooks, "post", played.post)
+    monkeypatch.setattr(server.server.outbound.webhooks, "post", played.post)
     hook = {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://example.com/convert"}}
     definition = {
         "apiVersion": f"{DEFINITIONS.group}/v1",

@@ -75,7 +75,7 @@ def test_keep_alive() -> None:
         assert answer.headers == {
             "content-type": "text/plain", "content-length": "6", "date": "Mon, 12 Jan 1970 13:46:40 GMT",
         }  # fmt: skip
-    assert wire.paths.requests[0].query == {"b": ["c"]}
+    assert wire.paths.requests[0].query == {"b": ("c",)}
     assert wire.paths.requests[0].credentials.remote == "192.168.1.1"
     assert not wire.closed
 
@@ -517,3 +517,16 @@ def test_hijack() -> None:
     assert wire.transport.value() == b"HTTP/1.1 101 Switching Protocols\r\n\r\n"
     wire.lose()
     assert taker.lost
+
+
+def test_an_answer_may_end_the_connection() -> None:
+    """What follows the request is read for a while, and is not taken for requests."""
+    wire = Wire()
+    wire.paths.special["/last"] = lambda request: Response(content_type="text/plain", body=b"no", close=True)
+    wire.send(GET % b"/last" + GET % b"/a")
+    (answer,) = wire.answers()
+    assert (answer.body, answer.headers["connection"]) == (b"no", "close")
+    assert [request.path for request in wire.paths.requests] == ["/last"]
+    assert not wire.transport.disconnecting
+    wire.clock.advance(60)
+    assert wire.transport.disconnecting

@@ -15,6 +15,7 @@ from orchd.server.authn.interfaces import Authenticated, Credentials
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.pipeline.endpoints.identity_metrics import AuthenticationMetrics, ReviewMetrics, TokenCacheMetrics
 from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
+from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages import identity
 from orchd.testing.server import run
 
@@ -26,7 +27,7 @@ PODS = RequestInfo(
 def request(query: dict[str, list[str]] | None = None, **headers: tuple[str, ...]) -> Request:
     named = {name.replace("_", "-"): values for name, values in headers.items()}
     return Request(
-        method="GET", path=PODS.path, raw_path="/api/v1/p%6Fds", query=query or {}, headers=named, body=None,
+        method="GET", path=PODS.path, raw_path="/api/v1/p%6Fds", query=Query.of(query or {}), headers=named, body=None,
         credentials=Credentials(headers=named), received=0.0, info=PODS,
     )  # fmt: skip
 

@@ -166,10 +166,10 @@ class TestEnds:
         cache = server.registry.cache(server.catalog.resource("", "v1", "configmaps"))
         before, calls = cache.subscribers, len(space.server.clock.getDelayedCalls())
         watched = Watch(space, "configmaps?watch=1&timeoutSeconds=5&allowWatchBookmarks=true")
-        assert cache.subscribers == before + 1 and watched.stream in server.watching.running
+        assert cache.subscribers == before + 1 and watched.stream in server.api.watches.running
         space.server.clock.advance(5)
         assert watched.reader.ended == "finished" and cache.subscribers == before
-        assert len(space.server.clock.getDelayedCalls()) <= calls and watched.stream not in server.watching.running
+        assert len(space.server.clock.getDelayedCalls()) <= calls and watched.stream not in server.api.watches.running
 
     @pytest.mark.parametrize("seconds", ["-1", "0"])
     def test_odd_times(self, space: Any, seconds: str) -> None:
@@ -194,11 +194,11 @@ class TestSlowReaders:
         """A client with too much unread is cut, counted, and costs nothing more."""
         monkeypatch.setattr(watch, "MOST_BUFFERED", 2000)
         server = space.server.server
-        dropped = server.watching.dropped
+        dropped = server.api.watches.dropped
         with Watch(space, "configmaps?watch=1", slow=True) as reader:
             for number in range(20):
                 space.config(f"c{number}")
-            assert reader.ended == "aborted" and server.watching.dropped == dropped + 1
+            assert reader.ended == "aborted" and server.api.watches.dropped == dropped + 1
             assert len(reader.data) < 4000
 
     def test_get_the_first_state_as_they_read(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +234,7 @@ class TestSlowReaders:
         watched.stream.stop()
         waiting = watched.reader.waiting
         assert waiting is not None and waiting.called
-        assert cache.subscribers == before and watched.stream not in server.watching.running
+        assert cache.subscribers == before and watched.stream not in server.api.watches.running
 
     def test_get_the_past_as_they_read(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         """Changes that a reconnecting client has missed come as it reads them: it is not dropped for them."""

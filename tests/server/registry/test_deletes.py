@@ -213,3 +213,24 @@ class TestNamespaces:
         assert put["spec"]["finalizers"] == marked["spec"]["finalizers"]
         ended = run(space.server.request("PUT", f"{url}/finalize", body={**put, "spec": {"finalizers": []}}))
         assert ended.code == 200 and run(space.server.request("GET", url)).code == 404
+
+
+class TestSystemPriorityClasses:
+    ROOT = "/apis/scheduling.orch.io/v1/priorityclasses"
+
+    @pytest.mark.parametrize("name", ["system-node-critical", "system-cluster-critical"])
+    @pytest.mark.parametrize("query", ["", "?dryRun=All", "?gracePeriodSeconds=0"])
+    def test_stay(self, space: Any, name: str, query: str) -> None:
+        """They cannot be deleted, by nobody; not in a collection either."""
+        server = space.server
+        answer = run(server.request("DELETE", f"{self.ROOT}/{name}{query}"))
+        why = f'priorityclasses.scheduling.orch.io "{name}" is forbidden: this is a system priority class and cannot be deleted'
+        assert (answer.code, answer.json["message"]) == (403, why)
+        assert run(server.request("DELETE", f"{self.ROOT}?fieldSelector=metadata.name%3D{name}")).code == 403
+        assert run(server.request("GET", f"{self.ROOT}/{name}")).code == 200
+
+    def test_others_go(self, space: Any) -> None:
+        """A class that users made is deleted like any object."""
+        made = run(space.server.request("POST", self.ROOT, body={"metadata": {"name": "mine"}, "value": 1}))
+        assert made.code == 201
+        assert run(space.server.request("DELETE", f"{self.ROOT}/mine")).code == 200

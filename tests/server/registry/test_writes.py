@@ -14,7 +14,7 @@ APPLY = "application/apply-patch+yaml"
 
 def revision(space: Any) -> int:
     """Of the store: unchanged means that nothing was written."""
-    found: int = space.server.server.store.revision
+    found: int = space.server.server.storage.store.revision
     return found
 
 

@@ -125,7 +125,7 @@ async def test_holders_that_went_past_the_servers(etcd: Etcd, tmp_path: Path, pr
         made = await one.client.create(SERVICES, "default", service("a", **wish))
         key = f"/{one.catalog.resource('', 'v1', 'services').key}/default/a"
         # As etcdctl would: the store, without the registry.
-        await one.store.delete(key, expected=int(made["metadata"]["resourceVersion"]))
+        await one.storage.store.delete(key, expected=int(made["metadata"]["resourceVersion"]))
         again = await one.client.create(SERVICES, "default", service("b", **wish))
         assert again["spec"]["clusterIP"] == "10.1.0.5"
 

@@ -14,13 +14,13 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred, DeferredList, gatherResults
 from twisted.internet.task import deferLater
 
-from orchd.assembly import api_endpoints
-from orchd.assembly.plugins import capabilities
+from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.client.interfaces import ResourceRef
 from orchd.config import settings
 from orchd.config.options import Options
 from orchd.errors import ApiError
+from orchd.server.reconcilers import api_endpoints
 from orchd.store.etcd.store import EtcdStore
 from orchd.testing.etcd import Etcd
 from orchd.testing.process import free_port
@@ -56,7 +56,7 @@ async def test_one_cluster(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
     """A write on one server is in the other's watches, and in its consistent reads as soon as it is acknowledged."""
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", "--storage-backend=etcd3")
     async with serving(tmp_path / "one", *flags) as one, serving(tmp_path / "two", *flags) as two:
-        assert isinstance(one.store, EtcdStore)
+        assert isinstance(one.storage.store, EtcdStore)
         made = await one.client.create(MAPS, "default", config_map("a", x="1"))
         version = made["metadata"]["resourceVersion"]
         found = await two.client.get(MAPS, "default", "a")
@@ -113,14 +113,14 @@ async def test_first_starts_at_once(etcd: Etcd, tmp_path: Path, prefix: str) -> 
 async def test_ready_only_with_etcd(own_etcd: Etcd, tmp_path: Path) -> None:
     """Without etcd the server says that it is not ready, and answers consistent reads and writes with an error."""
     async with serving(tmp_path, f"--etcd-servers={own_etcd.url}", "--etcd-healthcheck-timeout=1s") as server:
-        assert server.store.healthy() == ""
+        assert server.storage.store.healthy() == ""
         own_etcd.kill()
-        await until(lambda: bool(server.store.healthy()))
+        await until(lambda: bool(server.storage.store.healthy()))
         with pytest.raises(ApiError) as refused:
             await server.client.get(MAPS, "default", "a")
         assert refused.value.code == 503
         own_etcd.start()
-        await until(lambda: not server.store.healthy())
+        await until(lambda: not server.storage.store.healthy())
         await server.client.create(MAPS, "default", config_map("a"))
 
 
@@ -160,7 +160,7 @@ async def test_where_the_service_leads(
         async with serving(tmp_path / "two", *flags, *at(2)) as two:
             await leads_to(one, "192.0.2.1", "192.0.2.2")
             # As if it had been killed: no more signs of life, and no word.
-            two.presence._loop.stop()
+            two.bootstrap.endpoints._loop.stop()
             await leads_to(one, "192.0.2.1")
         # What remains of one that stops.
         async with serving(tmp_path / "three", *flags, *at(3)):

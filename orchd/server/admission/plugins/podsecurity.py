@@ -115,7 +115,11 @@ class PodSecurity(Plugin):
 
     def setup(self) -> None:
         self._prefix = self.dialect("pod-security.{long}.io/")
-        self._apparmor = self.dialect("container.apparmor.security.beta.{long}.io/")
+        self._profiles = (
+            self.dialect("container.apparmor.security.beta.{long}.io/"),
+            self.dialect("seccomp.security.alpha.{long}.io/pod"),
+            self.dialect("container.seccomp.security.alpha.{long}.io/"),
+        )
 
     def policies(self, labels: Mapping[str, str]) -> tuple[dict[str, Policy], list[Cause]]:
         """The policies that labels ask for, and what is wrong with the labels. A wrong level fails closed."""
@@ -208,17 +212,18 @@ class PodSecurity(Plugin):
         return namespace
 
     def _significant(self, pod: Object, old: Object) -> bool:
-        """Could this update change what the standards say? Images and deadlines cannot."""
+        """Is this update judged? It is when it changes containers, their images, or a security profile; a pod that was
+        there before the policy may otherwise go on being updated."""
 
         def relevant(obj: Object) -> Any:
             body = spec(obj)
             return (
                 body.get("securityContext") or {},
                 [
-                    (key, [(c.get("name"), c.get("securityContext")) for c in body.get(key) or ()])
+                    (key, [(c.get("name"), c.get("image"), c.get("securityContext")) for c in body.get(key) or ()])
                     for key in ("initContainers", "containers", "ephemeralContainers")
                 ],
-                {k: v for k, v in annotations_of(obj).items() if k.startswith(self._apparmor)},
+                {k: v for k, v in annotations_of(obj).items() if k.startswith(self._profiles)},
             )
 
         return bool(relevant(pod) != relevant(old))

@@ -147,6 +147,9 @@ class Strategy:
     def holds(self, obj: Object) -> bool:
         return False
 
+    def undeletable(self, name: str) -> str:
+        return ""
+
     def marked(self, context: Context, obj: Object) -> Object:
         return obj
 

@@ -10,6 +10,7 @@ from orchd.kinds import verbatim
 from orchd.kinds.objects import feature_gates
 from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
 from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.objects.validate.single_kind_groups import SYSTEM_PRIORITIES
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.strategies.base import Strategy
 
@@ -57,6 +58,13 @@ class RevisionStrategy(Strategy):
         return super().validate_update(context, obj, verbatim.kept(old, context.stored))
 
 
+class PriorityClassStrategy(Strategy):
+    """The classes of the system stay: what keeps a cluster running has their priorities."""
+
+    def undeletable(self, name: str) -> str:
+        return "this is a system priority class and cannot be deleted" if name in SYSTEM_PRIORITIES else ""
+
+
 class JobStrategy(Strategy):
     """A job whose selector is not given by hand gets one from its uid. What is there already stays, for validation to
     refuse."""
@@ -68,14 +76,16 @@ class JobStrategy(Strategy):
             template = dict(spec.get("template") or {})
             metadata = dict(template.get("metadata") or {})
             own = {"controller-uid": obj["metadata"]["uid"], "job-name": obj["metadata"].get("name", "")}
-            metadata["labels"] = {**own, **(metadata.get("labels") or {})}
+            given = metadata.get("labels") or {}
+            metadata["labels"] = {**own, **given}
             template["metadata"] = metadata
             spec["template"] = template
             selector = dict(spec.get("selector") or {})
             selector["matchLabels"] = {"controller-uid": own["controller-uid"], **(selector.get("matchLabels") or {})}
             spec["selector"] = selector
-            if not obj["metadata"].get("labels"):
-                # The default of a job's labels, which sees the template as it is stored.
+            tags = obj["metadata"].get("labels")
+            if not tags or tags is given:
+                # The job's labels are the template's by default (the same object), those that are added here included.
                 obj = {**obj, "metadata": {**obj["metadata"], "labels": metadata["labels"]}}
         return {**obj, "spec": spec}
 

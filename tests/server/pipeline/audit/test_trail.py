@@ -23,6 +23,7 @@ from orchd.server.pipeline.audit.policy import parse
 from orchd.server.pipeline.audit.record import answer_of, source_addresses, without_managed_fields
 from orchd.server.pipeline.audit.stage import AuditStage, AuditTrail, UnauthenticatedAuditStage
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.query import Query
 from orchd.testing.server import BytesBody, run
 from orchd.txkit.coroutines import start
 
@@ -64,7 +65,7 @@ def ask(method: str = "GET", path: str = POD, body: bytes = b"", user: User | No
     named = {name.replace("_", "-"): (value,) for name, value in headers.items()}
     parameters = {k: [v] for k, _, v in (p.partition("=") for p in query.split("&") if p)}
     return Request(
-        method=method, path=raw, raw_path=raw, query=parameters, headers=named, body=BytesBody(body), user=user,
+        method=method, path=raw, raw_path=raw, query=Query.of(parameters), headers=named, body=BytesBody(body), user=user,
         credentials=Credentials(headers=named, remote="10.1.2.3"), received=0.0, audit_id="id-1",
         info=requestinfo.parse(method, raw, parameters),
     )  # fmt: skip

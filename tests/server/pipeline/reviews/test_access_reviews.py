@@ -61,7 +61,7 @@ def test_components_say_how_they_are(call: Any, server: InProcessServer) -> None
     items = call("GET", "/api/v1/componentstatuses").json["items"]
     found = {i["metadata"]["name"]: i["conditions"][0]["status"] for i in items}
     assert found == {"scheduler": "False", "controller-manager": "False", "etcd-0": "True"}
-    server.server.beside["scheduler"] = lambda: ""
+    server.server.api.components["scheduler"] = lambda: ""
     one = call("GET", "/api/v1/componentstatuses/scheduler").json
     assert one["conditions"] == [{"type": "Healthy", "status": "True", "message": "ok"}]
 

@@ -4,70 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import yaml
 
-from orchd.client.interfaces import IClient, IInformers
-from orchd.config.settings import Capabilities, Settings
-from orchd.controllers.table import CONTROLLERS
-from orchd.kinds.catalog import Catalog, Resource
+from orchd.assembly.metrics import ServerMetrics
+from orchd.assembly.objects import Objects
+from orchd.assembly.outbound import Outbound
+from orchd.assembly.runtime import Runtime
+from orchd.client.interfaces import IClient
 from orchd.server.admission import builtin
-from orchd.server.admission.chain import AdmissionChain, Observe
+from orchd.server.admission.chain import AdmissionChain
 from orchd.server.admission.interfaces import PluginContext
-from orchd.server.authz import modes
+from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.outbound.reviews import ConfigurationFile, RemoteReviews
-from orchd.server.outbound.webhooks import WebhookClient
-from orchd.server.registry.objectmeta import ALPHABET, Naming
+from orchd.server.registry.objectmeta import ALPHABET
+from orchd.server.state import ServerState
 
 
 def admission_chain(
-    settings: Settings,
+    runtime: Runtime,
     client: IClient,
-    informers: IInformers,
+    objects: Objects,
+    outbound: Outbound,
+    metrics: ServerMetrics,
     *,
     authorize: Callable[..., Any],
-    clock: Callable[[], float],
-    reactor: Any,
-    catalog: Callable[[], Catalog],
-    random: Random,
-    observe: Observe,
-    webhooks: WebhookClient,
-    observe_webhook: Callable[[str, str, str, float, bool, str, int], None],
-    settle: Callable[[Resource, dict[str, Any]], dict[str, Any]],
-    translate: Callable[[Resource, dict[str, Any]], Awaitable[dict[str, Any]]],
-    serving: Callable[[], bool],
+    definitions: DefinitionTracker,
+    state: ServerState,
 ) -> AdmissionChain:
     """The plugins that are on, in order. Raises ValueError naming the flag, file or plugin that is wrong."""
+    random, reactor, webhooks = runtime.random, runtime.reactor, outbound.webhooks
 
     def reviewer(path: str, pause: float) -> Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]:
         return RemoteReviews(
             webhooks, ConfigurationFile(path, reactor.seconds), reactor, random=random, pause=pause
         ).ask
 
-    chosen = settings.admission
+    chosen = runtime.settings.admission
     wanted = set(chosen.plugins)
     context = PluginContext(
-        dialect=settings.dialect,
+        dialect=runtime.dialect,
         client=client,
-        informers=informers,
+        informers=objects.informers,
         authorize=authorize,
         flags={
             "default-not-ready-toleration-seconds": chosen.not_ready_toleration_seconds,
             "default-unreachable-toleration-seconds": chosen.unreachable_toleration_seconds,
         },
-        clock=clock,
+        clock=runtime.wall,
         reactor=reactor,
-        catalog=catalog,
+        catalog=definitions.current,
         random_suffix=lambda length: "".join(random.choice(ALPHABET) for _ in range(length)),
-        uid=Naming(random).uid,
+        uid=objects.naming.uid,
         webhooks=webhooks,
         reviewer=reviewer,
-        observe_webhook=observe_webhook,
-        settle=settle,
-        translate=translate,
-        serving=serving,
+        observe_webhook=metrics.webhooks.observe,
+        settle=objects.store.settled,
+        translate=objects.store.worked_on,
+        serving=state.is_open,
     )
     return builtin.make_chain(
         context,
@@ -75,7 +70,7 @@ def admission_chain(
         disable=[name for name in builtin.DEFAULT_ON if name not in wanted],
         configurations=sections(chosen.config_file),
         more=builtin.drop_ins(),
-        observe=observe,
+        observe=metrics.admission.observe,
     )
 
 
@@ -103,12 +98,3 @@ def _load(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise ValueError(f"--admission-control-config-file: {path}: not an object")
     return document
-
-
-def capabilities() -> Capabilities:
-    """What flags may choose from: what is built, and drop-ins that were found."""
-    return Capabilities(
-        admission_plugins=frozenset((*builtin.BUILT, *(str(f.name) for f in builtin.drop_ins()))),
-        authorizers=frozenset((*modes.MODES, *modes.drop_ins())),
-        controllers=frozenset(name for name, _ in CONTROLLERS),
-    )

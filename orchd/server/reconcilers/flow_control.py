@@ -11,14 +11,11 @@ from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
 from orchd.client.interfaces import IClient, IInformers, Object, ResourceRef
-from orchd.config.settings import Settings
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.bootstrap import ensure_objects, objects
 from orchd.server.pipeline.fairness.stage import Fairness
-from orchd.server.pipeline.interfaces import RequestInfo, Stage
-from orchd.server.pipeline.stages.limits import InFlight, InFlightCount
 from orchd.txkit.background import Background
 
 #: Seconds between looks at the objects that must be there: somebody may have deleted them.
@@ -36,34 +33,7 @@ def mandatory(dialect: Dialect) -> tuple[list[Object], list[Object]]:
     return schemas, [each for each in found if each not in schemas]
 
 
-def limiting(
-    settings: Settings,
-    underway: InFlightCount,
-    client: IClient,
-    informers: IInformers,
-    *,
-    count: Callable[[RequestInfo], int],
-    reactor: IReactorTime,
-    wall: Callable[[], float],
-) -> tuple[Stage, FlowControl | None]:
-    """What keeps the requests under way few enough: fairness and who keeps it in step, or two limits alone."""
-    serving, dialect = settings.serving, settings.dialect
-    gate = settings.api.features.get("APIPriorityAndFairness", True)
-    if not (serving.priority_and_fairness and gate):
-        return InFlight(underway, reading=serving.max_requests, changing=serving.max_mutating_requests), None
-    fairness = Fairness(
-        dialect,
-        reactor,
-        underway,
-        total=serving.max_requests + serving.max_mutating_requests,
-        patience=serving.request_timeout / 4,
-        count=count,
-        mandatory=mandatory(dialect),
-    )
-    return fairness, FlowControl(dialect, fairness, client, informers, clock=reactor, wall=wall)
-
-
-class FlowControl:
+class FlowControlReconciler:
     """Hands the objects to `fairness` when they change, writes the Dangling condition of flow schemas, and puts back
     those of the objects that a fresh cluster has."""
 

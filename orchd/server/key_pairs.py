@@ -1,4 +1,4 @@
-"""Certificates that this server shows to others, from files that may change."""
+"""Client certificates that this server presents, reloaded when their files change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks that belong to neither admission nor a kind's strategy: nobody grants what he does not hold himself."""
+"""RBAC escalation check on role and binding writes."""
 
 from __future__ import annotations
 

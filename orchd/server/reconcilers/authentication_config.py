@@ -1,11 +1,12 @@
-"""Whom this server trusts as authorities of clients and front proxies: read again when the files change, and told to
-extension servers in a config map, so that they trust the same (specification, "Extension API server authentication").
+"""Authorities of clients and front proxies: reloaded when their files change, and published in a config map so that
+extension API servers trust the same ones (specification, "Extension API server authentication").
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,13 +14,13 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
-from orchd.assembly.files import ServerFiles
-from orchd.assembly.identity import Authentication
 from orchd.client.interfaces import IClient, Object, ResourceRef
-from orchd.config.settings import Settings
+from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.pki.certificates import chain_pem, load_chain
 from orchd.pki.verify import ClientVerifier
+from orchd.server.authn.frontproxy import FrontProxy
+from orchd.server.authn.x509 import ClientCertificates
 from orchd.server.http.tls import stamps
 from orchd.txkit.background import Background
 
@@ -40,98 +41,101 @@ _LISTS = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authorities:
+    """The authorities of clients and of front proxies: files by flag ("" for none), what they held at the start, `own`
+    (the PEM of this server's authority, which is always trusted for clients), and the lists that the config map carries
+    beside the authorities of proxies, by key."""
+
+    files: Mapping[str, str]
+    read: Mapping[str, bytes]
+    own: bytes
+    proxy_lists: Mapping[str, Sequence[str]]
+
+
 class CaBundlePublisher:
-    """Keeps what the methods of authentication trust as the files say, and the config map with it."""
+    """Reloads the authorities when their files change, hands them to the authenticators, and publishes them in the config
+    map that extension API servers read."""
 
     _log = Logger()
 
     def __init__(
         self,
-        settings: Settings,
-        files: ServerFiles,
-        authentication: Authentication,
+        dialect: Dialect,
         client: IClient,
+        authorities: Authorities,
+        certificates: ClientCertificates,
+        front_proxy: FrontProxy | None,
         *,
         clock: IReactorTime,
         wall: Callable[[], float],
     ) -> None:
-        chosen = settings.authentication
-        self._dialect = settings.dialect
-        self._headers = chosen.front_proxy
-        self._names = {"client-ca-file": chosen.client_ca_file, "requestheader-client-ca-file": chosen.front_proxy.ca_file}
-        self._given = {
-            "client-ca-file": files.client_authorities_given,
-            "requestheader-client-ca-file": files.proxy_authorities,
-        }
-        #: The administrator's own certificate must work whatever other authority is configured.
-        self._own = files.made.ca_certificate.read_bytes()
-        self._authentication = authentication
+        self._dialect = dialect
+        self._files = dict(authorities.files)
+        self._read = dict(authorities.read)
+        self._own = authorities.own
+        self._proxy_lists = authorities.proxy_lists
+        self._certificates, self._front_proxy = certificates, front_proxy
         self._client = client
         self._wall = wall
-        self._seen = stamps(self._names.values())
+        self._seen = stamps(self._files.values())
         self._background = Background()
-        self._polling, self._keeping = LoopingCall(self.look), LoopingCall(self.keep)
-        self._polling.clock = self._keeping.clock = clock
+        self._polling, self._publishing = LoopingCall(self.reload), LoopingCall(self.publish_soon)
+        self._polling.clock = self._publishing.clock = clock
 
     async def start(self) -> None:
         """Watch the files, if there are any, and the config map."""
-        if any(self._names.values()):
+        if any(self._files.values()):
             self._polling.start(_EVERY, now=False)
-        self._keeping.start(_KEEP, now=False)
+        self._publishing.start(_KEEP, now=False)
 
     async def stop(self) -> None:
-        for loop in (self._polling, self._keeping):
+        for loop in (self._polling, self._publishing):
             if loop.running:
                 loop.stop()
         await self._background.stop()
 
-    def keep(self) -> None:
-        """Look after the config map, unless that is being done."""
+    def publish_soon(self) -> None:
+        """Publish in the background, unless that is under way."""
         if not self._background:
-            self._background.add(self._kept(), "telling extension servers whom to trust")
+            self._background.add(self._try_to_publish(), "publishing authorities for extension API servers")
 
-    async def _kept(self) -> None:
+    async def _try_to_publish(self) -> None:
         try:
             await self.publish()
         except ApiError as error:
-            self._log.warn("extension servers were not told whom to trust: {error}", error=error.message)
+            self._log.warn("authorities were not published for extension API servers: {error}", error=error.message)
 
-    def look(self) -> None:
-        """Read the files again if one has changed."""
-        found = stamps(self._names.values())
+    def reload(self) -> None:
+        """Read the files again if one has changed, and publish the new authorities."""
+        found = stamps(self._files.values())
         if found == self._seen:
             return
         try:
-            given = {flag: Path(name).read_bytes() if name else self._given[flag] for flag, name in self._names.items()}
+            given = {flag: Path(name).read_bytes() if name else self._read[flag] for flag, name in self._files.items()}
             clients = ClientVerifier(chain_pem(*load_chain(given["client-ca-file"])) + self._own)
-            proxies = ClientVerifier(given[_BUNDLES[1]]) if self._names[_BUNDLES[1]] else None
+            proxies = ClientVerifier(given[_BUNDLES[1]]) if self._files[_BUNDLES[1]] else None
         except (OSError, ValueError) as error:
             # A file that is being replaced: what was read before is good until it can be read again.
             self._log.warn("authorities were not reloaded: {error}", error=str(error))
             return
-        self._seen, self._given = found, given
-        self._authentication.certificates.replace_authorities(clients)
-        if proxies is not None and self._authentication.front_proxy is not None:
-            self._authentication.front_proxy.replace_authorities(proxies)
+        self._seen, self._read = found, given
+        self._certificates.replace_authorities(clients)
+        if proxies is not None and self._front_proxy is not None:
+            self._front_proxy.replace_authorities(proxies)
         self._log.info("authorities reloaded")
-        self.keep()
+        self.publish_soon()
 
     def data(self) -> dict[str, str]:
-        """What this server has to say in the config map."""
-        out = {"client-ca-file": self._given["client-ca-file"].decode("utf-8", "replace")}
-        if self._names["requestheader-client-ca-file"]:
-            headers = self._headers
-            out |= {
-                "requestheader-allowed-names": _listed(headers.names),
-                "requestheader-client-ca-file": self._given["requestheader-client-ca-file"].decode("utf-8", "replace"),
-                "requestheader-extra-headers-prefix": _listed(headers.extra_prefixes),
-                "requestheader-group-headers": _listed(headers.group_headers),
-                "requestheader-username-headers": _listed(headers.username_headers),
-            }
+        """This server's part of the config map."""
+        out = {"client-ca-file": self._read["client-ca-file"].decode("utf-8", "replace")}
+        if self._files["requestheader-client-ca-file"]:
+            out["requestheader-client-ca-file"] = self._read["requestheader-client-ca-file"].decode("utf-8", "replace")
+            out |= {key: _listed(texts) for key, texts in self._proxy_lists.items()}
         return out
 
     async def publish(self) -> None:
-        """Make the config map say all that this server and those before it have to say. Raises ApiError."""
+        """Merge this server's part into the config map. Raises ApiError."""
         for attempt in range(_ATTEMPTS):
             try:
                 await self._write()

@@ -1,0 +1,247 @@
+"""The pipeline of one server: stages in running order, and the endpoints and verbs behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from orchd import errors
+from orchd.assembly import stages
+from orchd.assembly.aggregation import Aggregation
+from orchd.assembly.audit import make_trail
+from orchd.assembly.checks import checks
+from orchd.assembly.files import ServerFiles, advertised_address
+from orchd.assembly.flow_control import flow_control
+from orchd.assembly.identity import Identity
+from orchd.assembly.issuer import issuer_endpoints
+from orchd.assembly.metrics import selected_metrics
+from orchd.assembly.objects import Objects
+from orchd.assembly.outbound import Outbound
+from orchd.assembly.registries import Registries
+from orchd.assembly.runtime import RELEASE, Runtime
+from orchd.assembly.storage import Storage
+from orchd.assembly.verbs import VerbDependencies, subresource_verbs, virtual_verbs
+from orchd.client.interfaces import IClient
+from orchd.kinds.catalog import Resource
+from orchd.server.admission.chain import AdmissionChain
+from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
+from orchd.server.authz.interfaces import Decision
+from orchd.server.authz.messages import forbidden
+from orchd.server.customkinds.tracker import DefinitionTracker
+from orchd.server.pipeline.endpoints import metrics
+from orchd.server.pipeline.endpoints.audit_metrics import audit_metrics
+from orchd.server.pipeline.endpoints.documents import Documents
+from orchd.server.pipeline.endpoints.fairness_metrics import fairness_metrics
+from orchd.server.pipeline.endpoints.health import Health, Probe
+from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
+from orchd.server.pipeline.endpoints.routes import Endpoint, Routes
+from orchd.server.pipeline.endpoints.schemas import Schemas
+from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
+from orchd.server.pipeline.interfaces import Request, RequestInfo
+from orchd.server.pipeline.pipeline import Pipeline
+from orchd.server.pipeline.representation import Presenter
+from orchd.server.pipeline.stages import identity as identity_stages
+from orchd.server.pipeline.stages.deadline import Deadline
+from orchd.server.pipeline.stages.failure import Failure
+from orchd.server.pipeline.stages.limits import InFlightCount
+from orchd.server.pipeline.stages.request_metrics import RequestMetrics
+from orchd.server.pipeline.verbs.context import VerbContext
+from orchd.server.pipeline.verbs.dispatch import Dispatch, served
+from orchd.server.pipeline.verbs.subresources.foreign import Foreign
+from orchd.server.pipeline.verbs.watch import WatchVerb
+from orchd.server.state import ServerState
+from orchd.txkit.services import Member, as_member
+
+
+class ComponentProbes(dict[str, Probe]):
+    """Health probes of the components that run in this process, by the name that componentstatuses shows."""
+
+    def probe(self, component: str) -> Probe:
+        """The probe of a component; one that was not registered is not healthy."""
+        return lambda: self.get(component, _not_running)()
+
+
+def _not_running() -> str:
+    return "not running in this process"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subsystems:
+    """What a request meets behind the stages. `client` acts as the server itself."""
+
+    files: ServerFiles
+    storage: Storage
+    outbound: Outbound
+    objects: Objects
+    definitions: DefinitionTracker
+    identity: Identity
+    admission: AdmissionChain
+    registries: Registries
+    aggregation: Aggregation
+    client: IClient
+
+
+class Api:
+    """What answers requests. `pipeline` is the entrance; `watches` and `in_flight` are what a stop has to end."""
+
+    def __init__(self, runtime: Runtime, state: ServerState, subsystems: Subsystems) -> None:
+        """Raises ValueError naming the flag and the file that is wrong."""
+        self._runtime, self._state, self._subsystems = runtime, state, subsystems
+        definitions, identity = subsystems.definitions, subsystems.identity
+        settings, reactor = runtime.settings, runtime.reactor
+        self.components = ComponentProbes()
+        self.metric_sources: list[metrics.Source] = []
+        #: What answers at single paths; further components may add theirs.
+        self.endpoints: dict[str, Endpoint] = {}
+        self.in_flight = InFlightCount()
+        self.watches = WatchVerb(reactor, runtime.random, shortest=settings.serving.min_watch_timeout)
+        self.deadline = Deadline(reactor, settings.serving.request_timeout)
+        self.request_metrics = RequestMetrics(reactor.seconds, lambda info: served(definitions.current(), info))
+        self.trail = make_trail(runtime, subsystems.outbound.reviews)
+        limits, self.flow_control = flow_control(
+            runtime, self.in_flight, subsystems.client, subsystems.objects.informers, count=self._count_objects
+        )
+        self._presenter = Presenter(definitions.current, runtime.wall)
+        self.documents = Documents(
+            definitions.current,
+            self._presenter,
+            server_address=self._address(),
+            in_thread=runtime.in_thread,
+            elsewhere=subsystems.aggregation.groups,
+        )
+        authorizer = identity.authorization.union
+        authorization = identity_stages.Authorization(authorizer, forbidden, runtime.dialect)
+        self.pipeline = Pipeline(
+            [
+                *stages.outermost(settings, reactor.seconds),
+                self.request_metrics,
+                Failure(self._presenter.failure),
+                *stages.before_authentication(settings, state.is_draining, self.trail),
+                self.deadline,
+                identity_stages.Authentication(identity.authentication.chain),
+                *stages.after_authentication(self.trail),
+                identity_stages.Impersonating(
+                    authorizer,
+                    lambda headers, user: parse_impersonation(runtime.dialect, headers, user),
+                    forbidden,
+                    ImpersonationError,
+                ),
+                limits,
+                authorization,
+            ],
+            self._routes(self._dispatch()),
+            runtime.random,
+        )
+
+    def audit(self) -> list[Member]:
+        """Ends after everything that is audited."""
+        return [] if self.trail is None else [as_member("audit", self._start_audit, self.trail.stop)]
+
+    def reconcilers(self) -> list[Member]:
+        """Flow control, where requests have priorities."""
+        control = self.flow_control
+        return [] if control is None else [as_member("flow control", control.start, control.stop)]
+
+    def metrics(self) -> Iterable[metrics.Source]:
+        return [
+            metrics.request_metrics(self.request_metrics, self.in_flight, self.watches),
+            *([] if self.trail is None else [audit_metrics(self.trail)]),
+            *([] if self.flow_control is None else [fairness_metrics(self.flow_control.fairness)]),
+        ]
+
+    def drop_version(self, resource: Resource) -> None:
+        """A version of a custom kind is served in another form, or no more: end its watches."""
+        self._subsystems.registries.strategies.forget(resource)
+        self.watches.gone(resource, self._subsystems.definitions.current)
+
+    async def _start_audit(self) -> None:
+        """Sinks are opened when they are made."""
+
+    def _address(self) -> str:
+        settings = self._runtime.settings
+        return f"{advertised_address(settings)}:{settings.serving.port}"
+
+    def _count_objects(self, info: RequestInfo) -> int:
+        """How many objects a list over all namespaces reads."""
+        resource = self._subsystems.definitions.current().resource(info.group, info.version, info.resource)
+        cache = None if resource is None else self._subsystems.storage.caches.caches.get(resource.key)
+        return 0 if cache is None else len(cache)
+
+    async def _authorize(self, request: Request, verb: str) -> None:
+        """Raise ApiError 403 unless the sender of `request` may do `verb` as well."""
+        verdict = await self._subsystems.identity.authorization.union.authorize(identity_stages.action_of(request, verb))
+        if verdict.decision is Decision.ALLOW:
+            return
+        info = request.info
+        assert info is not None
+        if verdict.error:
+            raise errors.internal(verdict.error)
+        raise errors.forbidden(info.group, info.resource, info.name, verdict.reason)
+
+    def _dispatch(self) -> Dispatch:
+        settings, parts = self._runtime.settings, self._subsystems
+        context = VerbContext(
+            catalog=parts.definitions.current,
+            registry=parts.registries.reviewed,
+            present=self._presenter,
+            settings=self._runtime.objects,
+            now=self._runtime.wall,
+            authorize=self._authorize,
+            delete_workers=settings.api.delete_collection_workers,
+        )
+        admission = parts.admission
+        dependencies = VerbDependencies(
+            catalog=parts.definitions.current(),
+            foreign=Foreign(
+                registry=parts.registries.unreviewed, mutate=admission.admit, validate=admission.validate
+            ),
+            client=parts.client,
+            authentication=parts.identity.authentication,
+            authorizer=parts.identity.authorization.union,
+            components={
+                "scheduler": (self.components.probe("scheduler"), "ok"),
+                "controller-manager": (self.components.probe("controller-manager"), "ok"),
+                "etcd-0": (parts.storage.store.healthy, '{"health":"true","reason":""}'),
+            },
+            nodes=parts.outbound.nodes,
+            others=parts.outbound.pods,
+            preferred=settings.nodes.address_types,
+            random=self._runtime.random,
+            most_token_seconds=int(settings.authentication.service_accounts.max_expiration),
+        )
+        return Dispatch(
+            context,
+            watch=self.watches,
+            subresources=subresource_verbs(dependencies),
+            virtual=virtual_verbs(dependencies),
+        )
+
+    def _routes(self, dispatch: Dispatch) -> Routes:
+        runtime, parts = self._runtime, self._subsystems
+        catalog = parts.definitions.current
+        health = Health(
+            checks(
+                runtime.dialect,
+                self._state,
+                store=parts.storage.store.healthy,
+                informers=parts.objects.informers_problem,
+            )
+        )
+        profiling = runtime.settings.serving.profiling
+        v3 = runtime.objects.feature("OpenAPIV3", False)
+        self.endpoints |= {
+            "/": root_endpoint(catalog, health),
+            "/version": version_endpoint(git_version=RELEASE),
+            "/metrics": metrics.endpoint(self.metric_sources, selected_metrics(runtime.settings.flags)),
+            "/openapi/v2": self.documents.openapi,
+            **issuer_endpoints(runtime.settings, parts.files, self._address()),
+            **(profiling_endpoints(runtime.in_thread) if profiling else {}),
+        }
+        return Routes(
+            dispatch,
+            health=health,
+            documents=self.documents,
+            exact=self.endpoints,
+            elsewhere=parts.aggregation.elsewhere,
+            schemas=Schemas(catalog, in_thread=runtime.in_thread) if v3 else None,
+        )

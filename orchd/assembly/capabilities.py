@@ -1,0 +1,17 @@
+"""What flags may choose from: built-in plugins, controllers, and drop-ins that were found."""
+
+from __future__ import annotations
+
+from orchd.config.settings import Capabilities
+from orchd.controllers.table import CONTROLLERS
+from orchd.server.admission import builtin
+from orchd.server.authz import modes
+
+
+def capabilities() -> Capabilities:
+    """Names of everything that is built or dropped in."""
+    return Capabilities(
+        admission_plugins=frozenset((*builtin.BUILT, *(str(f.name) for f in builtin.drop_ins()))),
+        authorizers=frozenset((*modes.MODES, *modes.drop_ins())),
+        controllers=frozenset(name for name, _ in CONTROLLERS),
+    )

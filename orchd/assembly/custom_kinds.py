@@ -1,0 +1,56 @@
+"""The built-in catalog of a server, and custom kinds on top of it."""
+
+from __future__ import annotations
+
+from orchd.assembly.client_access import ClientAccess
+from orchd.assembly.runtime import Runtime
+from orchd.config.settings import Settings
+from orchd.kinds.catalog import Catalog, builtin_catalog
+from orchd.server.customkinds.controller import DefinitionController
+from orchd.server.customkinds.instances import Instances
+from orchd.server.customkinds.tracker import DefinitionTracker
+from orchd.server.registry.registry import Registry
+from orchd.txkit.services import Member, as_member
+
+
+def enabled_catalog(settings: Settings) -> Catalog:
+    """The built-in resources that --runtime-config leaves on."""
+    runtime = settings.api.runtime
+    catalog = builtin_catalog(settings.dialect, enabled=runtime.enabled)
+    defaults = builtin_catalog(settings.dialect)
+    return catalog.adding(
+        (),
+        without=lambda r: not runtime.resource_enabled(
+            r.group, r.version, r.plural, defaults.resource(r.group, r.version, r.plural) is not None
+        ),
+    )
+
+
+class CustomKinds:
+    """Follows definitions in the cache, and reconciles them: names, conditions, deletion of instances, APIServices."""
+
+    def __init__(
+        self, runtime: Runtime, definitions: DefinitionTracker, registry: Registry, access: ClientAccess
+    ) -> None:
+        self._definitions = definitions
+        self._registry = registry
+        self._controller = DefinitionController(
+            definitions,
+            access.system,
+            Instances(registry, access.user, runtime.wall),
+            clock=runtime.reactor,
+            wall=runtime.wall,
+        )
+
+    def tracking(self) -> Member:
+        """Before the informers: they read custom kinds too."""
+        return as_member("custom kinds", self._start_tracking, self._definitions.stop)
+
+    def reconciling(self) -> Member:
+        """After the bootstrap: it writes objects."""
+        return as_member("controller of custom kinds", self._controller.start, self._controller.stop)
+
+    async def _start_tracking(self) -> None:
+        definitions = self._definitions.definitions
+        if definitions is not None:
+            await self._definitions.start(self._registry.cache(definitions))

@@ -1,0 +1,42 @@
+"""The stage that limits requests in flight, from the settings of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from orchd.assembly.runtime import Runtime
+from orchd.client.interfaces import IClient, IInformers
+from orchd.server.pipeline.fairness.stage import Fairness
+from orchd.server.pipeline.interfaces import RequestInfo, Stage
+from orchd.server.pipeline.stages.limits import InFlight, InFlightCount
+from orchd.server.reconcilers.flow_control import FlowControlReconciler, mandatory
+
+
+def flow_control(
+    runtime: Runtime,
+    in_flight: InFlightCount,
+    client: IClient,
+    informers: IInformers,
+    *,
+    count: Callable[[RequestInfo], int],
+) -> tuple[Stage, FlowControlReconciler | None]:
+    """Priority and fairness with its reconciler, or the two plain limits and None. `count` estimates how many objects a
+    list reads."""
+    settings = runtime.settings
+    serving = settings.serving
+    gate = settings.api.features.get("APIPriorityAndFairness", True)
+    if not (serving.priority_and_fairness and gate):
+        return InFlight(in_flight, reading=serving.max_requests, changing=serving.max_mutating_requests), None
+    fairness = Fairness(
+        runtime.dialect,
+        runtime.reactor,
+        in_flight,
+        total=serving.max_requests + serving.max_mutating_requests,
+        patience=serving.request_timeout / 4,
+        count=count,
+        mandatory=mandatory(runtime.dialect),
+    )
+    reconciler = FlowControlReconciler(
+        runtime.dialect, fairness, client, informers, clock=runtime.reactor, wall=runtime.wall
+    )
+    return fairness, reconciler

@@ -1,0 +1,82 @@
+"""The listener of one server: its socket, and opening and closing it in good order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from twisted.internet.interfaces import IStreamServerEndpoint
+from twisted.internet.task import deferLater
+
+from orchd.assembly.api import Api
+from orchd.assembly.files import ServerFiles
+from orchd.assembly.runtime import Runtime
+from orchd.server.http.factory import ApiServerFactory
+from orchd.server.http.http2 import Http2Factory
+from orchd.server.http.limits import Limits
+from orchd.server.http.listener import Binding, Listener
+from orchd.server.http.tls import ServerContexts
+from orchd.server.state import ServerState
+from orchd.txkit.services import Member, as_member
+
+#: Seconds between looks at whether the last requests have been served.
+_DRAIN_STEP = 0.05
+
+
+class Frontend:
+    """Accepts connections for `api`. `endpoint` replaces --bind-address and --secure-port; `opened` is called once, when
+    every request is served."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        state: ServerState,
+        api: Api,
+        files: ServerFiles,
+        endpoint: IStreamServerEndpoint | None,
+        opened: Callable[[], object],
+    ) -> None:
+        self._runtime, self._state, self._api, self._opened = runtime, state, api, opened
+        reactor, serving = runtime.reactor, runtime.settings.serving
+        compress = runtime.objects.feature("APIResponseCompression", True)
+        self.factory = factory = ApiServerFactory(api.pipeline, reactor, Limits() if compress else Limits(gzip_above=None))
+        http2 = None
+        if serving.http2_max_streams:
+            http2 = Http2Factory(api.pipeline, reactor, streams=serving.http2_max_streams, limits=factory.limits)
+        binding = Binding(
+            address=str(serving.bind_address),
+            port=serving.port,
+            share_port=serving.share_port,
+            share_address=serving.share_address,
+        )
+        self.listener = Listener(
+            reactor, factory, endpoint or binding, contexts=ServerContexts(files.tls), h2=http2
+        )
+
+    def members(self) -> list[Member]:
+        return [self.listener, as_member("open", self._open, self.close)]
+
+    @property
+    def url(self) -> str:
+        """Where the server can be reached from this machine, once it listens."""
+        host, port = self.listener.address
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+        return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+
+    async def _open(self) -> None:
+        self._api.documents.prepare()
+        self._state.open = True
+        self._opened()
+
+    async def close(self) -> None:
+        """The first thing to stop: report it, then end what would never end by itself."""
+        self._state.stopping = True
+        serving, reactor = self._runtime.settings.serving, self._runtime.reactor
+        if serving.shutdown_delay:
+            await deferLater(reactor, serving.shutdown_delay)
+        self._state.draining = True
+        self._api.watches.end()
+        if serving.shutdown_retry_after:
+            # New clients are sent elsewhere while the last requests are served, instead of meeting a closed port.
+            end = reactor.seconds() + serving.request_timeout
+            while self._api.in_flight.busy and reactor.seconds() < end:
+                await deferLater(reactor, _DRAIN_STEP)

@@ -1,0 +1,49 @@
+"""Objects as the server's own parts read them: by resource in store and caches, and through informers."""
+
+from __future__ import annotations
+
+from orchd.assembly.informing import own_informers
+from orchd.assembly.outbound import Outbound
+from orchd.assembly.runtime import Runtime
+from orchd.assembly.storage import Storage
+from orchd.client.interfaces import IClient
+from orchd.server.customkinds.conversion_webhook import ConversionWebhook
+from orchd.server.customkinds.schema_upgrade import UpgradingCaches
+from orchd.server.customkinds.tracker import DefinitionTracker
+from orchd.server.registry.object_store import ObjectStore
+from orchd.server.registry.objectmeta import Naming
+from orchd.server.state import ServerState
+from orchd.txkit.services import Member, as_member
+
+
+class Objects:
+    """`store` has every resource's objects; `informers` follow them for authenticators, authorizers, admission plugins and
+    controllers."""
+
+    def __init__(
+        self, runtime: Runtime, storage: Storage, definitions: DefinitionTracker, outbound: Outbound, client: IClient
+    ) -> None:
+        self.naming = Naming(runtime.random)
+        self.store = ObjectStore(
+            catalog=definitions.current,
+            store=storage.store,
+            caches=UpgradingCaches(storage.caches, definitions.by_key.get, runtime.objects),
+            settings=runtime.objects,
+            conversion=ConversionWebhook(outbound.webhooks, runtime.dialect, self.naming.uid),
+        )
+        self._synced = False
+        self.informers = own_informers(self.store, client, clock=runtime.reactor, random=runtime.random)
+
+    def informers_problem(self) -> str:
+        """Health probe of the informers."""
+        # Informers that controllers of a later term ask for say nothing about the server.
+        self._synced = self._synced or self.informers.synced
+        return "" if self._synced else "informers not started yet"
+
+    def member(self, state: ServerState) -> Member:
+        async def start() -> None:
+            self.informers.start()
+            await self.informers.wait_synced()
+            state.done("informers")
+
+        return as_member("informers", start, self.informers.stop)

@@ -1,0 +1,34 @@
+"""Clients for calls to other services, and the ways to nodes, pods and services."""
+
+from __future__ import annotations
+
+from orchd.assembly.nodes import NodeUpstreams, node_upstreams
+from orchd.assembly.runtime import Runtime
+from orchd.client.interfaces import IClient
+from orchd.server.outbound.webhooks import WebhookClient
+from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePolicy, Upstream
+from orchd.txkit.services import Member, as_member
+
+
+class Outbound:
+    """`webhooks` calls admission and conversion webhooks, `reviews` the services of client configuration files;
+    `nodes` reaches kubelets, `pods` reaches pods and services. `upstream` replaces the last two."""
+
+    def __init__(self, runtime: Runtime, client: IClient, upstream: IUpstream | None) -> None:
+        """Raises ValueError naming the flag and the file that is wrong."""
+        reactor, dialect = runtime.reactor, runtime.dialect
+        self.webhooks = WebhookClient(reactor, dialect, client)
+        self.reviews = WebhookClient(reactor, dialect, client, agent="{short}-apiserver")
+        self.nodes = node_upstreams(runtime.settings, reactor) if upstream is None else NodeUpstreams(upstream, upstream)
+        self.pods: IUpstream = Upstream(reactor, NodePolicy()) if upstream is None else upstream
+
+    def member(self) -> Member:
+        """First of all members, so that it ends last: everything else may still make calls while it stops."""
+        return as_member("outbound calls", self._start, self._close)
+
+    async def _start(self) -> None:
+        """Connections are opened by calls."""
+
+    async def _close(self) -> None:
+        await self.webhooks.close()
+        await self.reviews.close()

@@ -1,0 +1,37 @@
+"""The registry of one server: the write sequence with admission, and without it for subresources that review themselves."""
+
+from __future__ import annotations
+
+from orchd.assembly.identity import Identity
+from orchd.assembly.objects import Objects
+from orchd.assembly.runtime import Runtime
+from orchd.server.admission.chain import AdmissionChain
+from orchd.server.authz.bootstrap_policy import RBAC_GROUP
+from orchd.server.authz.escalation import EscalationCheck
+from orchd.server.escalation_guard import with_escalation_check
+from orchd.server.pipeline.verbs.subresources.foreign import unasked
+from orchd.server.registry.registry import Registry
+from orchd.server.registry.strategies.table import Strategies
+
+
+class Registries:
+    """`reviewed` runs admission on every write. `unreviewed` serves subresources that take another kind, whose verbs run
+    admission on that kind."""
+
+    def __init__(self, runtime: Runtime, objects: Objects, admission: AdmissionChain, identity: Identity) -> None:
+        authorization = identity.authorization
+        check = (
+            None
+            if authorization.rbac is None
+            else EscalationCheck(runtime.dialect, authorization.rbac, authorization.union.authorize)
+        )
+        event_ttl = int(runtime.settings.storage.event_ttl)
+        self.strategies = Strategies(objects.store, random=runtime.random, event_ttl=event_ttl)
+        self.unreviewed = Registry(objects.store, self.strategies, objects.naming, mutate=unasked, validate=unasked)
+        self.reviewed = Registry(
+            objects.store,
+            self.strategies,
+            objects.naming,
+            mutate=with_escalation_check(admission.admit, check, runtime.dialect(RBAC_GROUP)),
+            validate=admission.validate,
+        )

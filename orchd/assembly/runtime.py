@@ -1,0 +1,36 @@
+"""What every part of one server is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from twisted.internet.threads import deferToThreadPool
+
+from orchd.config.settings import Settings
+from orchd.dialect import Dialect
+from orchd.kinds.objects.settings import ObjectSettings
+
+#: The release whose API is served.
+RELEASE = "v1.23.17"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """`reactor` is any Twisted reactor; its `seconds` is the monotonic clock, `wall` gives seconds since the epoch."""
+
+    settings: Settings
+    objects: ObjectSettings
+    reactor: Any
+    wall: Callable[[], float]
+    random: Random
+
+    @property
+    def dialect(self) -> Dialect:
+        return self.settings.dialect
+
+    async def in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Run a pure function in the reactor's thread pool."""
+        return await deferToThreadPool(self.reactor, self.reactor.getThreadPool(), function, *arguments)
