@@ -10,7 +10,7 @@ import orjson
 from OpenSSL import crypto
 from twisted.internet import ssl
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
-from twisted.web.client import Agent, HTTPConnectionPool
+from twisted.web.client import Agent
 from twisted.web.http_headers import Headers
 from twisted.web.iweb import IPolicyForHTTPS
 from zope.interface import implementer
@@ -20,6 +20,7 @@ from orchd.errors import ApiError, quoted
 from orchd.kinds.jsontext import syntax_error
 from orchd.scheduler.config.model import ConfigError, ExtenderConfig, ExtenderTls
 from orchd.scheduler.interfaces import ExtenderError
+from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.failures import CLOSED, describe, was_cancelled
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
@@ -41,7 +42,7 @@ class ExtenderConnection:
         self._timeout = config.http_timeout or DEFAULT_TIMEOUT
         self._address = _address(config.url_prefix)
         self._headers = Headers({"User-Agent": [agent], "Content-Type": ["application/json"]})
-        self._pool = HTTPConnectionPool(reactor, persistent=True)
+        self._pool = bounded_heads_pool(reactor, persistent=True)
         self._pool.maxPersistentPerHost = _IDLE
         self._pool.cachedConnectionTimeout = _IDLE_SECONDS
         policy = _Policy(config)

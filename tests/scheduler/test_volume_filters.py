@@ -335,7 +335,10 @@ class Changing:
             self.cluster.volume(f"v{number}", **source)
         for name in CLAIMS:
             self.cluster.claim(name)
-        self.plugin = NodeVolumeLimits(self.cluster.handle, None)
+        handle = self.cluster.handle
+        self.plugins = (
+            NodeVolumeLimits(handle, None), DiskLimits(handle, "EBSLimits", EBS), VolumeRestrictions(handle, None),
+        )  # fmt: skip
         self.running: list[Any] = []
         for name in NAMES:
             self.apply("node", name, None)
@@ -344,7 +347,8 @@ class Changing:
         cluster = self.cluster
         match what, args:
             case "node", (name, limit):
-                cluster.node(name, {} if limit is None else {"attachable-volumes-csi-d.example": str(limit)})
+                resources = ("attachable-volumes-csi-d.example", "attachable-volumes-aws-ebs")
+                cluster.node(name, {} if limit is None else dict.fromkeys(resources, str(limit)))
             case "no node", (name,):
                 cluster.snapshot.remove_node(name)
             case "csinode", (name, count, served):
@@ -354,7 +358,9 @@ class Changing:
             case "no csinode", (name,) if cluster.informer("CSINode").get("", name):
                 cluster.informer("CSINode").remove("", name)
             case "pod", (name, claims):
-                self.running.append(cluster.pod(f"a{len(self.running)}", *claims, node=name))
+                number = len(self.running)
+                disks = [ebs(f"d{number % 2}")] if number % 3 else [gce("g", read=number % 2 == 0)]
+                self.running.append(cluster.pod(f"a{number}", *claims, node=name, volumes=disks))
             case "no pod", (number,) if number < len(self.running) and self.running[number] is not None:
                 cluster.snapshot.remove_pod(self.running[number])
                 self.running[number] = None
@@ -367,10 +373,12 @@ class Changing:
 
 
 @given(CHANGES)
-def test_columns_of_drivers_follow_changes(changes: list[tuple[Any, ...]]) -> None:
-    """After any changes the columns of drivers say what the plain form computes anew."""
+def test_columns_follow_changes(changes: list[tuple[Any, ...]]) -> None:
+    """After any changes the columns say what the plain forms compute anew."""
     changing = Changing()
     for at, (what, *args) in enumerate(changes):
         changing.apply(what, *args)
-        for claims in (["c0"], ["c1", "c2"]):
-            changing.cluster.verdicts(changing.plugin, changing.cluster.pod(f"p{at}", *claims))
+        for number, claims in enumerate((["c0"], ["c1", "c2"])):
+            pod = changing.cluster.pod(f"p{at}-{number}", *claims, volumes=[ebs("d1"), gce("g", read=True)])
+            for plugin in changing.plugins:
+                changing.cluster.verdicts(plugin, pod)

@@ -45,6 +45,8 @@ class Extender(Resource):
             return NOT_DONE_YET
         if verb == "fail":
             request.setResponseCode(500)
+        if verb == "headers":
+            request.responseHeaders.setRawHeaders("X-Long", ["x" * 8000] * 40)
         answers = {"empty": b"", "text": b"hello", "fail": b"{}"}
         return answers.get(verb, orjson.dumps({"path": request.path.decode(), "body": orjson.loads(request.content.read())}))
 
@@ -107,6 +109,7 @@ async def test_failures(place: Place) -> None:
     assert await place.fails(connection, "fail") == f"failed fail with extender at URL {url}/fail, code 500"
     assert await place.fails(connection, "empty") == "EOF"
     assert await place.fails(connection, "text") == "invalid character 'h' looking for beginning of value"
+    assert "response headers exceeded" in await place.fails(connection, "headers")
     assert await place.fails(connection, "slow") == (
         f'Post "{url}/slow": context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
     )

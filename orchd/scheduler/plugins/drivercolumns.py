@@ -7,7 +7,7 @@ its pods uses does.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from orchd.client.interfaces import Object
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.nodes import NodeFacts
 from orchd.scheduler.plugins.csimigration import served_plugins
+from orchd.scheduler.plugins.rowindex import RowIndex
 from orchd.scheduler.plugins.storage import Storage, claim_names
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Columns
@@ -52,12 +53,9 @@ class DriverColumns:
         self._all_dirty = True
         self._present: dict[str, Numbers] = {}
         self._limits: dict[str, Numbers] = {}
-        #: Volumes on a row, and the rows of a volume.
-        self._on: dict[int, Volumes] = {}
-        self._rows_of: dict[tuple[str, str], set[int]] = {}
-        #: Claims and volumes that pods of a row name, and the rows of each.
-        self._names: dict[int, set[tuple[str, str]]] = {}
-        self._rows_naming: dict[tuple[str, str], set[int]] = {}
+        #: Volumes by driver and handle; and the claims and volumes that pods name, by namespace and name.
+        self._attached: RowIndex[tuple[str, str]] = RowIndex()
+        self._named: RowIndex[tuple[str, str]] = RowIndex()
         #: The in-tree plugins that drivers serve, as numbers of `_plugins`.
         self.served: NDArray[np.int32] = np.zeros(snapshot.size, dtype=np.int32)
         self.plugins: list[str] = [""]
@@ -77,7 +75,7 @@ class DriverColumns:
         self._all_dirty = True
 
     def _named_changed(self, kind: str, old: Object | None, new: Object | None) -> None:
-        self._dirty |= self._rows_naming.get(key_of(new or old or {}), set())
+        self._dirty |= self._named.rows(key_of(new or old or {}))
 
     def refresh(self) -> None:
         """Compute what changed."""
@@ -94,7 +92,7 @@ class DriverColumns:
             self._compute(row)
 
     def _reset(self) -> None:
-        for table in (self._present, self._limits, self._on, self._rows_of, self._names, self._rows_naming):
+        for table in (self._present, self._limits, self._attached, self._named):
             table.clear()
         self.served = np.zeros(self._snapshot.size, dtype=np.int32)
 
@@ -102,10 +100,10 @@ class DriverColumns:
         facts = self._snapshot.nodes[row]
         csi_node = None if facts is None else self._storage.csi_node(facts.name)
         pods = [] if facts is None else [pod for pod in self._snapshot.pods(row) if pod.template.volumes]
-        self._note_names(row, pods)
+        self._named.put(row, self._names_of(pods))
         self.served[row] = self._plugin_number(served_plugins(csi_node, self._storage.dialect))
         found = _NONE.union(*(self._volumes_of(pod, csi_node) for pod in pods))
-        self._note_volumes(row, found)
+        self._attached.put(row, found)
         present = Counter(driver for driver, _ in found)
         for driver in {*self._present, *present}:
             self._column(self._present, driver, 0)[row] = present[driver]
@@ -115,20 +113,13 @@ class DriverColumns:
             for driver, limit in self._limits_of(facts, csi_node, self._limits).items():
                 self._column(self._limits, driver, _UNLIMITED)[row] = limit
 
-    def _note_names(self, row: int, pods: Iterable[Pod]) -> None:
-        names: set[tuple[str, str]] = set()
+    def _names_of(self, pods: Iterable[Pod]) -> Iterator[tuple[str, str]]:
         for pod in pods:
             for name, _ in claim_names(pod):
-                names.add((pod.namespace, name))
+                yield pod.namespace, name
                 claim = self._storage.claim(pod.namespace, name)
                 if claim is not None and claim["spec"].get("volumeName"):
-                    names.add(("", claim["spec"]["volumeName"]))
-        _move(self._rows_naming, row, self._names.get(row, set()), names)
-        self._names[row] = names
-
-    def _note_volumes(self, row: int, found: Volumes) -> None:
-        _move(self._rows_of, row, self._on.get(row, _NONE), found)
-        self._on[row] = found
+                    yield "", claim["spec"]["volumeName"]
 
     def _plugin_number(self, plugins: str) -> int:
         if plugins not in self.plugins:
@@ -143,8 +134,9 @@ class DriverColumns:
 
     # -- reading
 
-    def exceeded(self, new: Volumes) -> NDArray[np.bool_]:
-        """Rows on which new volumes, beside those that are there, are more than a driver's limit."""
+    def exceeded(self, new: Volumes, *, also_without_more: bool = False) -> NDArray[np.bool_]:
+        """Rows on which new volumes, beside those that are there, are more than a driver's limit; `also_without_more` those
+        where the ones that are there are too many and none of the new ones is a further one."""
         over = np.zeros(self._snapshot.size, dtype=np.bool_)
         for driver in {driver for driver, _ in new}:
             if driver not in self._limits:
@@ -156,9 +148,9 @@ class DriverColumns:
             more = np.full(self._snapshot.size, len(own), dtype=np.int64)
             for volume in own:
                 # A volume that is there already is no further one.
-                more[list(self._rows_of.get(volume, ()))] -= 1
+                more[list(self._attached.rows(volume))] -= 1
             present = self._present.get(driver, 0)
-            over |= (limit >= 0) & (more > 0) & (present + more > limit)
+            over |= (limit >= 0) & (also_without_more | (more > 0)) & (present + more > limit)
         return over
 
     def _add_driver(self, driver: str) -> None:
@@ -170,17 +162,3 @@ class DriverColumns:
             found = self._limits_of(facts, self._storage.csi_node(facts.name), (driver,)).get(driver)
             if found is not None:
                 limits[row] = found
-
-
-def _move(
-    rows_of: dict[tuple[str, str], set[int]], row: int, old: Iterable[tuple[str, str]], new: Iterable[tuple[str, str]]
-) -> None:
-    """Note that a row has other members than before."""
-    before, after = set(old), set(new)
-    for name in before - after:
-        rows = rows_of[name]
-        rows.discard(row)
-        if not rows:
-            del rows_of[name]
-    for name in after - before:
-        rows_of.setdefault(name, set()).add(row)

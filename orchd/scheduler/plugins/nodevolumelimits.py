@@ -16,7 +16,7 @@ from orchd.scheduler.interfaces import IColumnFilter, IHandle, IRowFilter
 from orchd.scheduler.nodes import NodeFacts, NodeView
 from orchd.scheduler.plugins.csimigration import is_served, of_provisioner, of_volume, served_plugins, volume_handle
 from orchd.scheduler.plugins.drivercolumns import DriverColumns, Volumes
-from orchd.scheduler.plugins.storage import Storage, StorageError, check_owner, claim_names, missing
+from orchd.scheduler.plugins.storage import Storage, StorageError, claim_names
 from orchd.scheduler.plugins.volumelimits import REFUSED
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Action, ClusterEvent, Columns, CycleState, Status, failed
@@ -91,7 +91,7 @@ class NodeVolumeLimits:
         StorageError for a `new` pod whose claims are not in order."""
         found: set[tuple[str, str]] = set()
         for name, ephemeral in claim_names(pod):
-            claim = self._claim(pod, name, ephemeral) if new else self._storage.claim(pod.namespace, name)
+            claim = self._storage.usable_claim(pod, name, ephemeral) if new else self._storage.claim(pod.namespace, name)
             if claim is None:
                 continue
             volume_name = claim["spec"].get("volumeName")
@@ -100,17 +100,6 @@ class NodeVolumeLimits:
             if driver and handle:
                 found.add((driver, handle))
         return frozenset(found)
-
-    def _claim(self, pod: Pod, name: str, ephemeral: bool) -> Object:
-        """A claim of a pod that is to be placed. Raises StorageError."""
-        if not name:
-            raise StorageError("PersistentVolumeClaim had no name")
-        claim = self._storage.claim(pod.namespace, name)
-        if claim is None:
-            raise StorageError(f"looking up PVC {pod.namespace}/{name}: {missing('persistentvolumeclaim', name)}")
-        if ephemeral:
-            check_owner(pod, claim)
-        return claim
 
     def _of_volume(self, volume: Object, served: str) -> tuple[str, str]:
         """Driver and handle of a volume; "" for one that no CSI driver has."""

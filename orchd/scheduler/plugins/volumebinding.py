@@ -23,9 +23,10 @@ from orchd.scheduler.interfaces import (
     ISnapshot,
 )
 from orchd.scheduler.nodes import NodeView
+from orchd.scheduler.plugins.refusal import UniformRefusal
 from orchd.scheduler.plugins.storage import StorageError
 from orchd.scheduler.plugins.volumebinder import Claims, Decisions, VolumeBinder
-from orchd.scheduler.plugins.volumecolumns import ClaimRows, Refusing
+from orchd.scheduler.plugins.volumecolumns import ClaimRows
 from orchd.scheduler.plugins.volumewrites import Reserved, VolumeWrites, WriteError
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Action, ClusterEvent, CycleState, Status, failed, unresolvable
@@ -90,7 +91,7 @@ class VolumeBinding:
     def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
         claims: Claims | None = state.get(_CLAIMS)
         if claims is None:
-            return Refusing(self._snapshot, NOT_PREPARED)
+            return UniformRefusal(self._snapshot, NOT_PREPARED)
         return None if claims is _NO_CLAIMS else ClaimRows(self._binder, self._snapshot, claims)
 
     # -- a score point that gives nothing: scoring by capacity is behind a feature gate that is off

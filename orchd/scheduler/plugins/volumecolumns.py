@@ -160,21 +160,3 @@ class ClaimRows:
         for pool in pools:
             room |= self._mask(selector_terms(pool.get("nodeTopology")))
         return room
-
-
-@implementer(IRowFilter)
-class Refusing:
-    """Gives every row one status."""
-
-    local = False
-    columns = Columns.NODE
-
-    def __init__(self, snapshot: ISnapshot, status: Status) -> None:
-        self._snapshot = snapshot
-        self._status = status
-
-    def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
-        return np.ones(self._snapshot.size if rows is None else len(rows), dtype=np.int64)
-
-    def status(self, code: int) -> Status:
-        return self._status
