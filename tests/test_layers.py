@@ -29,7 +29,7 @@ LAYERS = {
     "kinds.crd": "kinds.ir kinds.catalog",
     "kinds.objects": "kinds.ir kinds.catalog kinds.jsontext kinds.verbatim",
     # Whether a definition's schema is a good one: reads the keywords that crd gives their meaning.
-    "kinds.objects.schema_check": "kinds.ir kinds.catalog kinds.crd",
+    "kinds.objects.schema_check": "kinds.ir kinds.catalog kinds.crd kinds.shorttexts",
     # Bytes become an object of the one shape that typed decoding would give; the shape is an algorithm over objects.
     "kinds.codec": "kinds.ir kinds.catalog kinds.objects kinds.jsontext",
     "kinds.patch": "kinds.ir kinds.catalog kinds.objects kinds.jsontext",

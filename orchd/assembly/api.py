@@ -188,6 +188,7 @@ class Api:
             now=self._runtime.wall,
             authorize=self._authorize,
             delete_workers=settings.api.delete_collection_workers,
+            in_thread=self._runtime.in_thread,
         )
         admission = parts.admission
         dependencies = VerbDependencies(

@@ -52,6 +52,10 @@ class Receiver(Resource):
             request.setResponseCode(int(path[6:]))
             request.setHeader("Content-Type", "text/plain")
             return b"sorry"
+        if path.startswith("/status/"):
+            request.setResponseCode(int(path[8:]))
+            request.setHeader("Content-Type", "application/json")
+            return orjson.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "not today"})
         if path == "/text":
             return b"hello"
         request.setHeader("Content-Type", "application/json")
@@ -135,6 +139,9 @@ async def test_services(place: Place) -> None:
         ("/code/500", 'an error on the server ("sorry") has prevented the request from succeeding'),
         ("/code/404", "the server could not find the requested resource"),
         ("/code/403", "sorry"),
+        ("/status/500", "not today"),
+        ("/status/418", "not today"),
+        ("/status/200", "not today"),
         ("/code/204", "0-length response with status code: 204 and content type: application/json"),
         ("/close", 'Post "https://127.0.0.1:PORT/close?timeout=5s": EOF'),
     ],

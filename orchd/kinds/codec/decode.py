@@ -123,17 +123,19 @@ def decode_object(
     custom: bool = False,
     any_version: bool = False,
     scheme: str = BODIES,
+    parsed: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The object in a request body, with apiVersion and kind in place. Raises ApiError 400.
 
     `api_version`, `kind` and `type_` are what the endpoint takes; a built-in endpoint fills them in where the body
     leaves them out, one of a custom kind (`custom`) does not. `any_version` takes the kind under every apiVersion, as
-    options are; `scheme` is where messages say that kinds are looked for.
+    options are; `scheme` is where messages say that kinds are looked for. `parsed` is what `parse` made of the body, where
+    that has been done.
     """
     if form is Form.PROTOBUF:
         return _decode_protobuf(data, catalog, api_version, kind, type_, custom, any_version, scheme)
     try:
-        obj = parse(data, form)
+        obj = parse(data, form) if parsed is None else parsed
     except BodyError as error:
         raise unrecognized(kind, str(error), data) from None
     if custom:

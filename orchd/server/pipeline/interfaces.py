@@ -35,6 +35,8 @@ class RequestInfo:
     subresource: str = ""
     name: str = ""
     parts: tuple[str, ...] = ()
+    #: The word in front of the resource that made the verb ("watch", "proxy"); "" without one.
+    special: str = ""
 
 
 class IBody(Interface):

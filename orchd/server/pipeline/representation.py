@@ -179,7 +179,7 @@ class Presenter:
     def _table(
         self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any], *, with_columns: bool = True
     ) -> dict[str, Any]:
-        shown = table.table(
+        return table.table(
             [self.in_version(view.resource, e) for e in entries],
             view.resource,
             meta,
@@ -187,9 +187,8 @@ class Presenter:
             self._dialect,
             include_object=view.include_object or table.METADATA,
             with_columns=with_columns,
+            api_version=view.chosen.api_version,
         )
-        shown["apiVersion"] = view.chosen.api_version
-        return shown
 
     def _table_json(self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any]) -> bytes | list[bytes]:
         """A table of rows that are kept beside their entries. Raises ApiError 400."""
@@ -214,7 +213,7 @@ class Presenter:
     def _row(self, view: Representation, entry: Entry, how: table.Tabulator, now: datetime) -> tables.Row | None:
         obj = self.in_version(view.resource, entry)
         include = view.include_object or table.METADATA
-        api_version = f"{self._dialect.meta_group}/v1"
+        api_version = view.chosen.api_version
         return tables.row(obj, how, self._dialect, now, include_object=include, api_version=api_version)
 
     def other(self, view: Representation, obj: dict[str, Any]) -> bytes:
@@ -269,6 +268,9 @@ class Presenter:
                 meta["remainingItemCount"] = remaining
         chosen, resource = view.chosen, view.resource
         self._check_list(view, is_list=True)
+        if resource.custom and not chosen.as_:
+            # The reference's list of a custom kind has this member always.
+            meta.setdefault("continue", "")
         if chosen.as_ == "Table":
             return self._table_json(view, entries, meta)
         if chosen.as_:

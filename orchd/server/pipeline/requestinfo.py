@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
 from orchd.errors import ApiError
 from orchd.kinds.objects.selectors import FieldSelector, LabelSelector
+from orchd.kinds.shorttexts import remember_short
 from orchd.server.pipeline.interfaces import RequestInfo
 from orchd.server.pipeline.query import EMPTY, Query
 
@@ -34,12 +34,12 @@ def _named_by_selector(query: Query) -> str:
 def parse(method: str, path: str, query: Mapping[str, Sequence[str]]) -> RequestInfo:
     """The request info of a decoded path. Never raises: what is not a resource path is a non-resource request."""
     if not query or not (query.keys() & _TELLING):
-        return _plain_path(method, path)
+        return _plain_path(path, method)
     return _parse(method, path, Query.of(query))
 
 
-@lru_cache(maxsize=4096)
-def _plain_path(method: str, path: str) -> RequestInfo:
+@remember_short(4096)
+def _plain_path(path: str, method: str) -> RequestInfo:
     """Clients ask for the same paths again and again, mostly without parameters that matter here."""
     return _parse(method, path, EMPTY)
 
@@ -89,4 +89,5 @@ def _parse(method: str, path: str, query: Query) -> RequestInfo:
         subresource=subresource,
         name=name,
         parts=tuple(rest),
+        special=special,
     )

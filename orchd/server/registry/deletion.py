@@ -138,7 +138,10 @@ def _check_preconditions(
 
 
 def _pending(strategy: IStrategy, old: Object, options: Mapping[str, Any]) -> bool:
-    """Does an object wait for the end of its grace, which these options do not bring closer? Nothing of it changes then."""
+    """Does an object wait for the end of its grace, which these options do not bring closer, or for its own content?
+    Nothing of it changes then."""
+    if strategy.waits_for_content and old["metadata"].get("deletionTimestamp") and strategy.holds(old):
+        return True
     period = old["metadata"].get("deletionGracePeriodSeconds") or 0
     if not strategy.grace or not old["metadata"].get("deletionTimestamp") or period <= 0:
         return False
@@ -165,12 +168,17 @@ def mark(context: Context, strategy: IStrategy, old: Object, options: Mapping[st
         if strategy.grace:
             _shortened(context, old, metadata, 0)
         return {**old, "metadata": metadata}, True
+    first = not metadata.get("deletionTimestamp")
     if not graceful and held:
         if strategy.grace:
             _shortened(context, old, metadata, 0)
+        elif strategy.ends_in_two and first:
+            # The reference marks these by itself: without a grace, and not as a change of the generation.
+            metadata["deletionTimestamp"] = timestamp(context.now)
         else:
             _stamp(context, old, metadata, 0)
-    return strategy.marked(context, {**old, "metadata": metadata}), False
+    made = {**old, "metadata": metadata}
+    return (strategy.marked(context, made, old) if first else made), False
 
 
 def _grace(
@@ -206,11 +214,12 @@ def _shortened(context: Context, old: Object, metadata: dict[str, Any], seconds:
 
 
 def _stamp(context: Context, old: Object, metadata: dict[str, Any], seconds: int) -> None:
-    first = not old["metadata"].get("deletionTimestamp")
-    if first or seconds < (old["metadata"].get("deletionGracePeriodSeconds") or 0):
+    before, known = old["metadata"].get("deletionTimestamp"), old["metadata"].get("deletionGracePeriodSeconds")
+    if not before or seconds < (known or 0):
         metadata["deletionTimestamp"] = timestamp(context.now + seconds)
+    if known is None or seconds < known:
         metadata["deletionGracePeriodSeconds"] = seconds
-    if first and (metadata.get("generation") or 0) > 0:
+    if known is None and (metadata.get("generation") or 0) > 0:
         metadata["generation"] += 1
 
 
@@ -222,7 +231,7 @@ def finalizers_after(strategy: IStrategy, current: list[str], options: Mapping[s
     asked = options.get("propagationPolicy")
     orphan_asked = options.get("orphanDependents")
     if orphan_asked is not None:
-        wanted = ORPHAN if orphan_asked else ""
+        wanted = ORPHAN if orphan_asked else strategy.unless_orphaned
     elif asked is not None:
         wanted = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(asked, "")
     elif ORPHAN in current:

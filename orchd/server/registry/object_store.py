@@ -12,6 +12,7 @@ from orchd.cache import stored
 from orchd.cache.interfaces import Entry, ICache, ICaches
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.ir import Type
 from orchd.kinds.objects import convert, default, selectors, shape
 from orchd.kinds.objects.settings import ObjectSettings
@@ -94,7 +95,7 @@ class ObjectStore:
         version = obj["metadata"].get("resourceVersion") or ""
         value = stored.encode(obj)
         labels, fields = self._open(resource)[1](value)
-        revision = int(version) if version.isdigit() else 0
+        revision = integer(version) if is_whole(version) else 0
         body = stored.with_revision(value, revision) if revision else _without_revision(value)
         return Entry(path, revision, revision, body, labels, fields)
 

@@ -365,6 +365,31 @@ def test_nodes_change_only_themselves(world, new, old, text):
         assert w.refusal("nodes", new, old, operation=UPDATE, user=NODE).message.endswith(text)
 
 
+def test_a_nodes_name_counts_first(world):
+    """Another node's name is refused before anything about labels; a new node has labels of its own alone."""
+    w = world(only=["NodeRestriction"])
+    label = {ORCH("node-restriction.{long}.io/x"): "y"}
+    assert w.refusal("nodes", node("n2", label), user=NODE).message.endswith("is not allowed to modify node \"n2\"")
+    assert "is not allowed to set the following labels" in w.refusal("nodes", node("n1", label), user=NODE).message
+
+
+def test_pods_that_a_node_does_not_find(world, pod):
+    """Deletions and evictions of pods that are not there name them in the singular."""
+    w = world(only=["NodeRestriction"])
+    eviction = {"metadata": {"name": "none"}}
+    error = w.refusal("pods", eviction, user=NODE, sub="eviction")
+    assert (error.code, error.details) == (404, {"name": "none", "kind": "pod"})
+
+
+def test_nodes_leave_labels_of_pods_alone(world, pod):
+    """A node that writes a pod's status changes no labels."""
+    w = world(only=["NodeRestriction"])
+    old = {**pod("p"), "spec": {"nodeName": "n1"}}
+    new = {**old, "metadata": {**old["metadata"], "labels": {"a": "b"}}}
+    error = w.refusal("pods", new, old, operation=UPDATE, user=NODE, sub="status")
+    assert error.message.endswith('node "n1" cannot update labels through pod status')
+
+
 def test_nodes_delete_only_their_pods(world, pod):
     """A pod on another node is out of reach, for deletes, evictions and tokens."""
     w = world(only=["NodeRestriction"])

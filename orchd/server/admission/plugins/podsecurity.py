@@ -14,6 +14,7 @@ from zope.interface import implementer
 from orchd import errors
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.errors import ApiError, Cause
+from orchd.kinds.digits import integer, is_whole
 from orchd.server.admission.interfaces import CREATE, UPDATE, IValidatingPlugin, PluginContext, Review
 from orchd.server.admission.plugin import Plugin, annotations_of, labels_of, metadata, refuse, spec
 from orchd.server.admission.plugins.podsecuritychecks import (
@@ -54,12 +55,12 @@ class Policy:
 
     @property
     def minor(self) -> int:
-        return LATEST if self.version == "latest" else int(self.version[3:])
+        return LATEST if self.version == "latest" else integer(self.version[3:])
 
 
 def valid_version(text: str) -> bool:
     """``latest`` or ``v1.N``."""
-    return text == "latest" or (text.startswith("v1.") and text[3:].isdecimal() and str(int(text[3:])) == text[3:])
+    return text == "latest" or (text.startswith("v1.") and is_whole(text[3:]) and str(integer(text[3:])) == text[3:])
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,9 +117,9 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             raise FailedCallError(call.hook, f"unsupported patch type {quoted(verdict.patch_type)}")
         before = await self.shown(call, review, review.object)
         try:
-            after = json_patch.apply(before, operations)
-        except ApiError as error:
-            raise errors.internal(_failed(before, operations) or error.message) from None
+            after = json_patch.edited(before, operations)
+        except json_patch.FailedError as error:
+            raise errors.internal(str(error)) from None
         changed = await self._settled(call, review, after)
         said = f'{_named(call)},"patch":{_written(operations)},"patchType":"JSONPatch"}}'
         review.annotate(self.dialect(PATCH_ANNOTATION) + turn, said)
@@ -154,14 +154,3 @@ def _named(call: Call) -> str:
 
 def _written(operations: list[dict[str, Any]]) -> str:
     return orjson.dumps([dict(sorted(operation.items())) for operation in operations]).decode()
-
-
-def _failed(before: Any, operations: list[dict[str, Any]]) -> str:
-    """What to say about a patch that does not apply, "" when it is not a test that failed."""
-    for position, operation in enumerate(operations):
-        try:
-            json_patch.apply(before, operations[: position + 1])
-        except ApiError:
-            path = operation.get("path", "")
-            return f"testing value {path} failed: test failed" if operation.get("op") == "test" else ""
-    return ""

@@ -76,7 +76,13 @@ class Proxies:
         scheme, name, port = locations.split(target.name, "service")
         service = await read(tools, "services", target.namespace, name)
         port = locations.service_port(service, port)
-        endpoints = await read(tools, "endpoints", target.namespace, name)
+        try:
+            endpoints = await read(tools, "endpoints", target.namespace, name)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            # It is the service that was asked for.
+            raise errors.not_found("", "services", name) from None
         for address, number in locations.service_candidates(endpoints, port, self._random):
             ref = address.get("targetRef") or {}
             pod = await self._pod_or_none(tools, ref.get("namespace") or "", ref.get("name") or "")
