@@ -103,6 +103,16 @@ class Decider:
         )
         self._unshared = [(n, each) for n, each in profile.columnar_filters if not each.shared]
         self._unshared_scores = [(n, each) for n, each in profile.columnar_scores if not each.shared]
+        prepared = {plugin.name for plugin in profile.pre_filters}
+        #: The first filter that misses its pre-filter.
+        self._unprepared = next(
+            (
+                (n, each)
+                for n, each in enumerate(profile.filters)
+                if getattr(each, "unprepared", "") and each.name not in prepared
+            ),
+            None,
+        )
         self.what_if = WhatIf(profile, nominator, self._concerned)
 
     async def decide(self, state: CycleState, pod: Pod, obj: Told) -> Decision:
@@ -118,6 +128,7 @@ class Decider:
             raise UnfitError(Refusals(at, at.rows(), (), {}, refused))
         begun = numbers.now()
         evaluation = self._evaluations.of(state, pod)
+        self._check_prepared(evaluation)
         found = _Filtering(self, evaluation, state, pod)
         numbers.point("Filter", name, begun, "Success" if found.mask.any() else Code.UNSCHEDULABLE.label)
         rows = await self._nominated_row(found, pod, obj)
@@ -139,6 +150,19 @@ class Decider:
         chosen = int(best[self._random.randrange(len(best))]) if len(best) > 1 else int(best[0])
         decision.node = decision.names[int(rows[chosen])]
         return decision
+
+    def _check_prepared(self, evaluation: Evaluation) -> None:
+        """Filters that a profile has without the pre-filter that they rest on fail the cycle, on the first node that reaches
+        them."""
+        if self._unprepared is None:
+            return
+        index, plugin = self._unprepared
+        reached = self._snapshot.alive.copy()
+        for part in evaluation.filters:
+            if part.index < index and part.codes is not None:
+                reached &= part.codes == 0
+        if reached.any():
+            raise CycleError(f'running "{plugin.name}" filter plugin: {plugin.unprepared}')
 
     def _concerned(self, state: CycleState, pod: Pod) -> list[Any]:
         """The filters that can refuse a pod on any node: those that are compiled to something, and the plain ones."""
