@@ -141,6 +141,9 @@ class Snapshot:
         else:
             old = self.nodes[row]
             assert old is not None
+            if old.counts_as(facts):
+                self.nodes[row] = facts
+                return
             self.images.remove(row, old)
             if zone_of(self._dialect, old) != zone_of(self._dialect, facts):
                 self._leave_zone(old)
