@@ -32,8 +32,14 @@ async def explain(scheduler: Scheduler, namespace: str, name: str) -> dict[str, 
 
 
 async def dry_run(scheduler: Scheduler, obj: Object) -> dict[str, Any]:
-    """The explanation for a pod as it would be scheduled now."""
-    return await _now(scheduler, scheduler.templates.pod(obj), obj)
+    """The explanation for a pod as it would be scheduled now. Nobody has validated it yet. Raises ApiError: 400."""
+    try:
+        pod = scheduler.templates.pod(obj)
+    except KeyError as error:
+        raise errors.bad_request(f"the pod cannot be read: {error} is missing") from None
+    except (AttributeError, TypeError, ValueError) as error:
+        raise errors.bad_request(f"the pod cannot be read: {error}") from None
+    return await _now(scheduler, pod, obj)
 
 
 async def _now(scheduler: Scheduler, pod: Pod, obj: Object) -> dict[str, Any]:

@@ -61,6 +61,22 @@ def test_a_dry_run_changes_nothing(bed: Bed) -> None:
     assert not bed.scheduler.cluster.assumed
 
 
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"topologySpreadConstraints": [{"maxSkew": 1}]}, "the pod cannot be read: 'topologyKey' is missing"),
+        ({"containers": "none"}, "the pod cannot be read: "),
+        ({"containers": [{"resources": {"requests": {"cpu": "much"}}}]}, "the pod cannot be read: "),
+        ({"affinity": ["x"]}, "the pod cannot be read: "),
+    ],
+)
+def test_a_posted_pod_that_is_none(bed: Bed, spec: Any, message: str) -> None:
+    """The answer says what is wrong with it."""
+    with pytest.raises(ApiError, match=message) as caught:
+        result_of(dry_run(bed.scheduler, pod("a", **spec)))
+    assert caught.value.code == 400
+
+
 def test_an_unknown_pod(bed: Bed) -> None:
     """404, as anywhere."""
     with pytest.raises(ApiError) as caught:
