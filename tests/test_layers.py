@@ -81,6 +81,7 @@ LAYERS = {
     " server.authn.x509 server.http.tls server.pipeline.fairness.stage",
     "server.local": "server.pipeline client kinds server.authn.interfaces",
     "controllers": "client kinds pki txkit",
+    # Drop-in plugins are looked for where all drop-ins are.
     "scheduler": "client kinds txkit plugins",
     "config": "kinds pki.tls_names",
     "plugins": "-",

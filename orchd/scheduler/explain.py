@@ -32,8 +32,14 @@ async def explain(scheduler: Scheduler, namespace: str, name: str) -> dict[str, 
 
 
 async def dry_run(scheduler: Scheduler, obj: Object) -> dict[str, Any]:
-    """The explanation for a pod as it would be scheduled now."""
-    return await _now(scheduler, scheduler.templates.pod(obj), obj)
+    """The explanation for a pod as it would be scheduled now. Nobody has validated it yet. Raises ApiError: 400."""
+    try:
+        pod = scheduler.templates.pod(obj)
+    except KeyError as error:
+        raise errors.bad_request(f"the pod cannot be read: {error} is missing") from None
+    except (AttributeError, TypeError, ValueError) as error:
+        raise errors.bad_request(f"the pod cannot be read: {error}") from None
+    return await _now(scheduler, pod, obj)
 
 
 async def _now(scheduler: Scheduler, pod: Pod, obj: Object) -> dict[str, Any]:
@@ -43,6 +49,7 @@ async def _now(scheduler: Scheduler, pod: Pod, obj: Object) -> dict[str, Any]:
             "node": "", "feasible": {}, "filtered": {},
             "message": f'no profile of this scheduler is named "{pod.template.scheduler_name}"',
         }  # fmt: skip
+    position = scheduler.sampling.position
     try:
         decision = await lane.decider.decide(CycleState(), pod, lambda: obj)
     except UnfitError as unfit:
@@ -55,6 +62,9 @@ async def _now(scheduler: Scheduler, pod: Pod, obj: Object) -> dict[str, Any]:
         }
     except CycleError as error:
         return {"node": "", "feasible": {}, "filtered": {}, "message": str(error)}
+    finally:
+        # Pods that are really scheduled go on where the last of them stopped.
+        scheduler.sampling.position = position
     return describe(decision)
 
 
