@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -162,6 +163,13 @@ def _check_sums(bed: Bed) -> None:
         assert tuple(at.nonzero[:, row]) == view.nonzero
         assert at.pods_on[row] == len(templates)
         assert at.lowest[row] == min((each.priority for each in templates), default=NO_PODS)
+        for pods, population in (
+            (view.pods.values(), at.tallies.population),
+            ([each for each in view.pods.values() if each.template.has_affinity], at.tallies.with_affinity),
+            ([each for each in view.pods.values() if each.deleting], at.tallies.deleting),
+        ):
+            there = {template: rows[row] for template, rows in population.items() if row in rows}
+            assert there == Counter(each.template for each in pods)
         assert (row in at.rows_with_volumes()) == any(each.volumes for each in templates)
     assert not at.pods_on[~at.alive].any() and not at.requested[:, ~at.alive].any()
 

@@ -45,11 +45,39 @@ def test_a_pending_pod_shows_what_would_help(bed: Bed) -> None:
     bed.settle()
     found = _explain(bed, "a")
     assert found["node"] == ""
-    assert found["filtered"]["n1"] == {"plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"]}
+    assert found["filtered"]["n1"] == {
+        "plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"], "remedy": "12000m more cpu",
+    }  # fmt: skip
     assert found["message"] == bed.message("a")
     assert found["wouldHelp"][0] == {
         "nodes": 2, "plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"], "preemptionMayHelp": True,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spec", "change"),
+    [
+        ({"nodeSelector": {HOST: "x", "disk": "ssd"}}, f"node labels {HOST}=x, disk=ssd"),
+        ({"containers": [{"ports": [{"hostPort": 80}]}], "nodeSelector": {HOST: "n1"}}, "host ports free: 80/TCP"),
+        ({"topologySpreadConstraints": [{"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]}, "node labels rack"),
+    ],
+)
+def test_what_would_have_to_change(bed: Bed, spec: Any, change: str) -> None:
+    """Each plugin says it in its own terms, for each node."""
+    bed.put(pod("web", on="n1", containers=[{"ports": [{"hostPort": 80}]}]))
+    found = result_of(dry_run(bed.scheduler, pod("a", **spec)))
+    wanted = found["filtered"].get("n1", {}).get("remedy")
+    assert wanted == change
+
+
+def test_a_taint_and_a_cordon() -> None:
+    """What is to be tolerated is named."""
+    bed = Bed()
+    taint = {"key": "k", "value": "v", "effect": "NoExecute"}
+    bed.put(node("n1", taints=[taint]), node("n2", unschedulable=True))
+    filtered = result_of(dry_run(bed.scheduler, pod("a")))["filtered"]
+    assert filtered["n1"]["remedy"] == "a toleration of k=v:NoExecute, or the taint removed"
+    assert filtered["n2"]["remedy"] == "the node uncordoned"
 
 
 def test_a_dry_run_changes_nothing(bed: Bed) -> None:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 #: Gives an object when it is asked for; None when it is gone.
 Told = Callable[[], Object | None]
 
+#: With more nodes than this that pods are nominated to, those that are refused without these pods are not looked at again.
+_FEW_NOMINATED = 64
 NO_NODES = "no nodes available to schedule pods"
 #: Extenders score 0..10, plugins 0..100.
 _EXTENDER_SCALE = MAX_SCORE // 10
@@ -336,9 +338,14 @@ class _Filtering:
 
     def _count_nominated(self, nominator: INominator, state: CycleState, pod: Pod) -> None:
         """Nodes with nominated pods must also do with these."""
+        prepared, few = False, len(nominator.nodes()) <= _FEW_NOMINATED
         for name in nominator.nodes():
             row = self._snapshot.row_of(name)
-            if row >= 0 and self._what_if.nominated(pod, name):
+            # A node that is refused anyway could at most get another reason.
+            if row >= 0 and (few or self.mask[row]) and self._what_if.nominated(pod, name):
+                if not prepared:
+                    self._what_if.prepare(state, pod)
+                    prepared = True
                 status = self._what_if.run_with_nominated(state, pod, self._snapshot.node(row))
                 if status is not None:
                     self.mask[row] = False
