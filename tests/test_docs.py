@@ -12,7 +12,7 @@ from orchd.config.help import flags_markdown
 from orchd.config.table import COMPONENTS, table
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("newsfragments/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("newsfragments/*.md")])
 POINTER = re.compile(r"(?<![\w/])((?:orchd|tests|docs|conf|systemd|benchmarks)/[\w./-]*\w/?)(?::([A-Za-z_][\w.]*\w))?")
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 

@@ -145,7 +145,7 @@ def _loaded(flag: str, path: str, *, server: str = "") -> ClientConfig:
 
 
 def without_credentials(config: ClientConfig) -> ClientConfig:
-    """The same server for somebody else."""
+    """The same server, without the credentials of the configuration's user."""
     return replace(
         config, certificate=b"", certificate_file="", key=b"", key_file="", token="", token_file="", username="",
         password="", impersonation=None, exec=None,

@@ -45,7 +45,7 @@ class InformerSubject:
 
 
 @dataclass(slots=True)
-class Ear:
+class RecordingListener:
     """A listener that writes down what it is told: the type, and the data of the object before and after."""
 
     informer: IInformer
@@ -90,18 +90,18 @@ def check_reads(subject: InformerSubject) -> None:
 
 def check_tells_of_changes(subject: InformerSubject) -> None:
     """Listeners are told of every change, with the object before and after it."""
-    ear = Ear(subject.informer)
-    subject.informer.add_listener(ear)
+    listener = RecordingListener(subject.informer)
+    subject.informer.add_listener(listener)
     subject.settle()
     subject.change("m", "1")
     subject.change("m", "2")
     subject.end("m")
-    assert ear.told == [("ADDED", None, "1"), ("MODIFIED", "1", "2"), ("DELETED", "2", None)]
+    assert listener.told == [("ADDED", None, "1"), ("MODIFIED", "1", "2"), ("DELETED", "2", None)]
 
 
 def check_tells_late_listeners_what_there_is(subject: InformerSubject) -> None:
     """What is there when a listener comes is told to it as ADDED, once, and not to others again."""
-    first, second = Ear(subject.informer), Ear(subject.informer)
+    first, second = RecordingListener(subject.informer), RecordingListener(subject.informer)
     subject.informer.add_listener(first)
     subject.change("m", "1")
     subject.change("n", "2")
@@ -114,13 +114,13 @@ def check_tells_late_listeners_what_there_is(subject: InformerSubject) -> None:
 
 def check_shows_what_it_tells(subject: InformerSubject) -> None:
     """While listeners are told of a change, `get` shows it already."""
-    ear = Ear(subject.informer)
-    subject.informer.add_listener(ear)
+    listener = RecordingListener(subject.informer)
+    subject.informer.add_listener(listener)
     subject.settle()
     subject.change("m", "1")
     subject.change("m", "2")
     subject.end("m")
-    assert ear.shown == ["1", "2", None]
+    assert listener.shown == ["1", "2", None]
 
 
 def check_indexes(subject: InformerSubject) -> None:

@@ -36,6 +36,9 @@ class MemoryInformer:
             self._waiting.append(waiter)
             await waiter
 
+    async def told(self) -> None:
+        await self.wait_synced()
+
     def sync(self) -> None:
         """Let the first list arrive."""
         self.synced = True

@@ -27,7 +27,7 @@ class LaggingInformer(MemoryInformer):
         self._source = source
         self._late: deque[tuple[Object | None, Object | None]] = deque()
         self.held = False
-        source.add_listener(self._hear)
+        source.add_listener(self._receive)
 
     @property
     def waiting(self) -> int:
@@ -46,7 +46,7 @@ class LaggingInformer(MemoryInformer):
             elif old is not None and self.get(old["metadata"].get("namespace", ""), old["metadata"]["name"]) is not None:
                 self.remove(old["metadata"].get("namespace", ""), old["metadata"]["name"])
 
-    def _hear(self, event: str, old: Object | None, new: Object | None) -> None:
+    def _receive(self, event: str, old: Object | None, new: Object | None) -> None:
         self._late.append((old, new))
         if not self.held:
             self.deliver()

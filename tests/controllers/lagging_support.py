@@ -17,7 +17,7 @@ from orchd.testing.server import NOW, InProcessServer, make_server, run
 NAMESPACES = ResourceRef("", "v1", "namespaces")
 
 
-class Notes:
+class RecordedEvents:
     """A recorder that keeps (reason, note)."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class LaggingCluster:
         self.client = self.server.client()
         self._source = Informers(self.client, self.server.clock, Random(1))
         self.informers = LaggingInformers(self._source)
-        self.recorder = Notes()
+        self.recorder = RecordedEvents()
         catalog = builtin_catalog(self.server.dialect)
         self.passed = 0.0
         environment = Environment(

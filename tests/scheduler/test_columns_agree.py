@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scheduler_support import HOST, SERVICES, ZONE, Bed
+from scheduler_support import HOST, SERVICES, ZONE, Bed, node, pod
 
+from orchd.scheduler.columns.snapshot import NO_PODS
 from orchd.scheduler.framework.evaluation import Evaluation
 from orchd.scheduler.interfaces import IPreFilterExtensions
 from orchd.scheduler.pods import Pod
@@ -109,27 +111,28 @@ def pods(draw: Any, name: str, on: str = "") -> Any:
         spec["nodeSelector"] = {"disk": "ssd"}
     if on:
         spec["nodeName"] = on
+        spec["priority"] = draw(st.integers(0, 2))
     metadata: Any = {"name": name, "namespace": draw(st.sampled_from(["ns", "other"])), "uid": name, "labels": {"app": draw(_APPS)}}
     if on and draw(st.integers(0, 3)) == 0:
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     return {"metadata": metadata, "spec": spec, "status": {}}
 
 
-def _compare(bed: Bed, evaluation: Evaluation, pod: Pod) -> None:
+def _compare(bed: Bed, evaluation: Evaluation, incoming: Pod) -> None:
     """Every filter and score of the profile, plain and in columns."""
     lane = bed.scheduler.lanes["default-scheduler"]
     snapshot, state = bed.scheduler.snapshot, CycleState()
-    evaluation.refresh(state, pod)
+    evaluation.refresh(state, incoming)
     rows = snapshot.rows()
     plain_state = CycleState()
     for plugin in lane.profile.plugins.values():
         if IPreFilterExtensions.providedBy(plugin):
-            plugin.prepare_plain(plain_state, pod)
+            plugin.prepare_plain(plain_state, incoming)
     for part in evaluation.filters:
         compiled = part.compiled
         codes = np.zeros(snapshot.size, dtype=np.int64) if compiled is None else part.codes if part.local else compiled.codes(None)
         for row in rows.tolist():
-            status = part.plugin.filter(plain_state, pod, snapshot.node(row))
+            status = part.plugin.filter(plain_state, incoming, snapshot.node(row))
             code = int(codes[row])
             column = None if code == 0 else compiled.status(code)
             assert column == status, (part.plugin.name, snapshot.name_of(row))
@@ -137,15 +140,38 @@ def _compare(bed: Bed, evaluation: Evaluation, pod: Pod) -> None:
         return
     views = [snapshot.node(row) for row in rows.tolist()]
     for plugin in lane.profile.pre_scores:
-        plugin.pre_score(plain_state, pod, views)
+        plugin.pre_score(plain_state, incoming, views)
     for score in evaluation.scores:
-        plain = list(score.plugin.normalize(plain_state, pod, [score.plugin.score(plain_state, pod, view) for view in views]))
+        plain = list(score.plugin.normalize(plain_state, incoming, [score.plugin.score(plain_state, incoming, view) for view in views]))
         if isinstance(score.compiled, int):
             assert plain == [score.compiled] * len(rows), score.plugin.name
             continue
         raw = score.raw[rows] if score.local else score.compiled.scores(rows)
         column = score.compiled.normalize(raw)
         assert plain == ([column] * len(rows) if isinstance(column, int) else column.tolist()), score.plugin.name
+
+
+def _check_sums(bed: Bed) -> None:
+    """The columns hold what the pods of each node add up to."""
+    at = bed.scheduler.snapshot
+    for row in at.rows().tolist():
+        view = at.node(row)
+        templates = [pod.template for pod in view.pods.values()]
+        assert {name: int(at.requested[n, row]) for name, n in at.resources.items() if at.requested[n, row]} == {
+            name: number for name, number in view.requested.items() if number
+        }
+        assert tuple(at.nonzero[:, row]) == view.nonzero
+        assert at.pods_on[row] == len(templates)
+        assert at.lowest[row] == min((each.priority for each in templates), default=NO_PODS)
+        for pods, population in (
+            (view.pods.values(), at.tallies.population),
+            ([each for each in view.pods.values() if each.template.has_affinity], at.tallies.with_affinity),
+            ([each for each in view.pods.values() if each.deleting], at.tallies.deleting),
+        ):
+            there = {template: rows[row] for template, rows in population.items() if row in rows}
+            assert there == Counter(each.template for each in pods)
+        assert (row in at.rows_with_volumes()) == any(each.volumes for each in templates)
+    assert not at.pods_on[~at.alive].any() and not at.requested[:, ~at.alive].any()
 
 
 @settings(max_examples=60)
@@ -166,8 +192,9 @@ def test_columns_and_plain_forms_agree(data: st.DataObject) -> None:
     parts = [[(n, each) for n, each in group if each.shared] for group in shared]
     evaluations = [Evaluation(bed.scheduler.snapshot, *parts) for _ in incoming]
     for _ in range(data.draw(st.integers(1, 4))):
-        for pod, evaluation in zip(incoming, evaluations, strict=True):
-            _compare(bed, evaluation, pod)
+        for each, evaluation in zip(incoming, evaluations, strict=True):
+            _compare(bed, evaluation, each)
+        _check_sums(bed)
         _change(bed, data)
 
 
@@ -184,3 +211,34 @@ def _change(bed: Bed, data: st.DataObject) -> None:
         if there:
             gone = data.draw(st.sampled_from(there))
             ref.remove(gone.get("namespace", ""), gone["name"])
+
+
+@settings(max_examples=100)
+@given(
+    zones=st.lists(st.sampled_from(["z1", "z2", ""]), min_size=2, max_size=4),
+    placed=st.lists(st.tuples(_FEW, st.sampled_from(["a", "b"])), max_size=8),
+    constraints=st.lists(
+        st.tuples(st.sampled_from([HOST, ZONE]), st.integers(1, 2), st.sampled_from(["a", "b"]), st.booleans()),
+        min_size=1, max_size=2,
+    ),
+    app=st.sampled_from(["a", "b"]),
+)  # fmt: skip
+def test_spread_agrees(
+    zones: list[str], placed: list[tuple[int, str]], constraints: list[tuple[str, int, str, bool]], app: str
+) -> None:
+    """Many pods in few domains, so that skews are at the limit."""
+    bed = Bed()
+    bed.put(*(node(f"n{number}", zone=zone) for number, zone in enumerate(zones)))
+    bed.put(*(pod(f"p{number}", on=f"n{on}", labels={"app": label}) for number, (on, label) in enumerate(placed)))
+    spread = [
+        {
+            "topologyKey": key, "maxSkew": skew, "labelSelector": {"matchLabels": {"app": label}},
+            "whenUnsatisfiable": "DoNotSchedule" if hard else "ScheduleAnyway",
+        }
+        for key, skew, label, hard in constraints
+    ]  # fmt: skip
+    incoming = bed.scheduler.templates.pod(pod("new", labels={"app": app}, topologySpreadConstraints=spread))
+    profile = bed.scheduler.lanes["default-scheduler"].profile
+    groups = profile.columnar_filters, profile.columnar_scores
+    parts = [[(n, each) for n, each in group if each.name == "PodTopologySpread"] for group in groups]
+    _compare(bed, Evaluation(bed.scheduler.snapshot, *parts), incoming)

@@ -125,10 +125,10 @@ def test_anti_affinity_of_existing_pods_is_a_reason_to_remove_them() -> None:
     term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "new"}}}
     against = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     bed = Bed()
-    bed.put(node("n1", cpu=4), pod("hater", cpu=1, on="n1", affinity=against), pod("calm", cpu=1, on="n1"))
+    bed.put(node("n1", cpu=4), pod("apart", cpu=1, on="n1", affinity=against), pod("other", cpu=1, on="n1"))
     bed.put(pod("new", cpu=1, priority=10, labels={"app": "new"}))
     bed.settle()
-    assert bed.api.deleted == ["hater"]
+    assert bed.api.deleted == ["apart"]
 
 
 def test_lower_nominations_are_cleared() -> None:

@@ -209,3 +209,15 @@ def test_many_pods_are_spread_and_none_is_lost(bed: Bed) -> None:
     waiting = [bed.place(f"p{n}") for n in range(45) if f"p{n}" not in names]
     assert set(waiting) <= {ACTIVE, BACKOFF, UNSCHEDULABLE}
     assert len(waiting) == 5
+
+
+def test_a_filter_without_its_pre_filter_fails_the_pod() -> None:
+    """A profile may enable one without the other; the pod says what is missing, unless an earlier filter refuses all nodes."""
+    disabled = {"preFilter": {"disabled": [{"name": "NodeResourcesFit"}]}}
+    bed = Bed({"profiles": [{"schedulerName": "default-scheduler", "plugins": disabled}]})
+    bed.put(node("n1"), pod("a"), pod("b", nodeSelector={"x": "y"}))
+    bed.settle()
+    assert bed.message("a") == (
+        'running "NodeResourcesFit" filter plugin: error reading "PreFilterNodeResourcesFit" from cycleState: not found'
+    )
+    assert bed.message("b") == "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from zope.interface import implementer
 
@@ -24,6 +25,8 @@ BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
 _MERGE = "application/strategic-merge-patch+json"
 #: Added to priorities before they are summed up, so that more victims never weigh less.
 _SHIFT = 2**31
+#: Seconds that the search for candidates goes on before others get their turn.
+_TURN = 0.004
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class DefaultPreemption:
             return None
         self._handle.numbers.preemption_attempts += 1
         self._now = self._handle.wall()
-        candidates: Sequence[Candidate] = self.candidates(state, pod, refused)
+        candidates: Sequence[Candidate] = await self.candidates(state, pod, refused)
         if not candidates:
             return ""
         candidates = await self._ask_extenders(pod, candidates)
@@ -83,9 +86,11 @@ class DefaultPreemption:
         """How many candidates are enough."""
         return min(nodes, max(nodes * self._percentage // 100, self._absolute))
 
-    def candidates(self, state: CycleState, pod: Pod, refused: IRefusals) -> list[Candidate]:
-        """Nodes where removing pods helps, from a random one on, until there are enough."""
-        rows = refused.resolvable()
+    async def candidates(self, state: CycleState, pod: Pod, refused: IRefusals) -> list[Candidate]:
+        """Nodes where removing pods helps, from a random one on, until there are enough. Others get their turn meanwhile."""
+        snapshot, clock = self._handle.snapshot, self._handle.clock
+        # Most pods that wait have nobody below them: that is found out for all nodes at once.
+        rows = refused.resolvable() if (snapshot.lowest < pod.priority).any() else ()
         if not rows:
             return []
         self._handle.prepare_plain(state, pod)
@@ -94,11 +99,16 @@ class DefaultPreemption:
         found: list[Candidate] = []
         # Those without violations and those with are counted apart: a violation is to be the last resort.
         clean = 0
+        begun = clock.seconds()
         for index in range(len(rows)):
             row = rows[(start + index) % len(rows)]
-            if not self._handle.snapshot.alive[row]:
+            if clock.seconds() - begun > _TURN:
+                await deferLater(clock, 0)
+                begun = clock.seconds()
+            # A row without a node has no pods either.
+            if snapshot.lowest[row] >= pod.priority:
                 continue
-            candidate = self.try_node(state.clone(), pod, self._handle.snapshot.node(row), budgets)
+            candidate = self.try_node(state.clone(), pod, snapshot.node(row), budgets)
             if candidate is not None:
                 found.append(candidate)
                 clean += not candidate.violations

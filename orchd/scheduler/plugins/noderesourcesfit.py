@@ -34,6 +34,8 @@ def insufficient(resource: str) -> str:
 @implementer(IPreFilter, IColumnFilter, IColumnScore)
 class NodeResourcesFit:
     name = "NodeResourcesFit"
+    #: What the filter says in a profile that does not have the plugin as a pre-filter.
+    unprepared = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
     events = (
         ClusterEvent("pods", Action.DELETE),
         ClusterEvent("nodes", Action.ADD | Action.UPDATE_ALLOCATABLE),
