@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from orchd.client.interfaces import IClient, Object
 from orchd.controllers.objects import CLAIMS, name, namespace, status
-from orchd.controllers.recording import typed
+from orchd.controllers.recording import with_type
 from orchd.controllers.volumes.binding.states import (
     bound_claim,
     unbound_volume,
@@ -35,10 +35,10 @@ class BindingWriter:
         self._record = record
 
     def record_claim(self, claim: Object, type_: str, reason: str, note: str) -> None:
-        self._record(typed(claim, *CLAIM_KIND), type_, reason, note)
+        self._record(with_type(claim, *CLAIM_KIND), type_, reason, note)
 
     def record_volume(self, volume: Object, type_: str, reason: str, note: str) -> None:
-        self._record(typed(volume, *VOLUME_KIND), type_, reason, note)
+        self._record(with_type(volume, *VOLUME_KIND), type_, reason, note)
 
     async def save_claim(self, claim: Object, *, subresource: str = "") -> Object:
         """Write a claim; the answer."""
