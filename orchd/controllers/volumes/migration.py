@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchd.client.interfaces import Object
-from orchd.controllers.objects import annotations_of, spec, with_annotations
+from orchd.controllers.objects import annotations_of, labels, spec, with_annotations
 from orchd.dialect import Dialect
 
 #: Field of a volume's spec -> plugin and driver.
@@ -16,6 +16,10 @@ _MIGRATED: Final = {
     "azureDisk": ("{long}.io/azure-disk", "disk.csi.azure.com"),
 }
 _DRIVERS: Final = dict(_MIGRATED.values())
+
+#: Between the zones of a volume that is in several.
+_SEVERAL: Final = "__"
+_UNSPECIFIED: Final = "UNSPECIFIED"
 
 #: Annotation of claims and volumes: the driver that does the work of their plugin.
 MIGRATED_TO: Final = "pv.{long}.io/migrated-to"
@@ -40,6 +44,37 @@ def migrated_source(volume: Object, dialect: Dialect) -> tuple[str, str]:
         if spec(volume).get(field) is not None:
             return dialect(template), driver
     return "", ""
+
+
+def driver_handle(volume: Object, dialect: Dialect) -> tuple[str, str]:
+    """Driver of a volume, and what the driver calls it; two empty strings when no driver does its work."""
+    source = spec(volume).get("csi")
+    if source is not None:
+        return str(source["driver"]), str(source["volumeHandle"])
+    driver = migrated_source(volume, dialect)[1]
+    return (driver, _handle(volume, dialect)) if driver else ("", "")
+
+
+def _handle(volume: Object, dialect: Dialect) -> str:
+    """What the driver calls a volume whose source was made for a plugin."""
+    found = spec(volume)
+    if found.get("awsElasticBlockStore") is not None:
+        return str(found["awsElasticBlockStore"]["volumeID"]).rpartition("/")[2]
+    if found.get("cinder") is not None:
+        return str(found["cinder"]["volumeID"])
+    if found.get("azureDisk") is not None:
+        return str(found["azureDisk"]["diskURI"])
+    zone = _location(volume, dialect, "zone")
+    disk = found["gcePersistentDisk"]["pdName"]
+    if _SEVERAL in zone:
+        return f"projects/{_UNSPECIFIED}/regions/{zone.partition(_SEVERAL)[0].rpartition('-')[0]}/disks/{disk}"
+    return f"projects/{_UNSPECIFIED}/zones/{zone or _UNSPECIFIED}/disks/{disk}"
+
+
+def _location(volume: Object, dialect: Dialect, what: str) -> str:
+    notes = labels(volume)
+    keys = (f"topology.{{long}}.io/{what}", f"failure-domain.beta.{{long}}.io/{what}")
+    return next((notes[dialect(key)] for key in keys if dialect(key) in notes), "")
 
 
 def with_migration(obj: Object, dialect: Dialect, *, claim: bool) -> Object:

@@ -61,6 +61,26 @@ def test_names() -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "zone", "driver", "handle"),
+    [
+        ({"awsElasticBlockStore": {"volumeID": "aws://z/vol-1"}}, "", "ebs.csi.aws.com", "vol-1"),
+        ({"awsElasticBlockStore": {"volumeID": "vol-1"}}, "", "ebs.csi.aws.com", "vol-1"),
+        ({"cinder": {"volumeID": "x"}}, "", "cinder.csi.openstack.org", "x"),
+        ({"azureDisk": {"diskURI": "/a/b"}}, "", "disk.csi.azure.com", "/a/b"),
+        ({"gcePersistentDisk": {"pdName": "d"}}, "", "pd.csi.storage.gke.io", "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d"),
+        ({"gcePersistentDisk": {"pdName": "d"}}, "r-a", "pd.csi.storage.gke.io", "projects/UNSPECIFIED/zones/r-a/disks/d"),
+        ({"gcePersistentDisk": {"pdName": "d"}}, "r-a__r-b", "pd.csi.storage.gke.io", "projects/UNSPECIFIED/regions/r/disks/d"),
+        ({"hostPath": {"path": "/x"}}, "", None, None),
+    ],
+)
+def test_migrated_names(source: Any, zone: str, driver: str | None, handle: str | None) -> None:
+    """Volumes of plugins whose work drivers do are attached under the driver's name for them."""
+    marks = {"labels": {"topology.orch.io/zone": zone}} if zone else {}
+    found = persistent({"metadata": {"name": "v", **marks}, "spec": source}, ORCH)
+    assert (found and found.driver, found and found.handle) == (driver, handle)
+
+
+@pytest.mark.parametrize(
     ("source", "expected"),
     [
         ({"iscsi": {"targetPortal": "1.2.3.4:3260", "iqn": "iqn.x", "lun": 2}}, "orch.io/iscsi/1.2.3.4:3260:iqn.x:2"),

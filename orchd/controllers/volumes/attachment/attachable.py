@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from orchd.client.interfaces import Object
 from orchd.controllers.objects import name, spec
+from orchd.controllers.volumes.migration import driver_handle
 from orchd.dialect import Dialect
 
 _CSI: Final = "{long}.io/csi/"
@@ -33,10 +34,9 @@ def persistent(volume: Object, dialect: Dialect) -> Attachable | None:
     """A persistent volume; None when its source is not attached. Whether the driver attaches at all is not looked at."""
     modes = spec(volume).get("accessModes") or ()
     exclusive = bool(modes) and _SHARED.isdisjoint(modes)
-    source = spec(volume).get("csi")
-    if source is None:
+    driver, handle = driver_handle(volume, dialect)
+    if not driver:
         return _by_node(spec(volume), name(volume), exclusive, dialect)
-    driver, handle = str(source["driver"]), str(source["volumeHandle"])
     unique = csi_prefix(dialect) + f"{driver}^{handle}"
     return Attachable(unique_name=unique, volume=name(volume), driver=driver, handle=handle, exclusive=exclusive)
 
