@@ -8,10 +8,10 @@ from typing import Any
 from orchd.client.informers import key_of
 from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key
+from orchd.controllers.event_objects import WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import RetryError
 from orchd.controllers.objects import CLAIMS, PODS, deleting, name, namespace, owner_reference, spec
-from orchd.controllers.recording import WARNING
 from orchd.controllers.volumes.usage import (
     BY_CLAIM,
     POD_KIND,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from cluster_support import Cluster
 from volume_support import Storage, claim, pod, storage_class, volume
 
-from orchd.controllers.objects import CLAIMS, PODS
+from orchd.controllers.objects import CLAIMS, NODES, PODS
 from orchd.controllers.volumes.usage import VOLUMES
 
 BY_CONTROLLER = "pv.orch.io/bound-by-controller"
@@ -139,6 +142,36 @@ def test_scheduler_binds(storage: Storage) -> None:
     change = {"metadata": {"annotations": {BY_CONTROLLER: "yes"}}, "spec": {"claimRef": reference}}
     storage.cluster.patch(VOLUMES, "v", change, "")
     assert storage.phases() == ("Bound", "Bound")
+
+
+@pytest.fixture
+def scheduled(tmp_path: Path) -> Iterator[Storage]:
+    """A cluster with a scheduler."""
+    running = Cluster(tmp_path, flags=("--scheduler=true",))
+    running.namespace()
+    yield Storage(running)
+    running.stop()
+
+
+def test_with_the_scheduler(scheduled: Storage) -> None:
+    """A delayed claim gets a volume of the node that the scheduler chooses for its pod, and the pod gets the node."""
+    storage = scheduled
+    storage.add_class(storage_class(provisioner="orch.io/no-provisioner", volumeBindingMode="WaitForFirstConsumer"))
+    for each in ("x", "y"):
+        allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+        node = {"metadata": {"name": each, "labels": {"disk": each}}, "status": {"allocatable": allocatable}}
+        storage.cluster.create(NODES, node, "")
+    expressions = [{"key": "disk", "operator": "In", "values": ["y"]}]
+    affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": expressions}]}}
+    storage.add_volume(volume(local={"path": "/x"}, nodeAffinity=affinity))
+    storage.add_claim(claim())
+    user = pod()
+    user["spec"]["tolerations"] = [{"operator": "Exists"}]
+    storage.add_pod(user)
+    storage.cluster.settle(5)
+    assert storage.phases() == ("Bound", "Bound")
+    placed = storage.cluster.get(PODS, "p") or {}
+    assert placed["spec"].get("nodeName") == "y"
 
 
 def test_lost(storage: Storage) -> None:

@@ -16,7 +16,7 @@ EVENTS = ResourceRef("", "v1", "events")
 
 def volume(name: str = "v", size: str = "5Gi", policy: str = "Retain", **spec: Any) -> dict[str, Any]:
     """A driver's volume of the class "k" unless `spec` says otherwise."""
-    source = {} if {"hostPath", "nfs", "flexVolume", "awsElasticBlockStore", "iscsi"} & spec.keys() else {
+    source = {} if {"hostPath", "nfs", "flexVolume", "awsElasticBlockStore", "iscsi", "local"} & spec.keys() else {
         "csi": {"driver": "d.example.com", "volumeHandle": f"h-{name}"}
     }
     base = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": size}, "storageClassName": "k"}

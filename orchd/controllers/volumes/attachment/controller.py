@@ -8,6 +8,7 @@ from typing import Final
 
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.controllers.base import Controller, Key
+from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import (
     CLAIMS,
@@ -21,7 +22,6 @@ from orchd.controllers.objects import (
     spec,
     status,
 )
-from orchd.controllers.recording import NORMAL, WARNING
 from orchd.controllers.volumes.attachment.attachable import (
     Attachable,
     attachment,

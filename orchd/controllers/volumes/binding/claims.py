@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from orchd.client.interfaces import IInformer, Object
+from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.objects import annotations_of, name, spec, uid
-from orchd.controllers.recording import NORMAL, WARNING
 from orchd.controllers.volumes.binding.provisioning import Provisioning
 from orchd.controllers.volumes.binding.states import best_volume, mismatch
 from orchd.controllers.volumes.binding.writer import BindingWriter

@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from orchd.client.interfaces import IClient, IInformer, Object
+from orchd.controllers.event_objects import NORMAL
 from orchd.controllers.objects import PODS, annotations_of, deleting, name, namespace, spec, status, uid
-from orchd.controllers.recording import NORMAL
 from orchd.controllers.settings import ControllerSettings
 from orchd.controllers.volumes.binding import recycler
 from orchd.controllers.volumes.binding.writer import BindingWriter

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from orchd.client.interfaces import Object
+from orchd.controllers.event_objects import WARNING
 from orchd.controllers.objects import annotations_of, name, spec, status, uid
-from orchd.controllers.recording import WARNING
 from orchd.controllers.volumes.binding.reclaiming import Reclaiming
 from orchd.controllers.volumes.binding.writer import BindingWriter
 from orchd.controllers.volumes.migration import PROVISIONED_BY, with_migration

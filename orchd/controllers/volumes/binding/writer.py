@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from orchd.client.interfaces import IClient, Object
+from orchd.controllers.event_objects import with_type
 from orchd.controllers.objects import CLAIMS, name, namespace, status
-from orchd.controllers.recording import with_type
 from orchd.controllers.volumes.binding.states import (
     bound_claim,
     unbound_volume,
