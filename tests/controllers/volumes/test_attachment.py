@@ -241,7 +241,7 @@ def test_node_attaches_by_itself(storage: Storage) -> None:
 
 
 def test_others_reports_stay(used: Storage) -> None:
-    """What somebody else reports as attached is not removed."""
+    """Volumes that another component reports as attached stay in the status."""
     used.cluster.patch(NODES, "n", {"status": {"volumesAttached": [{"name": "x/y", "devicePath": "/dev/z"}]}}, "", "status")
     used.add_pod(pod(node="n"))
     answer(used, attached=True)

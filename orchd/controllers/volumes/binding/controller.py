@@ -10,14 +10,14 @@ from orchd.client.interfaces import Object, ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import CLAIMS, PODS, annotations_of, name, namespace, spec, status
+from orchd.controllers.volumes.assume_cache import AssumeCache
 from orchd.controllers.volumes.binding import recycler
-from orchd.controllers.volumes.binding.claims import Claims
-from orchd.controllers.volumes.binding.provisioning import Provisioning
-from orchd.controllers.volumes.binding.reclaiming import Reclaiming
-from orchd.controllers.volumes.binding.volumes import Volumes
+from orchd.controllers.volumes.binding.claim_reconciler import ClaimReconciler
+from orchd.controllers.volumes.binding.provisioning import ProvisioningRequests
+from orchd.controllers.volumes.binding.reclaimer import Reclaimer
+from orchd.controllers.volumes.binding.volume_reconciler import VolumeReconciler
 from orchd.controllers.volumes.binding.writer import BindingWriter
 from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, index_by_claim, terminated
-from orchd.controllers.volumes.written import Written
 from orchd.dialect import Dialect
 from orchd.kinds.objects.volumes.claims import BIND_COMPLETED, class_of
 
@@ -47,15 +47,15 @@ class PersistentVolumeBinder(Controller):
         self._pods = self.follow(PODS, self._pod_changed)
         index_by_claim(self._pods)
         classes = self.follow(ResourceRef(env.dialect("storage.{abbr}.io"), "v1", "storageclasses"), self._class_changed)
-        self._newest_volumes = Written(self._volumes)
-        self._newest_claims = Written(self._claims)
+        self._assumed_volumes = AssumeCache(self._volumes)
+        self._assumed_claims = AssumeCache(self._claims)
         writer = BindingWriter(
-            self.client, env.dialect, self._newest_volumes, self._newest_claims, self.recorder.event
+            self.client, env.dialect, self._assumed_volumes, self._assumed_claims, self.recorder.event
         )
-        self._reclaiming = Reclaiming(self.client, writer, self._pods, env.settings)
-        provisioning = Provisioning(writer, classes, enabled=env.settings.enable_dynamic_provisioning)
-        self._sync_claims = Claims(writer, classes, provisioning, self._suitable, self._pods_without_node)
-        self._sync_volumes = Volumes(writer, self._reclaiming, self._live_claim, self._enqueue)
+        self._reclaimer = Reclaimer(self.client, writer, self._pods, env.settings)
+        provisioning = ProvisioningRequests(writer, classes, enabled=env.settings.enable_dynamic_provisioning)
+        self._claim_reconciler = ClaimReconciler(writer, classes, provisioning, self._suitable, self._pods_without_node)
+        self._volume_reconciler = VolumeReconciler(writer, self._reclaimer, self._live_claim, self._enqueue)
 
     async def start(self) -> None:
         await super().start()
@@ -79,12 +79,12 @@ class PersistentVolumeBinder(Controller):
 
     def _volume_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         """Also look at claims that the volume is, was or may become the volume of."""
-        self._newest_volumes.observe(old, new)
+        self._assumed_volumes.observe(old, new)
         volume = new or old
         if volume is None:
             return
         if new is None:
-            self._reclaiming.forget(volume)
+            self._reclaimer.forget(volume)
         else:
             self._enqueue(new)
         self._enqueue_all(self._claims.by_index(_WAITING, f"volume/{name(volume)}"))
@@ -93,7 +93,7 @@ class PersistentVolumeBinder(Controller):
 
     def _claim_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         """Also look at volumes that were bound to the claim when it is deleted or bound to another."""
-        self._newest_claims.observe(old, new)
+        self._assumed_claims.observe(old, new)
         if new is not None:
             self._enqueue(new)
         claim = new or old
@@ -114,7 +114,7 @@ class PersistentVolumeBinder(Controller):
         if not volume:
             return
         if new is None and old is not None:
-            self._reclaiming.pod_deleted(old)
+            self._reclaimer.pod_deleted(old)
         self.queue.add(("", volume))
 
     # -- what the parts ask
@@ -122,7 +122,7 @@ class PersistentVolumeBinder(Controller):
     def _suitable(self, claim: Object) -> Iterator[Object]:
         """Volumes of the claim's class without a claim, and those reserved for it."""
         for index in (f"class/{class_of(claim, self.dialect)}", f"claim/{namespace(claim)}/{name(claim)}"):
-            yield from self._newest_volumes.newest(self._volumes.by_index(_SUITABLE, index))
+            yield from self._assumed_volumes.newest(self._volumes.by_index(_SUITABLE, index))
 
     def _pods_without_node(self, claim: Object) -> list[str]:
         pods = self._pods.by_index(BY_CLAIM, f"{namespace(claim)}/{name(claim)}")
@@ -138,9 +138,9 @@ class PersistentVolumeBinder(Controller):
             self._enqueue_all(each for each in self._volumes.list() if status(each).get("phase") not in ("Bound", "Available"))
             self._enqueue_all(each for each in self._claims.list() if status(each).get("phase") != "Bound")
             return self._period
-        found = (self._newest_claims if key[0] else self._newest_volumes).get(*key)
+        found = (self._assumed_claims if key[0] else self._assumed_volumes).get(*key)
         if found is not None:
-            await (self._sync_claims.sync(found) if key[0] else self._sync_volumes.sync(found))
+            await (self._claim_reconciler.reconcile(found) if key[0] else self._volume_reconciler.reconcile(found))
         return None
 
 

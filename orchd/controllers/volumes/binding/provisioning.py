@@ -23,7 +23,7 @@ _WITHOUT_PROVISIONER: Final = tuple(
 )
 
 
-class Provisioning:
+class ProvisioningRequests:
     """`classes` are the storage classes; `enabled` is the flag --enable-dynamic-provisioning."""
 
     def __init__(self, writer: BindingWriter, classes: IInformer, *, enabled: bool) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from orchd.client.interfaces import IClient, Object
 from orchd.controllers.event_objects import with_type
 from orchd.controllers.objects import CLAIMS, name, namespace, status
+from orchd.controllers.volumes.assume_cache import AssumeCache
 from orchd.controllers.volumes.binding.states import (
     bound_claim,
     unbound_volume,
@@ -14,7 +15,6 @@ from orchd.controllers.volumes.binding.states import (
     with_volume_phase,
 )
 from orchd.controllers.volumes.usage import CLAIM_KIND, VOLUME_KIND, VOLUMES
-from orchd.controllers.volumes.written import Written
 from orchd.dialect import Dialect
 from orchd.kinds.objects.volumes.claims import bind
 
@@ -26,7 +26,7 @@ class BindingWriter:
     """`record_claim` and `record_volume` take objects of their kind."""
 
     def __init__(
-        self, client: IClient, dialect: Dialect, volumes: Written, claims: Written, record: Callable[..., None]
+        self, client: IClient, dialect: Dialect, volumes: AssumeCache, claims: AssumeCache, record: Callable[..., None]
     ) -> None:
         self.dialect = dialect
         self.volumes = volumes

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from orchd.client.interfaces import IInformer, Object
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.objects import annotations_of, name, spec, uid
-from orchd.controllers.volumes.binding.provisioning import Provisioning
+from orchd.controllers.volumes.binding.provisioning import ProvisioningRequests
 from orchd.controllers.volumes.binding.states import best_volume, mismatch
 from orchd.controllers.volumes.binding.writer import BindingWriter
 from orchd.controllers.volumes.migration import with_migration
@@ -23,14 +23,14 @@ from orchd.kinds.objects.volumes.claims import (
 _LOST = "Data on the volume is lost!"
 
 
-class Claims:
+class ClaimReconciler:
     """`suitable(claim)` gives volumes that may suit a claim; `waiting(claim)` names pods without a node that use it."""
 
     def __init__(
         self,
         writer: BindingWriter,
         classes: IInformer,
-        provisioning: Provisioning,
+        provisioning: ProvisioningRequests,
         suitable: Callable[[Object], Iterable[Object]],
         waiting: Callable[[Object], list[str]],
     ) -> None:
@@ -41,7 +41,7 @@ class Claims:
         self._suitable = suitable
         self._waiting = waiting
 
-    async def sync(self, claim: Object) -> None:
+    async def reconcile(self, claim: Object) -> None:
         migrated = with_migration(claim, self._dialect, claim=True)
         if migrated is not claim:
             claim = await self._writer.save_claim(migrated)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from orchd.client.interfaces import Object
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.objects import annotations_of, name, spec, status, uid
-from orchd.controllers.volumes.binding.reclaiming import Reclaiming
+from orchd.controllers.volumes.binding.reclaimer import Reclaimer
 from orchd.controllers.volumes.binding.writer import BindingWriter
 from orchd.controllers.volumes.migration import PROVISIONED_BY, with_migration
 from orchd.kinds.objects.volumes.claims import volume_mode
@@ -15,23 +15,23 @@ from orchd.kinds.objects.volumes.claims import volume_mode
 _ENDED = ("Released", "Failed")
 
 
-class Volumes:
+class VolumeReconciler:
     """`live(namespace, name)` is a claim as the server has it; `enqueue(claim)` has a claim looked at again."""
 
     def __init__(
         self,
         writer: BindingWriter,
-        reclaiming: Reclaiming,
+        reclaimer: Reclaimer,
         live: Callable[[str, str], Awaitable[Object | None]],
         enqueue: Callable[[Object], None],
     ) -> None:
         self._writer = writer
         self._dialect = writer.dialect
-        self._reclaiming = reclaiming
+        self._reclaimer = reclaimer
         self._live = live
         self._enqueue = enqueue
 
-    async def sync(self, volume: Object) -> None:
+    async def reconcile(self, volume: Object) -> None:
         migrated = with_migration(volume, self._dialect, claim=False)
         if migrated is not volume:
             volume = await self._writer.save_volume(migrated)
@@ -63,7 +63,7 @@ class Volumes:
     async def _release(self, volume: Object) -> None:
         if status(volume).get("phase") not in _ENDED:
             volume = await self._writer.volume_phase(volume, "Released")
-        await self._reclaiming.reclaim(volume)
+        await self._reclaimer.reclaim(volume)
 
     def _continue_binding(self, volume: Object, claim: Object) -> None:
         """The claim is bound when it is looked at, unless its mode is another."""

@@ -14,7 +14,7 @@ def _revision(obj: Object) -> int:
     return int(text) if text.isdigit() else 0
 
 
-class Written:
+class AssumeCache:
     """The newest known version of each object: what `informer` shows or, while it lags, what `store` was given.
 
     Pass every event of the informer to `observe`."""

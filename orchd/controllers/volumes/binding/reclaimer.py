@@ -25,7 +25,7 @@ _WITHOUT_DELETER: Final = (
 _TEMPORARY = re.compile("/tmp/.+")
 
 
-class Reclaiming:
+class Reclaimer:
     """`pods` has the index `BY_CLAIM`."""
 
     def __init__(
