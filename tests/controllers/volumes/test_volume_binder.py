@@ -219,11 +219,16 @@ def test_second_volume_is_released(storage: Storage) -> None:
 
 
 def test_retain(storage: Storage) -> None:
-    """A retained volume is released and serves no claim of the old name until its claim is taken out by hand."""
+    """A retained volume costs no work, and serves no claim of the old name until its claim is taken out by hand."""
     storage.add_volume(volume())
     storage.add_claim(claim())
     storage.cluster.delete(CLAIMS, "c")
     assert storage.phases() == ("", "Released")
+    group = storage.cluster.server.server.controllers.group
+    assert group is not None
+    before = dict(group.counts())["persistentvolume-binder"].worked
+    storage.cluster.settle(31)
+    assert dict(group.counts())["persistentvolume-binder"].worked == before
     storage.add_claim(claim())
     assert storage.phases() == ("Pending", "Released")
     storage.cluster.patch(VOLUMES, "v", {"spec": {"claimRef": None}}, "")

@@ -42,8 +42,6 @@ UNMOUNT_PATIENCE: Final = 360.0
 _BY_NODE: Final = "attachdetach/node"
 _BY_VOLUME: Final = "attachdetach/volume"
 _OWN_NAME = re.compile(r"csi-[0-9a-f]{64}")
-#: The key that stands for all nodes.
-_ALL: Final[Key] = ("", "")
 _FAILED: Final = "FailedAttachVolume"
 
 
@@ -79,11 +77,6 @@ class AttachDetachController(Controller):
         self._unseen: dict[str, tuple[str, str]] = {}
         #: Nodes that wait for another node to release a volume, and the conflicts of which their pods were told.
         self._blocked: dict[str, set[str]] = {}
-
-    async def start(self) -> None:
-        await super().start()
-        if self._period >= 1.0:
-            self.queue.add_after(_ALL, self._period)
 
     def _refill(self) -> None:
         for node in self._nodes.list():
@@ -139,9 +132,6 @@ class AttachDetachController(Controller):
     # -- one turn of a node
 
     async def reconcile(self, key: Key) -> float | None:
-        if key == _ALL:
-            self._refill()
-            return self._period
         called = key[1]
         node = self._nodes.get("", called)
         if node is not None and not managed(node, self.dialect):
@@ -152,6 +142,8 @@ class AttachDetachController(Controller):
             waits += await self._attach(called, node, wanted)
         else:
             self._forget(called, wanted)
+        if wanted and self._period >= 1.0:
+            waits.append(self._period)
         return min(waits, default=None)
 
     def _forget(self, node_name: str, wanted: dict[str, Wanted]) -> None:

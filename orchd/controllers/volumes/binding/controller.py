@@ -25,8 +25,8 @@ from orchd.kinds.objects.volumes.claims import BIND_COMPLETED, class_of
 _SUITABLE: Final = "binder/suitable"
 #: Index of claims: "class/NAME" for those that wait for a volume, "volume/NAME" for those that name one.
 _WAITING: Final = "binder/waiting"
-#: The key that stands for all claims and volumes that are not bound.
-_ALL: Final[Key] = ("", "")
+#: Phases in which nothing is to be done until something changes.
+_SETTLED: Final = ("Bound", "Available", "Lost")
 
 
 class PersistentVolumeBinder(Controller):
@@ -57,16 +57,11 @@ class PersistentVolumeBinder(Controller):
         self._claim_reconciler = ClaimReconciler(writer, classes, provisioning, self._suitable, self._pods_without_node)
         self._volume_reconciler = VolumeReconciler(writer, self._reclaimer, self._live_claim, self._enqueue)
 
-    async def start(self) -> None:
-        await super().start()
-        self.queue.add_after(_ALL, self._period)
-
     def _refill(self) -> None:
         """Queue what may need work: everything, because the dropped keys are not known."""
         for informer in (self._volumes, self._claims):
             for obj in informer.list():
                 self._enqueue(obj)
-        self.queue.add_after(_ALL, self._period)
 
     def _enqueue(self, obj: Object) -> None:
         self.queue.add(key_of(obj))
@@ -134,14 +129,19 @@ class PersistentVolumeBinder(Controller):
     # -- work
 
     async def reconcile(self, key: Key) -> float | None:
-        if key == _ALL:
-            self._enqueue_all(each for each in self._volumes.list() if status(each).get("phase") not in ("Bound", "Available"))
-            self._enqueue_all(each for each in self._claims.list() if status(each).get("phase") != "Bound")
-            return self._period
-        found = (self._assumed_claims if key[0] else self._assumed_volumes).get(*key)
-        if found is not None:
-            await (self._claim_reconciler.reconcile(found) if key[0] else self._volume_reconciler.reconcile(found))
-        return None
+        """Look again after the period at what waits for something outside: a provisioner, a volume, a deleter."""
+        assumed = self._assumed_claims if key[0] else self._assumed_volumes
+        found = assumed.get(*key)
+        if found is None:
+            return None
+        await (self._claim_reconciler.reconcile(found) if key[0] else self._volume_reconciler.reconcile(found))
+        found = assumed.get(*key)
+        return None if found is None or _settled(found) else self._period
+
+
+def _settled(obj: Object) -> bool:
+    """Does only a change bring new work for a claim or volume? Retained volumes wait for people."""
+    return status(obj).get("phase") in _SETTLED or spec(obj).get("persistentVolumeReclaimPolicy") == "Retain"
 
 
 def _available(volume: Object) -> bool:
