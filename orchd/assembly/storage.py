@@ -192,6 +192,6 @@ def cache_metrics(caches: Caches) -> Iterable[metrics.Source]:
         metrics.gauge("orchd_cache_lag", "Revisions that the caches are behind the store.", lambda: caches.lag),
         metrics.gauge("orchd_cache_waiting_reads", "Reads that wait for a revision.", lambda: caches.waiting),
         metrics.counter("orchd_cache_restarts", "Times the caches had to load anew.", lambda: caches.restarts),
-        metrics.gauge("orchd_cache_derived_bytes", "Other forms kept beside objects.", lambda: caches.derived.bytes),
+        metrics.gauge("orchd_cache_derived_bytes", "Other forms kept beside objects.", lambda: caches.derived_budget.bytes),
         *(metrics.by_label(name, help, "resource", each(figure)) for name, help, figure in by_resource),
     ]

@@ -22,7 +22,7 @@ OWN: Final[tuple[Row, ...]] = (
     ("data-dir", "string", "./orchd-data", "built",
      "Directory of the store, keys and certificates. Created at the first start."),
     ("dialect", "string", ORCH.name, "built choices=" + "|".join(DIALECTS),
-     "API names: orch (the specification) or kubernetes (stock clients). Recorded in the store, which refuses the other one."),
+     "Names in the API: those of the specification, or those of stock clients. Recorded in the store, which rejects the other dialect."),
     ("flagfile", "stringArray", "", "built",
      "File with one flag per line and # comments; may be repeated. Its flags apply in place of this one."),
     ("history-duration", "duration", "5m0s", "built",

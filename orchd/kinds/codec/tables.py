@@ -1,4 +1,4 @@
-"""Tables as JSON from rows that are made once per object: only ages are filled in when a table is sent (DESIGN 1)."""
+"""Tables as JSON from rows that are made once per object: only ages are filled in when a table is sent (docs/decisions.md 1)."""
 
 from __future__ import annotations
 
