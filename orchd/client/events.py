@@ -1,4 +1,4 @@
-"""Recording of Events: queued by whoever has something to tell, written by one background task."""
+"""Recording of Events: components queue them, one background task writes them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from orchd.txkit.background import Background
 
 EVENTS = ResourceRef("", "v1", "events")
 
-#: Events that wait to be written at most; further ones are dropped and counted.
+#: Maximum number of queued events; further ones are dropped and counted.
 QUEUE_LIMIT = 1000
 
 
 def object_reference(obj: Object) -> dict[str, Any]:
-    """The reference by which an Event names an object."""
+    """The ObjectReference of an object, for an Event."""
     metadata = obj.get("metadata") or obj
     fields = {
         "apiVersion": obj.get("apiVersion"),
@@ -36,7 +36,7 @@ def object_reference(obj: Object) -> dict[str, Any]:
 
 
 class EventBroadcaster:
-    """Owns the queue and the task that writes it. `wall` is seconds since the epoch."""
+    """Owns the queue of events and the task that writes them. `wall` returns seconds since the epoch."""
 
     log = Logger()
 
@@ -49,12 +49,12 @@ class EventBroadcaster:
         self.dropped = 0
 
     def recorder(self, component: str) -> IEventRecorder:
-        """A recorder whose events carry `component` as their source."""
+        """A recorder whose events have `component` as their source."""
         made: IEventRecorder = Recorder(self, component, self._wall)
         return made
 
     def submit(self, event: Object) -> None:
-        """Queue an Event object."""
+        """Queue an Event object. Dropped and counted if the queue is full."""
         if len(self._queue) >= QUEUE_LIMIT:
             self.dropped += 1
             return
@@ -64,7 +64,7 @@ class EventBroadcaster:
             self._background.add(self._write(), "event recorder")
 
     async def stop(self) -> None:
-        """Stop writing; events that still wait are dropped."""
+        """Stop writing. Queued events are dropped."""
         await self._background.stop()
 
     async def _write(self) -> None:
@@ -77,10 +77,10 @@ class EventBroadcaster:
                     raise
                 except ApiError as error:
                     self.dropped += 1
-                    self.log.debug("event {name} was not accepted: {error}", name=event["metadata"]["name"], error=error.message)
+                    self.log.debug("event {name} was rejected: {error}", name=event["metadata"]["name"], error=error.message)
                 except Exception:  # events are best effort: a bug here must not end recording
                     self.dropped += 1
-                    self.log.failure("event could not be recorded")
+                    self.log.failure("recording an event failed")
         finally:
             self._writing = False
 

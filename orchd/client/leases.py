@@ -1,7 +1,7 @@
-"""Leader election: of several processes that could do the same work, one does, as long as it renews a Lease object.
+"""Leader election with a Lease object: of several candidates, the one that holds and renews the lease is active.
 
-The lease is judged by what this process has seen change on its own clock, never by the times written in it: clocks of
-different machines differ.
+The age of the lease is measured by this process's own clock from the last observed change. Times in the lease are ignored,
+because clocks of machines differ.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ def _micro(seconds: float) -> str:
 
 
 class LeaderElection:
-    """`started()` is awaited when this process becomes the leader, `lost()` is called once when it is no more.
+    """One candidate of an election.
 
-    A leader that has not renewed for `deadline` seconds stops leading; others wait `duration` seconds, which must be
-    longer, before they take over. `retry` is the pause between attempts. After `lost` nothing is tried again: work that
-    has been cut off is best begun by a fresh process.
+    `started()` is awaited when this process becomes the leader; `lost()` is called once when it loses leadership. A leader
+    that has not renewed for `deadline` seconds gives up; other candidates acquire the lease after `duration` seconds without
+    a renewal. `retry` is the interval between attempts in seconds, `wall` returns seconds since the epoch. After `lost` the
+    election is over: interrupted work should continue in a new process.
     """
 
     log = Logger()
@@ -50,7 +51,7 @@ class LeaderElection:
         namespace: str,
         name: str,
         identity: str,
-        now: Callable[[], float],
+        wall: Callable[[], float],
         started: Callable[[], Awaitable[object]],
         lost: Callable[[], object],
         duration: float = 15.0,
@@ -58,13 +59,13 @@ class LeaderElection:
         retry: float = 2.0,
     ) -> None:
         if not duration > deadline > retry > 0:
-            raise ValueError("a lease must last longer than its renewal may take, and that longer than one attempt")
+            raise ValueError("the lease duration must be longer than the renew deadline, and that longer than the retry period")
         self._client = client
         self._ref = ResourceRef(dialect("coordination.{abbr}.io"), "v1", "leases")
         self._clock = clock
         self._random = random
         self._namespace, self._name, self._identity = namespace, name, identity
-        self._now = now
+        self._wall = wall
         self._started, self._lost = started, lost
         self._duration, self._deadline, self._retry = duration, deadline, retry
         self._background = Background()
@@ -73,25 +74,25 @@ class LeaderElection:
         self.leading = False
 
     def start(self) -> None:
-        """Begin to try."""
+        """Start to acquire the lease."""
         self._background.add(self._run(), f"election for {self._name}")
 
     async def stop(self) -> None:
-        """End, and let go of the lease so that another need not wait."""
+        """Stop, and release the lease, so that another candidate need not wait for its expiry."""
         await self._background.stop()
         if self.leading:
             self.leading = False
             try:
                 await within(start(self._release()), self._retry, self._clock)
-            except Exception:  # it runs out by itself; stopping must not fail because of it
-                self.log.failure("could not let go of lease {name}", name=self._name)
+            except Exception:  # the lease expires anyway; a failed release must not fail the shutdown
+                self.log.failure("releasing lease {name} failed", name=self._name)
 
     async def _run(self) -> None:
         while not await self._attempt():
             await self._pause()
         self.leading = True
-        self.log.info("{identity} leads {name}", identity=self._identity, name=self._name)
-        self._background.add(self._lead(), f"what the leader of {self._name} does")
+        self.log.info("{identity} became leader of {name}", identity=self._identity, name=self._name)
+        self._background.add(self._lead(), f"work of the leader of {self._name}")
         renewed = self._clock.seconds()
         while self._clock.seconds() - renewed < self._deadline:
             await self._pause()
@@ -100,7 +101,7 @@ class LeaderElection:
             elif self._held_by_other():
                 break
         self.leading = False
-        self.log.error("{identity} no longer leads {name}", identity=self._identity, name=self._name)
+        self.log.error("{identity} lost leadership of {name}", identity=self._identity, name=self._name)
         self._lost()
 
     async def _lead(self) -> None:
@@ -113,18 +114,18 @@ class LeaderElection:
         return bool(self._seen) and self._seen.get("holderIdentity") not in ("", None, self._identity)
 
     async def _attempt(self) -> bool:
-        """Take or renew the lease. What goes wrong is logged and means no."""
+        """Acquire or renew the lease. Returns False after a failure, which is logged."""
         try:
-            return await within(start(self._take()), self._deadline, self._clock)
+            return await within(start(self._acquire()), self._deadline, self._clock)
         except CancelledError:
             raise
         except ApiError as error:
-            self.log.debug("lease {name}: {error}", name=self._name, error=error.message)
-        except Exception:  # an election must outlive whatever goes wrong once
-            self.log.failure("lease {name}", name=self._name)
+            self.log.debug("cannot acquire or renew lease {name}: {error}", name=self._name, error=error.message)
+        except Exception:  # logged; an election must survive any single failure
+            self.log.failure("acquiring or renewing lease {name} failed", name=self._name)
         return False
 
-    async def _take(self) -> bool:
+    async def _acquire(self) -> bool:
         lease: Object | None
         try:
             lease = await self._client.get(self._ref, self._namespace, self._name)
@@ -132,7 +133,7 @@ class LeaderElection:
             if error.code != 404:
                 raise
             lease = None
-        now = _micro(self._now())
+        now = _micro(self._wall())
         if lease is None:
             fresh = {
                 "apiVersion": f"{self._ref.group}/v1",
@@ -140,22 +141,22 @@ class LeaderElection:
                 "metadata": {"name": self._name, "namespace": self._namespace},
                 "spec": self._spec(now, now, 0),
             }
-            self._see((await self._client.create(self._ref, self._namespace, fresh))["spec"])
+            self._observe((await self._client.create(self._ref, self._namespace, fresh))["spec"])
             return True
         spec = lease.get("spec") or {}
         if spec != self._seen:
-            self._see(spec)
+            self._observe(spec)
         holder = spec.get("holderIdentity") or ""
         mine = holder == self._identity
         if holder and not mine and self._clock.seconds() - self._seen_at < self._duration:
             return False
         changes = int(spec.get("leaseTransitions") or 0) + (not mine)
-        wanted = self._spec(spec.get("acquireTime") or now if mine else now, now, changes)
-        taken = await self._client.update(self._ref, self._namespace, self._name, {**lease, "spec": wanted})
-        self._see(taken["spec"])
+        renewed = self._spec(spec.get("acquireTime") or now if mine else now, now, changes)
+        updated = await self._client.update(self._ref, self._namespace, self._name, {**lease, "spec": renewed})
+        self._observe(updated["spec"])
         return True
 
-    def _see(self, spec: Any) -> None:
+    def _observe(self, spec: Any) -> None:
         self._seen = spec
         self._seen_at = self._clock.seconds()
 
@@ -171,5 +172,5 @@ class LeaderElection:
     async def _release(self) -> None:
         lease = await self._client.get(self._ref, self._namespace, self._name)
         if (lease.get("spec") or {}).get("holderIdentity") == self._identity:
-            spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": _micro(self._now())}
+            spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": _micro(self._wall())}
             await self._client.update(self._ref, self._namespace, self._name, {**lease, "spec": spec})

@@ -1,4 +1,4 @@
-"""`RemoteClient`: the API over HTTPS, on Twisted's HTTP client with kept connections."""
+"""`RemoteClient`: an API client over HTTPS, on Twisted's HTTP client with persistent connections."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
 
-#: Refused requests are sent again so often, each time after what Retry-After says but no longer than this.
+#: Number of retries after responses with Retry-After, and the maximum pause in seconds.
 _RETRIES, _LONGEST_PAUSE = 5, 30.0
-#: A watch is asked to end by itself after this many seconds (up to twice as many), and cut a little later.
+#: timeoutSeconds of watches (randomized up to twice this value), and the grace period before the client aborts them.
 _WATCH_SECONDS, _WATCH_GRACE = 300, 30.0
-#: Seconds for which a token that was read from a file is good.
+#: Seconds after which a token file is read again.
 _TOKEN_AGE = 60.0
 _MOST_BODY = 512 * 1024 * 1024
 
 
 @implementer(IPolicyForHTTPS)
 class _Policy:
-    """Checks the server by the configuration's authority, and shows it the client's certificate."""
+    """TLS with the CA and client certificate of the configuration."""
 
     def __init__(self, config: ClientConfig) -> None:
         self._config = config
@@ -58,17 +58,17 @@ class _Policy:
 
 
 class _Token:
-    """The bearer token, read anew from its file now and then: such tokens are rotated."""
+    """The bearer token. A token file is read again periodically, because such tokens are rotated."""
 
-    def __init__(self, config: ClientConfig, seconds: Callable[[], float]) -> None:
+    def __init__(self, config: ClientConfig, clock: Callable[[], float]) -> None:
         self._config = config
-        self._seconds = seconds
+        self._clock = clock
         self._text = config.token
         self._read: float | None = None
 
     def __call__(self) -> str:
         if self._config.token_file:
-            now = self._seconds()
+            now = self._clock()
             if self._read is None or now - self._read > _TOKEN_AGE:
                 self._text = Path(self._config.token_file).read_text(encoding="utf-8").strip()
                 self._read = now
@@ -77,9 +77,9 @@ class _Token:
 
 @implementer(IClient)
 class RemoteClient(Methods):
-    """Speaks to one server as one user. `timeout` seconds bound every wait for an answer; watches end by themselves.
+    """A client of one server as one user. Every wait for a response is limited to `timeout` seconds, except on watches.
 
-    `connections` are kept open between requests. Call `close` when done with it.
+    Up to `connections` connections stay open between requests. Call `close` after use.
     """
 
     def __init__(
@@ -107,11 +107,11 @@ class RemoteClient(Methods):
 
     @classmethod
     def from_file(cls, path: Path, reactor: Any, *, context: str = "", **options: Any) -> RemoteClient:
-        """From a client configuration file; raises ClientConfigError or OSError."""
+        """Create a client from a client configuration file. Raises ClientConfigError or OSError."""
         return cls(clientconfig.load(path, context=context), reactor, **options)
 
     async def close(self) -> None:
-        """Close kept connections."""
+        """Close idle connections."""
         await self._pool.closeCachedConnections()
 
     # -- sending
@@ -129,12 +129,12 @@ class RemoteClient(Methods):
         query = urlencode(call.query, quote_via=quote)
         url = f"{self._server}{call.path}" + (f"?{query}" if query else "")
         body = None if call.body is None else BytesBodyProducer(orjson.dumps(call.body))
-        asked = self._agent.request(call.method.encode(), url.encode(), self._headers(call), body)
-        response: IResponse = await self._bounded(asked)
+        requested = self._agent.request(call.method.encode(), url.encode(), self._headers(call), body)
+        response: IResponse = await self._bounded(requested)
         return response
 
     async def _bounded(self, waiting: Deferred[Any]) -> Any:
-        """What a wait on the wire gives; its failures become errors of the API."""
+        """Await a network operation within the timeout. Network failures become ApiErrors."""
         try:
             return await within(waiting, self._timeout, self._reactor)
         except TimeoutError:
@@ -147,8 +147,8 @@ class RemoteClient(Methods):
         except (ConnectError, ConnectionLost, DNSLookupError, OSError) as error:
             raise UnreachableError(self._server, str(error) or type(error).__name__) from error
 
-    async def _answered(self, call: Call) -> IResponse:
-        """A response below 400. Refusals that ask to come again are repeated; others are raised."""
+    async def _request(self, call: Call) -> IResponse:
+        """Send a call; return a response below 400. Retries 429 and 503 with Retry-After; raises other errors."""
         for attempt in range(_RETRIES + 1):
             response = await self._send(call)
             if response.code < 400:
@@ -156,17 +156,17 @@ class RemoteClient(Methods):
             data = await self._bounded(read_body(response, _MOST_BODY))
             pause = _retry_after(response)
             if response.code not in (429, 503) or pause is None or attempt == _RETRIES:
-                raise _refusal(response, data)
+                raise _response_error(response, data)
             await deferLater(self._reactor, min(pause, _LONGEST_PAUSE) * (1 + self._random.random() / 10))
-        raise AssertionError("the last attempt either answered or raised")
+        raise AssertionError("the last attempt returned or raised")
 
     async def _call(self, call: Call) -> Object:
-        response = await self._answered(call)
+        response = await self._request(call)
         data = await self._bounded(read_body(response, _MOST_BODY))
         try:
             answer: Object = orjson.loads(data)
         except orjson.JSONDecodeError as error:
-            raise ApiError(500, "InternalError", f"the server's answer is not JSON: {error}") from None
+            raise ApiError(500, "InternalError", f"the server's response is not JSON: {error}") from None
         return answer
 
     # -- IClient
@@ -175,20 +175,20 @@ class RemoteClient(Methods):
         call = requests.watch(ref, namespace, **options)
         seconds = int(_WATCH_SECONDS * (1 + self._random.random()))
         call = Call(method=call.method, path=call.path, query={**call.query, "timeoutSeconds": str(seconds)})
-        response = await self._answered(call)
+        response = await self._request(call)
         stream: IWatchStream = LineStream(response, self._reactor, self._server, seconds + _WATCH_GRACE)
         return stream
 
 
 def _retry_after(response: IResponse) -> float | None:
-    """Seconds that the server asks to wait, None when it does not ask. Dates are not used by API servers."""
+    """The delay of the Retry-After header in seconds, None without one. API servers do not send dates."""
     for value in response.headers.getRawHeaders("Retry-After", ()):
         if value.strip().isdigit():
             return float(value)
     return None
 
 
-def _refusal(response: IResponse, data: bytes) -> ApiError:
+def _response_error(response: IResponse, data: bytes) -> ApiError:
     try:
         status: Any = orjson.loads(data)
     except orjson.JSONDecodeError:

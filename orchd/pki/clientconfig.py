@@ -1,7 +1,7 @@
-"""Client configuration files: where a server is and how to be known to it.
+"""Client configuration files: the address of a server and the credentials for it.
 
-YAML of ``kind: Config, apiVersion: v1`` with clusters, users and contexts, as every stock client reads it. Only what a
-client of one context needs is kept; keys that we do not know are left alone.
+YAML of ``kind: Config, apiVersion: v1`` with clusters, users and contexts, the format of stock clients. Only the settings of
+one context are read; unknown keys are ignored.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import yaml
 
 
 class ClientConfigError(ValueError):
-    """A configuration file that cannot be used; the message names what is missing."""
+    """An unusable configuration file. The message names the defect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientConfig:
-    """One context: a server and the credentials for it. Certificates and keys are PEM bytes, b"" without."""
+    """One context: a server and the credentials for it. Certificates and keys are PEM bytes, b"" if absent."""
 
     server: str
     authority: bytes = b""
@@ -37,7 +37,7 @@ class ClientConfig:
     user: str = "default"
 
     def render(self) -> str:
-        """The file's text, with certificates inside (``...-data``)."""
+        """The text of a configuration file with inline certificates (``...-data``)."""
         cluster = _present(
             {
                 "server": self.server,
@@ -73,9 +73,10 @@ class ClientConfig:
 
 
 def parse(text: str, *, folder: Path | None = None, context: str = "") -> ClientConfig:
-    """The current (or the named) context of a file. Relative paths in it start at `folder`, the file's own.
+    """The named or current context of a configuration text. Relative paths are resolved against `folder`.
 
-    Raises ClientConfigError; OSError when a file that it names cannot be read."""
+    Raises ClientConfigError, or OSError if a referenced file cannot be read.
+    """
     try:
         document = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -84,10 +85,10 @@ def parse(text: str, *, folder: Path | None = None, context: str = "") -> Client
         raise ClientConfigError("not a mapping")
     if document.get("kind", "Config") != "Config" or document.get("apiVersion", "v1") != "v1":
         raise ClientConfigError("not of kind Config, apiVersion v1")
-    wanted = context or document.get("current-context") or ""
-    chosen = _named(document, "contexts", "context", wanted)
-    cluster = _named(document, "clusters", "cluster", chosen.get("cluster", ""))
-    user = _named(document, "users", "user", chosen.get("user", "")) if chosen.get("user") else {}
+    name = context or document.get("current-context") or ""
+    chosen = _find(document, "contexts", "context", name)
+    cluster = _find(document, "clusters", "cluster", chosen.get("cluster", ""))
+    user = _find(document, "users", "user", chosen.get("user", "")) if chosen.get("user") else {}
     if not cluster.get("server"):
         raise ClientConfigError(f"cluster {chosen.get('cluster')!r} has no server")
     for unsupported in ("exec", "auth-provider"):
@@ -111,15 +112,16 @@ def parse(text: str, *, folder: Path | None = None, context: str = "") -> Client
 
 
 def load(path: Path, *, context: str = "") -> ClientConfig:
-    """`parse` of a file."""
+    """`parse` the file at `path`. Raises ClientConfigError or OSError."""
     return parse(path.read_text(encoding="utf-8"), folder=path.parent, context=context)
 
 
 def users(text: str, *, folder: Path | None = None) -> dict[str, ClientConfig]:
-    """All users of a file by name, without servers: credentials for whoever has such a name. With a current context,
-    its user is there as ``*`` too, unless there is one of that name.
+    """Credentials of all users of a configuration text by user name, without servers.
 
-    Raises ClientConfigError; OSError when a file that it names cannot be read."""
+    The user of the current context is included as ``*`` as well, unless a user has that name. Raises ClientConfigError, or
+    OSError if a referenced file cannot be read.
+    """
     try:
         document = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -140,7 +142,7 @@ def users(text: str, *, folder: Path | None = None) -> dict[str, ClientConfig]:
         )
     current = document.get("current-context")
     if current and "*" not in out:
-        user_name = _named(document, "contexts", "context", current).get("user", "")
+        user_name = _find(document, "contexts", "context", current).get("user", "")
         if user_name in out:
             out["*"] = out[user_name]
     return out
@@ -154,7 +156,7 @@ def _encoded(pem: bytes) -> str:
     return base64.b64encode(pem).decode("ascii")
 
 
-def _named(document: dict[str, Any], key: str, inner: str, name: str) -> dict[str, Any]:
+def _find(document: dict[str, Any], key: str, inner: str, name: str) -> dict[str, Any]:
     for entry in document.get(key) or ():
         if isinstance(entry, dict) and entry.get("name") == name:
             value = entry.get(inner) or {}
@@ -169,7 +171,7 @@ def _path(value: str, folder: Path | None) -> Path:
 
 
 def _bytes(mapping: dict[str, Any], key: str, folder: Path | None) -> bytes:
-    """``KEY-data`` (base64) before ``KEY`` (a file), as stock clients choose."""
+    """The value of ``KEY-data`` (base64), else the content of the file ``KEY``, like stock clients."""
     data = mapping.get(f"{key}-data")
     if data:
         try:

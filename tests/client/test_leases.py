@@ -39,7 +39,7 @@ class Candidate:
             namespace=server.dialect.system_namespace,
             name="work",
             identity=identity,
-            now=server.clock.seconds,
+            wall=server.clock.seconds,
             started=self._started,
             lost=lambda: self.news.append("lost"),
         )
