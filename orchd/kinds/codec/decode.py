@@ -90,7 +90,7 @@ def _unmarshal(what: str) -> str:
     return f"couldn't get version/kind; json parse error: json: cannot unmarshal {what}"
 
 
-def summary(data: bytes) -> str:
+def format_body(data: bytes) -> str:
     """Format a body for messages: as text if it begins like a JSON object, else in hexadecimal."""
     if not data:
         return "<empty>"
@@ -100,9 +100,9 @@ def summary(data: bytes) -> str:
     return data[:_SHOWN].hex() + more
 
 
-def unrecognized(kind: str, why: str, data: bytes) -> errors.ApiError:
+def unrecognized_body(kind: str, why: str, data: bytes) -> errors.ApiError:
     """ApiError 400 for a body without a readable kind. `kind` is the expected one."""
-    message = f"the object provided is unrecognized (must be of type {kind}): {why} ({summary(data)})"
+    message = f"the object provided is unrecognized (must be of type {kind}): {why} ({format_body(data)})"
     return UndecodableError(message, why)
 
 
@@ -136,7 +136,7 @@ def decode_object(
     try:
         obj = parse(data, form) if parsed is None else parsed
     except BodyError as error:
-        raise unrecognized(kind, str(error), data) from None
+        raise unrecognized_body(kind, str(error), data) from None
     if custom:
         _check_custom(obj, data, form, api_version, kind)
         return obj
@@ -261,18 +261,18 @@ def _decode_protobuf(
     data: bytes, catalog: Catalog, api_version: str, kind: str, type_: Type, custom: bool, any_version: bool, scheme: str
 ) -> dict[str, Any]:
     if not data:
-        raise unrecognized(kind, "empty data", data)
+        raise unrecognized_body(kind, "empty data", data)
     if data[:4] != PROTOBUF_MAGIC:
         prefix = " ".join(str(b) for b in PROTOBUF_MAGIC)
-        raise unrecognized(
+        raise unrecognized_body(
             kind, f"provided data does not appear to be a protobuf message, expected prefix [{prefix}]", data
         )
     if len(data) == 4:
-        raise unrecognized(kind, "empty body", data)
+        raise unrecognized_body(kind, "empty body", data)
     try:
         envelope = protobuf.open_envelope(data)
     except protobuf.ProtobufError as error:
-        raise unrecognized(kind, str(error), data) from None
+        raise unrecognized_body(kind, str(error), data) from None
     actual = _defaulted({"apiVersion": envelope.api_version, "kind": envelope.kind}, api_version, kind)
     if custom:
         raise cannot_be_handled(
@@ -280,7 +280,7 @@ def _decode_protobuf(
             "object *unstructured.Unstructured does not implement the protobuf marshalling interface and cannot be decoded from a protobuf message",
         )
     if actual[0].count("/") > 1:
-        raise unrecognized(kind, f"unexpected GroupVersion string: {actual[0]}", data)
+        raise unrecognized_body(kind, f"unexpected GroupVersion string: {actual[0]}", data)
     if actual != (api_version, kind):
         _check_type(catalog, actual, (api_version, kind), type_, any_version, scheme)
     try:

@@ -23,7 +23,7 @@ class RestoreError(ValueError):
     """A value that cannot become one of its type: ``cannot restore slice from map``."""
 
 
-def restored(value: Any, type: Type, alias: str = "") -> Any:
+def restore(value: Any, type: Type, alias: str = "") -> Any:
     """`value` as one of `type`; `value` itself when nothing changes, as nearly always. Integers that came with a fraction
     of zero lose it, and those that are too large lose their high bits, as in the reference. `alias` is the name of the
     type of the value's field where that has one (`typenames`). Raises RestoreError."""
@@ -37,19 +37,19 @@ def restored(value: Any, type: Type, alias: str = "") -> Any:
         for name, field in type.fields.items():
             old = value.get(name)
             if old is not None:
-                new = restored(old, field.type, typenames.alias(type.name, name))
+                new = restore(old, field.type, typenames.alias(type.name, name))
                 if new is not old:
                     out = {**out, name: new}
         return out
     if kind == "list":
         if not isinstance(value, list):
             raise RestoreError(f"cannot restore slice from {kind_name(value)}")
-        items = [restored(item, type.element, alias.removeprefix("*")) for item in value]
+        items = [restore(item, type.element, alias.removeprefix("*")) for item in value]
         return value if all(a is b for a, b in zip(items, value, strict=True)) else items
     if kind == "map":
         if not isinstance(value, dict):
             raise RestoreError(f"cannot restore map from {kind_name(value)}")
-        entries = {key: restored(item, type.element, alias.removeprefix("*")) for key, item in value.items()}
+        entries = {key: restore(item, type.element, alias.removeprefix("*")) for key, item in value.items()}
         return value if all(entries[key] is item for key, item in value.items()) else entries
     return _scalar(value, kind, alias)
 

@@ -47,7 +47,7 @@ def apply(doc: Any, patch: bytes | str | list[Any] | None) -> Any:
     """The document after all operations. ApiError: 400 for what is no patch, 413 for more than `MAX_OPERATIONS`
     operations, 422 when one does not apply."""
     try:
-        made = edited(doc, parse(patch))
+        made = apply_operations(doc, parse(patch))
     except FailedError:
         raise rejected() from None
     if isinstance(made, list):
@@ -55,7 +55,7 @@ def apply(doc: Any, patch: bytes | str | list[Any] | None) -> Any:
     return made
 
 
-def edited(doc: Any, operations: list[dict[str, Any]]) -> Any:
+def apply_operations(doc: Any, operations: list[dict[str, Any]]) -> Any:
     """The document after `operations` that `parse` gave, which may be a list. Raises FailedError."""
     editor = _Editor(doc)
     for operation in operations:

@@ -46,7 +46,7 @@ class Owner:
     def applied(self) -> bool:
         return self.identity[1] == APPLY
 
-    def owning(self, fields: FieldSet) -> Owner:
+    def with_fields(self, fields: FieldSet) -> Owner:
         """The same owner with other fields; itself when they are the same."""
         if fields is self.fields:
             return self
@@ -155,7 +155,7 @@ def show(key: Identity) -> str:
     return text
 
 
-def capped(owners: Owners) -> Owners:
+def merge_oldest_updaters(owners: Owners) -> Owners:
     """At most `MAX_UPDATERS` owners by update: the oldest of one version go together into one called `ANCIENT`."""
     updaters = [o for o in owners.values() if not o.applied]
     excess = len(updaters) - MAX_UPDATERS

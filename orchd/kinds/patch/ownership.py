@@ -109,7 +109,7 @@ class _Versions:
         old, new = target.object_in(self._old, version), target.object_in(self._new, version)
         if type is None or old is None or new is None:
             return None
-        added, modified, removed = typed.changes(nodes.root(type), old, new)
+        added, modified, removed = typed.compare_nodes(nodes.root(type), old, new)
         set_ = union(added or _EMPTY, modified or _EMPTY)
         gone = removed or _EMPTY
         if target.reset:
@@ -193,7 +193,7 @@ def _updated(target: OwnershipTarget, live: Object | None, new: Object, owners: 
             owners[key] = former
         else:
             owners[key] = Owner(identity=key, version=target.api_version, fields=fields, time=timestamp(now))
-    return managed.capped(owners)
+    return managed.merge_oldest_updaters(owners)
 
 
 def _without_lost(owners: Owners, versions: _Versions, keep: Identity | None) -> Owners:
@@ -211,7 +211,7 @@ def _without_lost(owners: Owners, versions: _Versions, keep: Identity | None) ->
         changed, gone = found
         fields = difference(difference(owner.fields, changed), gone)
         if fields:
-            out[key] = owner.owning(fields)
+            out[key] = owner.with_fields(fields)
     return out
 
 
@@ -225,7 +225,7 @@ def _reconciled(target: OwnershipTarget, live: Object, owners: Owners) -> Owners
             objects[version] = target.object_in(live, version)
         type, obj = target.type_in(version), objects[version]
         if type is not None and obj is not None:
-            out[key] = owner.owning(prune.reconciled(owner.fields, type))
+            out[key] = owner.with_fields(prune.reconcile(owner.fields, type))
     return out
 
 
@@ -359,7 +359,7 @@ def _applied(
     owners = _reconciled(target, live, owners)
     merged: Object = typed.merge(live, config, target.type)
     last = owners.get(key)
-    fields = typed.of_value(config, target.type)
+    fields = typed.fields_of(config, target.type)
     if target.reset:
         fields = recursive_difference(fields, target.reset)
     owners[key] = Owner(identity=key, version=target.api_version, fields=fields)
@@ -379,7 +379,7 @@ def _applied(
     after = _without_lost(owners, versions, key)
     mine = difference(fields, _NEVER_OWNED)
     if mine:
-        after[key] = owners[key].owning(mine)
+        after[key] = owners[key].with_fields(mine)
     else:
         after.pop(key, None)
     return merged, after, conflicts
@@ -441,7 +441,7 @@ def _put_back(target: OwnershipTarget, whole: Object, rest: Object, held: FieldS
 
 
 def _members(obj: Object, type: Type) -> FieldSet:
-    return prune.with_named_members(typed.of_value(obj, type), type)
+    return prune.with_named_members(typed.fields_of(obj, type), type)
 
 
 # -- conflicts --------------------------------------------------------------------------------------------------------
@@ -476,7 +476,7 @@ def _not_excused(target: OwnershipTarget, live: Object, conflicts: dict[Identity
         last = decode(text)
         if not isinstance(last, dict) or last.get("apiVersion") != target.api_version or not last.get("kind"):
             return conflicts
-        fields = typed.of_value(last, target.type)
+        fields = typed.fields_of(last, target.type)
         for changed in typed.compare(live, last, target.type):
             fields = difference(fields, changed)
     except (SyntaxProblem, TypedError):

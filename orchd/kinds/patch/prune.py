@@ -110,7 +110,7 @@ def _named(node: Node | None, fields: FieldSet) -> FieldSet:
 # -- schema changes ---------------------------------------------------------------------------------------------------
 
 
-def reconciled(fields: FieldSet, type: Type) -> FieldSet:
+def reconcile(fields: FieldSet, type: Type) -> FieldSet:
     """An owned set under the schema of today: what became atomic since is owned as one. The same set when nothing
     changed, as almost always. What became granular counts as if it had always been: its owner keeps the field itself and
     none of its parts."""
@@ -118,7 +118,7 @@ def reconciled(fields: FieldSet, type: Type) -> FieldSet:
 
 
 def _reconciled(node: Node, fields: FieldSet) -> FieldSet:
-    """`reconciled` for the children of a granular node."""
+    """`reconcile` for the children of a granular node."""
     out = fields
     for key, below in fields.items():
         if key == SELF or not below:

@@ -44,7 +44,7 @@ def to_parent(parent: Any, scale: Any, replicas: Replicas, api_version: str) -> 
         else:
             rest = difference(owner.fields, of_paths(path))
             if rest:
-                out[key] = owner.owning(rest)
+                out[key] = owner.with_fields(rest)
     for key in scaled:
         # An updater's identity names the version of its entry, which is the parent's from here on.
         manager, operation, _, subresource = key

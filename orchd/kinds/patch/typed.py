@@ -154,7 +154,7 @@ def item_element(node: Node, item: Any) -> str:
     return "k:" + json_text(values)
 
 
-def indexed(node: Node, items: list[Any] | None) -> dict[str, Any]:
+def index_items(node: Node, items: list[Any] | None) -> dict[str, Any]:
     """The items of an associative list by path element, in order. `TypedError` for duplicates."""
     out: dict[str, Any] = {}
     for position, item in enumerate(items or ()):
@@ -177,12 +177,12 @@ def _as(kind: type, value: Any) -> Any:
 # -- fields of a value ------------------------------------------------------------------------------------------------
 
 
-def of_value(value: Any, type: Type) -> FieldSet:
+def fields_of(value: Any, type: Type) -> FieldSet:
     """The fields that an applied configuration speaks about."""
-    return owned(nodes.root(type), value) or {}
+    return owned_fields(nodes.root(type), value) or {}
 
 
-def owned(node: Node, value: Any) -> FieldSet | None:
+def owned_fields(node: Node, value: Any) -> FieldSet | None:
     """The fields of a value. Items of lists and of open maps, nulls and empty objects count themselves; declared
     structs, maps and lists only through what is in them."""
     if node.atomic:
@@ -191,7 +191,7 @@ def owned(node: Node, value: Any) -> FieldSet | None:
     if kind == LIST:
         element = node.element
         assert element is not None
-        return {k: with_member(owned(element, v)) for k, v in indexed(node, _as(list, value)).items()} or None
+        return {k: with_member(owned_fields(element, v)) for k, v in index_items(node, _as(list, value)).items()} or None
     if kind == DEDUCED and not isinstance(value, dict):
         return None if value is None else LEAF
     if not value:
@@ -201,11 +201,11 @@ def owned(node: Node, value: Any) -> FieldSet | None:
     for key, item in _as(dict, value).items():
         found = fields.get(key)
         if found is None:
-            below = owned(_undeclared(node, key), item)
+            below = owned_fields(_undeclared(node, key), item)
             out["f:" + key] = with_member(below)
             continue
         child = found[1]
-        mine = LEAF if child.atomic else owned(child, item)
+        mine = LEAF if child.atomic else owned_fields(child, item)
         if item is None or item == {}:
             mine = with_member(mine)
         if mine is not None:
@@ -213,18 +213,18 @@ def owned(node: Node, value: Any) -> FieldSet | None:
     return out or None
 
 
-def everything(node: Node, value: Any) -> FieldSet:
+def all_fields(node: Node, value: Any) -> FieldSet:
     """The node of a value that came or went as a whole: it and every part of it."""
     if node.atomic:
         return LEAF
     kind = node.kind
     if kind == LIST:
-        items = indexed(node, _as(list, value))
+        items = index_items(node, _as(list, value))
         if not items:
             return LEAF
         element = node.element
         assert element is not None
-        return {SELF: LEAF, **{k: everything(element, v) for k, v in items.items()}}
+        return {SELF: LEAF, **{k: all_fields(element, v) for k, v in items.items()}}
     if kind == DEDUCED and not isinstance(value, dict):
         return LEAF
     if not value:
@@ -234,10 +234,10 @@ def everything(node: Node, value: Any) -> FieldSet:
     for key, item in _as(dict, value).items():
         found = fields.get(key)
         if found is None:
-            out["f:" + key] = everything(_undeclared(node, key), item)
+            out["f:" + key] = all_fields(_undeclared(node, key), item)
         else:
             child = found[1]
-            out[found[0]] = LEAF if child.atomic else everything(child, item)
+            out[found[0]] = LEAF if child.atomic else all_fields(child, item)
     return out
 
 
@@ -255,11 +255,11 @@ def _undeclared(node: Node, key: str) -> Node:
 
 def compare(left: Any, right: Any, type: Type) -> tuple[FieldSet, FieldSet, FieldSet]:
     """Fields added, modified and removed between two whole objects. `TypedError` when one does not fit the type."""
-    added, modified, removed = changes(nodes.root(type), left, right)
+    added, modified, removed = compare_nodes(nodes.root(type), left, right)
     return added or {}, modified or {}, removed or {}
 
 
-def changes(node: Node, left: Any, right: Any) -> Changes:
+def compare_nodes(node: Node, left: Any, right: Any) -> Changes:
     """`compare` for two present values of one node."""
     if left is right:
         return _UNCHANGED
@@ -306,24 +306,24 @@ def _map_changes(node: Node, left: dict[str, Any] | None, right: dict[str, Any] 
         else:
             element, child = found
         if before is _MISSING:
-            added[element] = LEAF if child.atomic else everything(child, item)
+            added[element] = LEAF if child.atomic else all_fields(child, item)
         elif child.kind == SCALAR:
             if not same(before, item):
                 modified[element] = LEAF
         else:
-            _note(element, changes(child, before, item), added, modified, removed)
+            _note(element, compare_nodes(child, before, item), added, modified, removed)
     for key, before in left.items():
         if key not in right:
             found = fields.get(key)
             if found is None:
-                removed["f:" + key] = everything(_undeclared(node, key), before)
+                removed["f:" + key] = all_fields(_undeclared(node, key), before)
             else:
-                removed[found[0]] = everything(found[1], before)
+                removed[found[0]] = all_fields(found[1], before)
     return added or None, modified or None, removed or None
 
 
 def _list_changes(node: Node, left: Any, right: Any) -> Changes:
-    before, after = indexed(node, _as(list, left)), indexed(node, _as(list, right))
+    before, after = index_items(node, _as(list, left)), index_items(node, _as(list, right))
     if not before and not after:
         return _MODIFIED
     element = node.element
@@ -333,12 +333,12 @@ def _list_changes(node: Node, left: Any, right: Any) -> Changes:
     removed: FieldSet = {}
     for key, item in after.items():
         if key not in before:
-            added[key] = everything(element, item)
+            added[key] = all_fields(element, item)
         else:
-            _note(key, changes(element, before[key], item), added, modified, removed)
+            _note(key, compare_nodes(element, before[key], item), added, modified, removed)
     for key, item in before.items():
         if key not in after:
-            removed[key] = everything(element, item)
+            removed[key] = all_fields(element, item)
     return added or None, modified or None, removed or None
 
 
@@ -359,10 +359,10 @@ def _note(element: str, found: Changes, added: FieldSet, modified: FieldSet, rem
 
 def merge(left: Any, right: Any, type: Type) -> Any:
     """`left` with what `right` says. `left` itself when that changes nothing."""
-    return merged(nodes.root(type), left, right)
+    return merge_nodes(nodes.root(type), left, right)
 
 
-def merged(node: Node, left: Any, right: Any) -> Any:
+def merge_nodes(node: Node, left: Any, right: Any) -> Any:
     """`merge` for two present values of one node. A null does not empty a map or list that is owned by parts."""
     kind = node.kind
     if left is right:
@@ -389,7 +389,7 @@ def merged(node: Node, left: Any, right: Any) -> Any:
             after = item
         else:
             found = fields.get(key)
-            after = merged(_undeclared(node, key) if found is None else found[1], before, item)
+            after = merge_nodes(_undeclared(node, key) if found is None else found[1], before, item)
             if after is before:
                 continue
         if out is None:
@@ -401,14 +401,14 @@ def merged(node: Node, left: Any, right: Any) -> Any:
 def _merged_list(node: Node, mine: list[Any] | None, theirs: list[Any] | None, left: Any, right: Any) -> Any:
     """Both lists in one: items keep the order of `theirs`; items that only `mine` has stay where they were, in front
     of what followed them."""
-    before, after = indexed(node, mine), indexed(node, theirs)
+    before, after = index_items(node, mine), index_items(node, theirs)
     if not after:
         return left if before or same(left, right) else right
     if not before:
         return right
     element = node.element
     assert element is not None
-    both = {key: merged(element, before[key], item) if key in before else item for key, item in after.items()}
+    both = {key: merge_nodes(element, before[key], item) if key in before else item for key, item in after.items()}
     shared = [key for key in after if key in before]
     out: list[Any] = []
     old, new = list(before), list(after)
