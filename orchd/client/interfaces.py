@@ -52,9 +52,9 @@ class IClient(Interface):
 
     async def list(
         ref: ResourceRef, namespace: str = "", *, label_selector: str = "", field_selector: str = "",
-        resource_version: str = "", limit: int = 0, continue_: str = "",
+        resource_version: str = "", limit: int = 0, continue_: str = "", query: Mapping[str, str] | None = None,
     ) -> Object:
-        """Get a list object."""
+        """A list object. `query` holds parameters that only this resource knows."""
 
     async def create(ref: ResourceRef, namespace: str, obj: Object, *, name: str = "", subresource: str = "", dry_run: bool = False) -> Object:
         """Create an object; with `name` and `subresource`, post to a subresource."""
@@ -92,6 +92,10 @@ class IInformer(Interface):
     async def wait_synced() -> None:
         """Wait until the first list has been applied."""
 
+    async def told() -> None:
+        """Wait for the first list, and until all who listen by now have been told of everything that was there when they
+        began."""
+
     def get(namespace: str, name: str) -> Object | None:
         """Get one object."""
 
@@ -118,6 +122,9 @@ class IInformer(Interface):
 
         Existing objects are reported as ADDED, immediately or shortly after.
         """
+
+    def remove_listener(listener: Callable[[str, Object | None, Object | None], None]) -> None:
+        """Tell a listener nothing more. ValueError for one that was not added."""
 
 
 class IInformers(Interface):
