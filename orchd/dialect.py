@@ -1,15 +1,14 @@
-"""Every name that carries the product word, in both dialects.
+"""All names that contain the product word, in both dialects.
 
-A `Dialect` is a value: chosen once at start, passed in, never a global. Tables and code elsewhere
-write names as templates and expand them with the dialect in force::
+A `Dialect` is a value that is chosen at start and passed in; there is no global one. Tables and code write names as
+templates and expand them with the dialect::
 
     dialect("system:{short}-scheduler")        # system:kube-scheduler, system:orch-scheduler
     dialect("{long}.io/metadata.name")         # kubernetes.io/..., orch.io/...
     dialect("rbac.authorization.{abbr}.io")    # rbac.authorization.k8s.io, ...orch.io
 
-API groups live under ``{abbr}.io``; most labels and annotations under ``{long}.io``. The specification's
-default dialect spells all of these with one word, so a name in that dialect cannot be mapped back:
-that is why the neutral form is the template and nothing is ever translated from one dialect to the other.
+API groups end in ``{abbr}.io``; most labels and annotations begin with ``{long}.io``. The default dialect has one word for
+all tokens, so that its names cannot be mapped back to templates: names are never translated between dialects.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _TOKEN = re.compile(r"\{(long|Long|LONG|abbr|Abbr|short|Short|SHORT)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """One spelling of the product word and what follows from it.
+    """One spelling of the product word, and the names derived from it.
 
     `long`, `abbr` and `short` are the three word forms in lower case. Call the dialect to expand a template.
     """
@@ -34,7 +33,7 @@ class Dialect:
     _expanded: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __call__(self, template: str) -> str:
-        """Expand the word-form tokens of `template`; text without tokens comes back as it is."""
+        """Expand the tokens of `template`. Text without tokens is returned unchanged."""
         if "{" not in template:
             return template
         text = self._expanded.get(template)
@@ -67,12 +66,12 @@ class Dialect:
 
     @property
     def config_file_kind(self) -> str:
-        """What a client configuration file is called: the word that flags and documents use."""
+        """Name of client configuration files in flags and documents."""
         return self("{short}config")
 
     @property
     def last_applied(self) -> str:
-        """Annotation in which client-side apply keeps what it sent last."""
+        """Annotation in which client-side apply stores the last applied configuration."""
         return self("{short}ctl.{long}.io/last-applied-configuration")
 
     @property
@@ -81,16 +80,16 @@ class Dialect:
         return self("rbac.authorization.{long}.io/autoupdate")
 
 
-#: Every protobuf body starts with these four bytes, in both dialects.
+#: First four bytes of every protobuf body, in both dialects.
 PROTOBUF_MAGIC = b"k8s\x00"
 
 ORCH = Dialect(name="orch", long="orch", abbr="orch", short="orch")
 KUBERNETES = Dialect(name="kubernetes", long="kubernetes", abbr="k8s", short="kube")
-#: Media type under which stock clients send protobuf, whatever server they talk to.
+#: Protobuf media type that stock clients use with any server.
 STOCK_PROTOBUF = KUBERNETES.protobuf
-#: Group under which stock clients ask for tables and metadata alone, whatever server they talk to.
+#: Group that stock clients use to request tables and metadata from any server.
 STOCK_META_GROUP = KUBERNETES.meta_group
-#: Extension by which stock clients find an object's schema, whatever server they talk to.
+#: Extension by which stock clients find the schema of an object in any server's OpenAPI document.
 STOCK_GVK = KUBERNETES("x-{long}-group-version-kind")
 #: Field by which stock tools name a client configuration file in other configurations, whatever server they talk to.
 STOCK_CONFIG_FILE_KIND = KUBERNETES.config_file_kind

@@ -1,4 +1,4 @@
-"""`ApiError`: the one error that becomes an answer, with a constructor for every reason. Plain data, no HTTP.
+"""`ApiError`, the exception that is rendered as a response, with a constructor per reason. Plain data, no HTTP.
 
 The shape is the API's Status object (specification, "Response Status Kind"). Raise it anywhere below the pipeline;
 `orchd.server.pipeline` renders it in one place. Messages name the resource as the API does: ``pods "a" not found``.
@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-#: Causes that one refusal names.
+#: Maximum number of causes in one error.
 MAX_CAUSES: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One reason among several. `reason` is a FieldValue... word; `field` a path such as ``spec.containers[0].name``."""
+    """One cause of an error. `reason` is a cause type such as FieldValueInvalid; `field` a path such as
+    ``spec.containers[0].name``."""
 
     reason: str
     message: str
@@ -29,7 +30,7 @@ class Cause:
 
 
 class ApiError(Exception):
-    """A request that is answered with a Status of status "Failure".
+    """An error that is answered with a Status of status "Failure".
 
     `code` is the HTTP status, `reason` the machine-readable word ("" where the API sends none), `details` the JSON
     of `StatusDetails` or None, `headers` extra response headers.
@@ -50,7 +51,7 @@ class ApiError(Exception):
         self.message = message
         self.details = None if details is None else dict(details)
         self.headers: dict[str, str] = dict(headers or {})
-        #: Members of the Status object's own metadata (a continue token that goes on after 410).
+        #: Metadata of the Status object: the continue token of an expired list.
         self.list_metadata: dict[str, str] = {}
 
     def __repr__(self) -> str:
@@ -81,9 +82,9 @@ def _details(group: str, kind: str, name: str = "", causes: Iterable[Cause] = ()
         out["group"] = group
     if kind:
         out["kind"] = kind
-    listed = [c.as_json() for c in causes]
-    if listed:
-        out["causes"] = listed
+    entries = [c.as_json() for c in causes]
+    if entries:
+        out["causes"] = entries
     out.update(more)
     return out
 
@@ -92,7 +93,7 @@ _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t
 
 
 def quoted(text: str) -> str:
-    """A text as messages quote it: printable characters as they are, others escaped."""
+    """A quoted string in the format of messages: printable characters verbatim, others escaped."""
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return '"' + "".join(_escaped(c) for c in text) + '"'
@@ -108,7 +109,7 @@ def _escaped(char: str) -> str:
 
 
 def qualified(group: str, resource: str) -> str:
-    """A resource as messages name it: ``pods``, ``deployments.apps``."""
+    """A resource in the format of messages: ``pods``, ``deployments.apps``."""
     return f"{resource}.{group}" if group else resource
 
 
@@ -119,7 +120,7 @@ def not_found(group: str, resource: str, name: str) -> ApiError:
 
 
 def page_not_found() -> ApiError:
-    """A path below an API root that names no served resource."""
+    """404 for a path below an API root that does not name a served resource."""
     return ApiError(404, "NotFound", "the server could not find the requested resource", details={})
 
 
@@ -133,7 +134,7 @@ def already_exists(group: str, resource: str, name: str) -> ApiError:
 
 
 def generated_name_conflict(group: str, resource: str, name: str, *, retry_after: int = 1) -> ApiError:
-    """A generated name that was taken: the client may simply try again."""
+    """409 for a generated name that exists already; the client may retry."""
     return ApiError(
         409,
         "AlreadyExists",
@@ -156,15 +157,15 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 
 def invalid(group: str, kind: str, name: str, causes: Iterable[Cause]) -> ApiError:
-    """422 with every cause, up to `MAX_CAUSES`; the message lists them as the reference does, bracketed when there are several."""
-    listed = list(islice(causes, MAX_CAUSES))
+    """422 with the first `MAX_CAUSES` causes. The message lists distinct causes, in brackets if there are several."""
+    limited = list(islice(causes, MAX_CAUSES))
     seen: dict[str, None] = {}
-    for cause in listed:
+    for cause in limited:
         seen.setdefault(f"{cause.field}: {cause.message}" if cause.field else cause.message)
     lines = list(seen)
     text = lines[0] if len(lines) == 1 else "[" + ", ".join(lines) + "]"
     title = f"{kind}.{group}" if group else kind
-    return ApiError(422, "Invalid", f'{title} "{name}" is invalid: {text}', details=_details(group, kind, name, listed))
+    return ApiError(422, "Invalid", f'{title} "{name}" is invalid: {text}', details=_details(group, kind, name, limited))
 
 
 def bad_request(message: str) -> ApiError:
@@ -176,7 +177,7 @@ def unauthorized(message: str = "Unauthorized") -> ApiError:
 
 
 def forbidden(group: str, resource: str, name: str, why: str) -> ApiError:
-    """403 by admission or authorization: `why` follows ``... is forbidden: ``."""
+    """403 by admission or authorization. `why` follows ``... is forbidden: `` in the message."""
     named = f'{qualified(group, resource)} "{name}"' if name else qualified(group, resource)
     head = f"{named} is forbidden: " if resource else "forbidden: "
     return ApiError(403, "Forbidden", head + why, details=_details(group, resource, name))
@@ -192,7 +193,7 @@ def method_not_supported(group: str, resource: str, verb: str) -> ApiError:
 
 
 def method_not_allowed() -> ApiError:
-    """An HTTP method that the path does not take at all."""
+    """405 for an HTTP method that the path does not support."""
     return ApiError(
         405, "MethodNotAllowed", "the server does not allow this method on the requested resource", details={}
     )
@@ -219,7 +220,7 @@ def gone(message: str) -> ApiError:
 
 
 def expired(message: str) -> ApiError:
-    """A resource version or continue token that is too old to be served."""
+    """410 for a resource version or continue token that is too old."""
     return ApiError(410, "Expired", message)
 
 
@@ -240,13 +241,13 @@ def too_many_requests(message: str, *, retry_after: int = 1) -> ApiError:
 
 
 def timeout(message: str, *, retry_after: int = 0) -> ApiError:
-    """504: the server gave up on an operation in time's name."""
+    """504 for an operation that exceeded a time limit of the server."""
     details: dict[str, Any] = {"retryAfterSeconds": retry_after} if retry_after else {}
     return ApiError(504, "Timeout", message, details=details)
 
 
 def resource_version_too_large(wanted: int, current: int, *, retry_after: int = 1) -> ApiError:
-    """A read "not older than" a version that the server has not reached (yet)."""
+    """504 for a read at a minimum resource version that the server has not reached."""
     cause = Cause("ResourceVersionTooLarge", "Too large resource version")
     return ApiError(
         504,

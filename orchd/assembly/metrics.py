@@ -1,4 +1,4 @@
-"""What the gates of one server count, for its metrics."""
+"""Metrics of authentication, authorization, admission and controllers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from orchd.server.pipeline.endpoints.metric_selection import MetricSelection, me
 
 
 class ServerMetrics:
-    """Who was known and how, what admission decided and how long it took."""
+    """The metrics of authentication, authorization and admission."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.authentication = AuthenticationMetrics(dialect)
@@ -42,17 +42,17 @@ class ServerMetrics:
 
 
 def controller_metrics(counts: Callable[[], Iterable[tuple[str, Any]]]) -> Iterable[metrics.Source]:
-    """What controllers have done, by name."""
+    """Metrics of controllers, by name."""
     return [
         metrics.by_label(
             "orchd_controller_keys",
-            "Keys that controllers have worked on.",
+            "Keys processed by controllers.",
             "controller",
             lambda: {name: float(done.worked) for name, done in counts()},
         ),
         metrics.by_label(
             "orchd_controller_retries",
-            "Keys that controllers will work on again because it failed.",
+            "Keys requeued by controllers after a failure.",
             "controller",
             lambda: {name: float(done.failed) for name, done in counts()},
         ),

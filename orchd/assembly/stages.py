@@ -1,4 +1,4 @@
-"""The stages of one server that its settings switch on or off, in their place in the running order (DESIGN 6)."""
+"""The stages of one server that its settings switch on or off, in their place in the running order (docs/decisions.md 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store that the settings ask for, its caches, and their metrics."""
+"""Creates the configured store, its caches, and their metrics."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Storage:
-    """The store and the caches that are fed by it. `store` replaces the one of the flags."""
+    """The store and its caches. `store` replaces the configured one."""
 
     def __init__(self, runtime: Runtime, store: IStore | None) -> None:
-        """Raises ValueError naming the flag or file that is wrong."""
+        """Raises ValueError that names the invalid flag or file."""
         settings, reactor = runtime.settings, runtime.reactor
         self._settings = settings
         self.store: IStore = make_store(settings, reactor, runtime.random) if store is None else store
@@ -47,21 +47,21 @@ class Storage:
 
 
 def make_store(settings: Settings, reactor: Any, random: Random) -> IStore:
-    """Not started. Raises ValueError naming the flag or file that is wrong."""
+    """Create the configured store without starting it. Raises ValueError that names the invalid flag or file."""
     store: IStore = _etcd(settings, reactor, random) if settings.storage.etcd is not None else _sqlite(settings, reactor)
     name = settings.storage.encryption_file
     return encrypted(settings, store, name) if name else store
 
 
 async def start_store(settings: Settings, store: IStore) -> None:
-    """Start it. Raises StoreError; also when values are encrypted and nothing says with which key."""
+    """Start the store. Raises StoreError, also if it contains encrypted values and no encryption is configured."""
     await store.start()
     if not isinstance(store, EncryptedStore):
         await refuse_encrypted(store, mark_of(settings.dialect))
 
 
 def encrypted(settings: Settings, store: IStore, name: str) -> EncryptedStore:
-    """`store` with what the file `name` says encrypted."""
+    """Wrap `store` with encryption by the configuration file `name`."""
     keys = {
         f"{each.plural}.{each.group}" if each.group else each.plural: each.key
         for each in builtin_catalog(settings.dialect).resources
@@ -69,7 +69,7 @@ def encrypted(settings: Settings, store: IStore, name: str) -> EncryptedStore:
     }
 
     def key_of(resource: str) -> str:
-        # What is not built in is a custom kind, kept under its group.
+        # Other resources are custom kinds, whose keys begin with their group.
         plural, _, group = resource.partition(".")
         return keys.get(resource) or (f"{group}/{plural}" if group else plural)
 
@@ -82,7 +82,7 @@ def encrypted(settings: Settings, store: IStore, name: str) -> EncryptedStore:
 
 
 def store_file(settings: Settings) -> str:
-    """Where the embedded store is."""
+    """Path of the embedded store."""
     return f"{settings.storage.data_dir}/store.sqlite"
 
 
@@ -98,8 +98,8 @@ def _sqlite(settings: Settings, reactor: Any) -> SqliteStore:
 
 
 def etcd_servers(etcd: EtcdSettings, reactor: Any) -> tuple[Server, ...]:
-    """The members of etcd. Raises StoreError naming the URL or file."""
-    # An extra, and nothing that the start of a server without etcd should wait for.
+    """The configured etcd servers. Raises StoreError that names the URL or file."""
+    # Imported here: an optional dependency, which would slow down the start of servers without etcd.
     from orchd.store.etcd.servers import TlsFiles, make_servers
 
     files = TlsFiles(authorities=etcd.ca_file, certificate=etcd.cert_file, key=etcd.key_file)
@@ -129,7 +129,7 @@ def _etcd(settings: Settings, reactor: Any, random: Random) -> IStore:
 
 
 def store_metrics(store: IStore) -> Iterable[metrics.Source]:
-    """The figures that a store has."""
+    """Metrics of a store."""
     if isinstance(store, EncryptedStore):
         store = store.inner
     found = [metrics.gauge("orchd_store_revision", "Revision of the last durable write.", lambda: store.revision)]
@@ -137,19 +137,19 @@ def store_metrics(store: IStore) -> Iterable[metrics.Source]:
         disk = store
         found += [
             metrics.counter("orchd_store_commits", "Commits of the embedded store.", lambda: disk.commits),
-            metrics.counter("orchd_store_writes", "Writes in those commits.", lambda: disk.writes),
+            metrics.counter("orchd_store_writes", "Writes committed to the embedded store.", lambda: disk.writes),
             metrics.histograms(
                 "orchd_store_commit_duration_seconds",
-                "Time of a commit, until it is durable.",
+                "Duration of a commit in seconds, until it is durable.",
                 COMMIT_BUCKETS,
                 lambda: {"": disk.commit_seconds},
             ),
             metrics.histograms(
-                "orchd_store_batch_size", "Writes in a commit.", BATCH_BUCKETS, lambda: {"": disk.batch_sizes}
+                "orchd_store_batch_size", "Number of writes in a commit.", BATCH_BUCKETS, lambda: {"": disk.batch_sizes}
             ),
-            metrics.gauge("orchd_store_file_bytes", "Bytes of the store on disk.", disk.file_size),
-            metrics.counter("orchd_store_failed_commits", "Commits that failed.", lambda: disk.failed_commits),
-            metrics.gauge("orchd_store_watchers", "Watches of the store.", lambda: disk.watchers),
+            metrics.gauge("orchd_store_file_bytes", "Size of the store on disk in bytes.", disk.file_size),
+            metrics.counter("orchd_store_failed_commits", "Failed commits of the embedded store.", lambda: disk.failed_commits),
+            metrics.gauge("orchd_store_watchers", "Active watches of the store.", lambda: disk.watchers),
         ]
     elif not store.exclusive:
         from orchd.store.etcd.store import REQUEST_BUCKETS, EtcdStore
@@ -160,38 +160,38 @@ def store_metrics(store: IStore) -> Iterable[metrics.Source]:
             metrics.counter("orchd_store_writes", "Writes to etcd by this server.", lambda: etcd.writes),
             metrics.histograms(
                 "etcd_request_duration_seconds",
-                "Time of a request to etcd, failed ones included.",
+                "Duration of requests to etcd in seconds, including failed ones.",
                 REQUEST_BUCKETS,
                 lambda: etcd.request_seconds,
                 label="operation",
             ),
-            metrics.gauge("orchd_store_file_bytes", "Bytes of the store on disk.", lambda: etcd.file_size),
-            metrics.counter("orchd_store_connects", "Connections to etcd that were made.", lambda: etcd.connects),
-            metrics.counter("orchd_store_restarts", "Watches of etcd that could not go on.", lambda: etcd.restarts),
-            metrics.gauge("orchd_store_watchers", "Watches of the store.", lambda: etcd.watchers),
+            metrics.gauge("orchd_store_file_bytes", "Size of the store on disk in bytes.", lambda: etcd.file_size),
+            metrics.counter("orchd_store_connects", "Connections established to etcd.", lambda: etcd.connects),
+            metrics.counter("orchd_store_restarts", "Watches of etcd that were interrupted.", lambda: etcd.restarts),
+            metrics.gauge("orchd_store_watchers", "Active watches of the store.", lambda: etcd.watchers),
         ]
     return found
 
 
 def cache_metrics(caches: Caches) -> Iterable[metrics.Source]:
-    """The figures of the watch cache; those of resources are labelled as apiserver_storage_objects is."""
+    """Metrics of the watch cache. Those per resource have the labels of apiserver_storage_objects."""
 
     def each(figure: Callable[[ResourceCache], float]) -> Callable[[], dict[str, float]]:
         return lambda: {key: float(figure(cache)) for key, cache in caches.caches.items()}
 
     by_resource: tuple[tuple[str, str, Callable[[ResourceCache], float]], ...] = (
-        ("apiserver_storage_objects", "Stored objects by resource.", len),
-        ("orchd_cache_window_events", "Changes that watches can go on from.", lambda cache: cache.window_length),
-        ("orchd_cache_window_bytes", "Bytes of the objects in those changes.", lambda cache: cache.window_bytes),
-        ("orchd_cache_watchers", "Subscribers to changes.", lambda cache: cache.subscribers),
-        ("orchd_cache_applied_events", "Changes since the start.", lambda cache: cache.applied_events),
-        ("orchd_cache_unreadable", "Stored values that cannot be served.", lambda cache: cache.unreadable),
-        ("orchd_cache_indexed", "Labels and fields with an index.", lambda cache: cache.indexed),
+        ("apiserver_storage_objects", "Number of stored objects, by resource.", len),
+        ("orchd_cache_window_events", "Changes in the watch cache window.", lambda cache: cache.window_length),
+        ("orchd_cache_window_bytes", "Size of the objects in the watch cache window in bytes.", lambda cache: cache.window_bytes),
+        ("orchd_cache_watchers", "Active subscribers of the watch cache.", lambda cache: cache.subscribers),
+        ("orchd_cache_applied_events", "Events applied to the watch cache.", lambda cache: cache.applied_events),
+        ("orchd_cache_unreadable", "Stored values that cannot be read.", lambda cache: cache.unreadable),
+        ("orchd_cache_indexed", "Labels and fields indexed by the watch cache.", lambda cache: cache.indexed),
     )
     return [
-        metrics.gauge("orchd_cache_lag", "Revisions that the caches are behind the store.", lambda: caches.lag),
-        metrics.gauge("orchd_cache_waiting_reads", "Reads that wait for a revision.", lambda: caches.waiting),
-        metrics.counter("orchd_cache_restarts", "Times the caches had to load anew.", lambda: caches.restarts),
-        metrics.gauge("orchd_cache_derived_bytes", "Other forms kept beside objects.", lambda: caches.derived.bytes),
+        metrics.gauge("orchd_cache_lag", "Revisions by which the watch caches lag behind the store.", lambda: caches.lag),
+        metrics.gauge("orchd_cache_waiting_reads", "Reads that wait for the watch cache to reach a revision.", lambda: caches.waiting),
+        metrics.counter("orchd_cache_restarts", "Reloads of the watch caches.", lambda: caches.restarts),
+        metrics.gauge("orchd_cache_derived_bytes", "Size of derived representations cached beside objects in bytes.", lambda: caches.derived_budget.bytes),
         *(metrics.by_label(name, help, "resource", each(figure)) for name, help, figure in by_resource),
     ]

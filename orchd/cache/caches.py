@@ -1,9 +1,9 @@
 """All caches of a server, fed by one watch of the whole store.
 
-The watch has every event of every resource, so its progress is that of all caches: a write to one resource makes the
-others newer too, in no time. Loading (`_load`) is apart from it: the state at the oldest revision that the store still
-serves and what happened since, so that watches from before a restart can go on. All caches that are there when
-following begins load together, because looking back costs the store the same for one as for all.
+The watch delivers the events of all resources, so its progress is that of all caches: a write to one resource advances
+the revision of the others as well. Loading is separate from the watch: it reads the state at the oldest revision that
+the store still serves and the events since then, so that watches from before a restart can continue. All caches that
+exist when the watch starts are loaded together, because reading history costs the store the same for one as for all.
 """
 
 from __future__ import annotations
@@ -17,31 +17,33 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from orchd.cache.derived import Derived
+from orchd.cache.derived import DerivedBudget
 from orchd.cache.interfaces import ICaches, Index
 from orchd.cache.progress import Progress
 from orchd.cache.resource import ResourceCache
 from orchd.errors import ApiError, unavailable
 from orchd.store.interfaces import CompactedError, Event, IStore, IWatch, KeyValue, Range, StoreError
-from orchd.txkit.memory import give_back
+from orchd.txkit.memory import release_free_memory
 
 _log = Logger()
 _T = TypeVar("_T", Event, KeyValue)
-#: Entries that are made in one reactor turn while loading.
-_PIECE = 500
-#: Seconds between attempts to reach a store that does not answer.
+#: Number of entries created in one reactor turn while loading.
+_PORTION = 500
+#: Seconds between attempts to reach an unavailable store.
 _RETRY = 1.0
-#: Bytes of forgotten history after which it is worth the time to give free memory back.
-_WORTH_GIVING_BACK = 16 * 1024 * 1024
+#: Bytes of dropped history after which free memory is returned to the operating system.
+_RELEASE_THRESHOLD = 16 * 1024 * 1024
 
 
 @implementer(ICaches)
 class Caches:
-    """`window_seconds`, `window_events` and `window_bytes` bound the history of each cache, `derived_bytes` what is kept
-    beside the entries of all of them (rows of tables, other encodings, decoded objects); `patience` is how many seconds a
-    read waits for a revision.
+    """The caches of all resources.
 
-    Figures for metrics: `caches` (by key), `restarts` (of the watch), `lag` (revisions), `waiting` (reads), `derived`.
+    `window_seconds`, `window_events` and `window_bytes` bound the history of each cache, `derived_bytes` the derived
+    representations of all of them (table rows, other encodings, decoded objects). A read waits for a revision for at most
+    `patience` seconds.
+
+    For metrics: `caches` (by key), `restarts` (of the watch), `lag` (revisions), `waiting` (reads), `derived_budget`.
     """
 
     def __init__(
@@ -57,7 +59,7 @@ class Caches:
     ) -> None:
         self.caches: dict[str, ResourceCache] = {}
         self.restarts = 0
-        self.derived = Derived(derived_bytes)
+        self.derived_budget = DerivedBudget(derived_bytes)
         self._store = store
         self._clock = clock
         self._window_seconds = window_seconds
@@ -68,8 +70,8 @@ class Caches:
         self._watch: IWatch | None = None
         self._retry: Any = None
         self._running = False
-        #: Bytes that had been forgotten when free memory was last given back to the system.
-        self._given_back = 0
+        #: Bytes of dropped history when free memory was last returned to the operating system.
+        self._released = 0
         self._expiry = LoopingCall(self._expire)
         self._expiry.clock = clock
 
@@ -81,17 +83,17 @@ class Caches:
     def waiting(self) -> int:
         return len(self._progress)
 
-    # Life.
+    # Start and stop.
 
     def start(self) -> Deferred[None]:
-        """Begin to follow the store, which must be started. `ICache.ready` says when a cache can be read."""
+        """Start to watch the store, which must be started. Wait for `ICache.ready` before reading a cache."""
         self._running = True
-        self._expiry.start(max(1.0, self._window_seconds / 10), now=False).addErrback(self._broken)
+        self._expiry.start(max(1.0, self._window_seconds / 10), now=False).addErrback(self._log_expiry_failure)
         self._follow()
         return succeed(None)
 
     def stop(self) -> Deferred[None]:
-        """End every watch and stop following. Nothing can be read afterwards."""
+        """Stop watching the store and close all caches. They cannot be read afterwards."""
         self._running = False
         if self._expiry.running:
             self._expiry.stop()
@@ -111,7 +113,7 @@ class Caches:
         if found is None:
             for other in self.caches:
                 if key.startswith(other + "/") or other.startswith(key + "/"):
-                    raise ValueError(f"objects under /{key}/ would be mixed up with those under /{other}/")
+                    raise ValueError(f"the keys /{key}/ and /{other}/ overlap")
             found = self.caches[key] = ResourceCache(
                 key,
                 index,
@@ -120,7 +122,7 @@ class Caches:
                 self._clock,
                 limit=self._window_events,
                 limit_bytes=self._window_bytes,
-                derived=self.derived,
+                budget=self.derived_budget,
             )
             if self._watch is not None:
                 self._load([found])
@@ -133,10 +135,10 @@ class Caches:
     def _close(self, key: str, error: ApiError) -> None:
         self.caches.pop(key).close(error)
 
-    # Following.
+    # Watching.
 
     def _follow(self) -> None:
-        """Watch everything from now on, and have all caches loaded anew."""
+        """Watch the store from its current revision, and load all caches."""
         self._retry = None
         self._progress.advance(self._store.revision)
         try:
@@ -148,36 +150,36 @@ class Caches:
                 on_progress=self._progress.advance,
             )
         except StoreError as error:
-            self._later(error)
+            self._schedule_retry(error)
             return
         if self.caches:
             self._load(list(self.caches.values()))
 
     def _ended(self, error: StoreError) -> None:
-        """The store ended the watch: what happens until the next one begins is not known here."""
+        """Restart after the store ended the watch: events until the next watch are lost."""
         self._watch = None
         self.restarts += 1
         self._stop_loading()
         for cache in list(self.caches.values()):
             cache.restart()
-        self._later(error)
+        self._schedule_retry(error)
 
-    def _later(self, error: StoreError) -> None:
+    def _schedule_retry(self, error: StoreError) -> None:
         if self._running:
-            _log.warn("the store ended its watch, trying again: {why}", why=str(error))
+            _log.warn("the store ended the watch, retrying: {why}", why=str(error))
             self._retry = self._clock.callLater(_RETRY, self._follow)
 
     def _dispatch(self, events: Sequence[Event]) -> None:
         progress = self._progress
         for event in events:
-            cache = self._of(event.key)
+            cache = self._find(event.key)
             progress.revision = event.revision
             if cache is not None:
                 cache.apply(event)
         progress.wake()
 
-    def _of(self, key: str) -> ResourceCache | None:
-        """Whose a store key is. Keys of resources have one segment or a few, and no such key begins another (`cache`)."""
+    def _find(self, key: str) -> ResourceCache | None:
+        """The cache of a store key. Resource keys have one or several segments; none is a prefix of another (`cache`)."""
         slash = key.find("/", 1)
         while slash > 0:
             cache = self.caches.get(key[1:slash])
@@ -189,7 +191,7 @@ class Caches:
     # Loading.
 
     def _load(self, caches: list[ResourceCache]) -> None:
-        loading = Deferred.fromCoroutine(self._load_patiently(caches))
+        loading = Deferred.fromCoroutine(self._load_with_retries(caches))
         if not loading.called:
             self._loading.add(loading)
         loading.addBoth(self._load_ended, loading)
@@ -197,13 +199,13 @@ class Caches:
     def _load_ended(self, result: Any, loading: Deferred[None]) -> None:
         self._loading.discard(loading)
         if isinstance(result, Failure) and not isinstance(result.value, CancelledError):
-            _log.failure("loading failed", result)
+            _log.failure("loading caches failed", result)
 
     def _stop_loading(self) -> None:
         for loading in list(self._loading):
             loading.cancel()
 
-    async def _load_patiently(self, caches: list[ResourceCache]) -> None:
+    async def _load_with_retries(self, caches: list[ResourceCache]) -> None:
         while True:
             try:
                 await self._load_once(caches, past=True)
@@ -213,29 +215,29 @@ class Caches:
             try:
                 await self._load_once(caches, past=False)
             except StoreError as error:
-                _log.warn("cannot load yet: {why}", why=str(error))
+                _log.warn("cannot load caches, retrying: {why}", why=str(error))
                 await deferLater(self._clock, _RETRY)
             else:
                 _log.warn(
-                    "cannot read the history of the store, so the caches begin at its current state and versions from before "
+                    "cannot read the history of the store: caches start at its current revision, and earlier resource versions "
                     "are answered with 410 (Expired): {why}",
                     why=why,
                 )
                 return
 
     async def _load_once(self, caches: list[ResourceCache], *, past: bool) -> None:
-        """Load from the oldest state that is worth having, or (not `past`) from the current one. Raises StoreError."""
+        """Load the oldest useful state and the events since, or (not `past`) the current state. Raises StoreError."""
         prefix = caches[0].prefix if len(caches) == 1 else "/"
         found = await (self._oldest(prefix) if past else self._store.range(prefix))
         for cache in caches:
-            cache.begin(found.revision)
+            cache.begin_load(found.revision)
         items = found.items
-        for first in range(0, len(items), _PIECE):
+        for first in range(0, len(items), _PORTION):
             if first:
-                # Between two pieces the server answers others.
+                # Yield to the reactor between portions.
                 await deferLater(self._clock, 0)
-            for cache, some in self._by_cache(items[first : first + _PIECE], caches):
-                cache.take(some)
+            for cache, portion in self._by_cache(items[first : first + _PORTION], caches):
+                cache.add_loaded(portion)
         events: list[Event] = []
         done: Deferred[None] = Deferred()
 
@@ -245,11 +247,11 @@ class Caches:
             nonlocal complete
             if complete or done.called:
                 return
-            # Whoever waited for a cache goes on inside `loaded`, and may even stop everything.
+            # Code that waited for a cache resumes inside `finish_load`, and may stop all caches.
             complete = True
             parts = dict(self._by_cache(events, caches))
             for cache in caches:
-                cache.loaded(parts.get(cache, ()), revision)
+                cache.finish_load(parts.get(cache, ()), revision)
             if not done.called:
                 done.callback(None)
 
@@ -268,16 +270,16 @@ class Caches:
     def _by_cache(
         self, keyed: Iterable[_T], caches: Collection[ResourceCache]
     ) -> list[tuple[ResourceCache, list[_T]]]:
-        """What belongs to each of `caches`, in order; what belongs to others (or nobody) is left out."""
+        """Group keyed values by cache, in order. Values of other caches, and of none, are omitted."""
         parts: dict[ResourceCache | None, list[_T]] = {cache: [] for cache in caches}
         for each in keyed:
-            cache = self._of(each.key)
+            cache = self._find(each.key)
             if cache in parts:
                 parts[cache].append(each)
         return [(cache, part) for cache, part in parts.items() if part and cache is not None]
 
     async def _oldest(self, prefix: str) -> Range:
-        """The state as of the oldest revision that is served and worth having, else the current one."""
+        """The state at the oldest revision that the store serves and the window can hold, else the current state."""
         store = self._store
         oldest = max(store.compacted, store.revision - self._window_events)
         if oldest < store.revision:
@@ -292,16 +294,16 @@ class Caches:
         for cache in self.caches.values():
             cache.expire(before)
         forgotten = sum(cache.forgotten_bytes for cache in self.caches.values())
-        if forgotten - self._given_back > _WORTH_GIVING_BACK:
-            give_back()
-        elif forgotten >= self._given_back:
+        if forgotten - self._released > _RELEASE_THRESHOLD:
+            release_free_memory()
+        elif forgotten >= self._released:
             return
-        # Also when caches that had forgotten much are gone.
-        self._given_back = forgotten
+        # Also reset when caches with much dropped history were closed.
+        self._released = forgotten
 
-    def _broken(self, failure: Failure) -> None:
-        _log.failure("forgetting old changes ended", failure)
+    def _log_expiry_failure(self, failure: Failure) -> None:
+        _log.failure("the expiry of old changes failed and has stopped", failure)
 
     def figures(self) -> Mapping[str, tuple[int, int, int, int]]:
-        """By key: entries, changes in the window, subscribers, events applied so far."""
+        """By key: number of entries, changes in the window, subscribers, and applied events."""
         return {k: (len(c), c.window_length, c.subscribers, c.applied_events) for k, c in self.caches.items()}

@@ -1,4 +1,4 @@
-"""What was made of entries and changes and is kept beside them, so that a second reader pays nothing: within a limit."""
+"""Derived representations of entries and changes, cached beside them within one limit for the whole server."""
 
 from __future__ import annotations
 
@@ -6,68 +6,68 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final
 
-#: What a holder has that keeps nothing.
-NOTHING: Final[Mapping[Any, Any]] = {}
+_NONE: Final[Mapping[Any, Any]] = {}
 
 
-class Holder:
-    """Something that forms of itself are kept beside. `forms` is for reading; `keep` adds to it.
+class DerivedHolder:
+    """A value with cached representations in `derived`, by key. Read `derived`; add with `keep`.
 
-    Anything may be missing from `forms` the next time: what no longer fits is forgotten, oldest holders first.
+    Any representation may be missing at the next read: under memory pressure the oldest holders lose theirs.
     """
 
-    __slots__ = ("_derived", "forms")
+    __slots__ = ("_budget", "derived")
 
-    def __init__(self, derived: Derived | None) -> None:
-        self.forms: Mapping[Any, Any] = NOTHING
-        self._derived = derived
+    def __init__(self, budget: DerivedBudget | None) -> None:
+        self.derived: Mapping[Any, Any] = _NONE
+        self._budget = budget
 
     @property
-    def derived(self) -> Derived | None:
-        """Where forms of this are accounted for; for holders that are made of this one."""
-        return self._derived
+    def budget(self) -> DerivedBudget | None:
+        """The budget that accounts for `derived`, for holders created from this one. None: nothing is cached."""
+        return self._budget
 
-    def keep(self, key: Any, form: Any, size: int) -> None:
-        """Keep `form`, which takes about `size` bytes, under `key`. A holder that nobody accounts for keeps nothing."""
-        if self._derived is not None:
-            self._derived.keep(self, key, form, size)
+    def keep(self, key: Any, value: Any, size: int) -> None:
+        """Cache `value`, which takes about `size` bytes, under `key`. Does nothing without a budget."""
+        if self._budget is not None:
+            self._budget.keep(self, key, value, size)
 
 
-class Derived:
-    """The forms of all holders of a server, at most `limit` bytes of them.
+class DerivedBudget:
+    """Accounts for the cached representations of all holders of a server: at most `limit` bytes.
 
-    What goes first is what was made first: a holder that is asked for again and again is made anew once in a while,
-    which costs little, and reading leaves no trace.
+    Evicts the holders whose first representation was cached first. Reads do not affect the order, so that they cost nothing;
+    a holder that is read often is recomputed once in a while.
     """
 
     def __init__(self, limit: int) -> None:
         self.bytes = 0
         self._limit = limit
-        self._sizes: OrderedDict[Holder, int] = OrderedDict()
+        self._sizes: OrderedDict[DerivedHolder, int] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._sizes)
 
-    def keep(self, holder: Holder, key: Any, form: Any, size: int) -> None:
+    def keep(self, holder: DerivedHolder, key: Any, value: Any, size: int) -> None:
+        """Cache one representation of `holder`, and evict others until the limit holds. Ignores values above the limit."""
         if size > self._limit:
             return
         known = self._sizes.get(holder)
         if known is None:
-            holder.forms = {key: form}
+            holder.derived = {key: value}
             self._sizes[holder] = size
         else:
-            # What was there under the key goes on being counted: it is rare, and errs on the right side.
-            holder.forms = {**holder.forms, key: form}
+            # A replaced value stays counted: replacements are rare, and the error is on the safe side.
+            holder.derived = {**holder.derived, key: value}
             self._sizes[holder] = known + size
         self.bytes += size
         while self.bytes > self._limit:
             oldest, freed = self._sizes.popitem(last=False)
-            oldest.forms = NOTHING
+            oldest.derived = _NONE
             self.bytes -= freed
 
-    def forget(self, holder: Holder) -> None:
-        """A holder that is of the past: the forms of those that are current need the place."""
+    def forget(self, holder: DerivedHolder) -> None:
+        """Drop the representations of a holder that is no longer current."""
         size = self._sizes.pop(holder, None)
         if size is not None:
-            holder.forms = NOTHING
+            holder.derived = _NONE
             self.bytes -= size

@@ -1,4 +1,4 @@
-"""Which entries have a label or field of a certain value. Built when first asked for, so that memory follows use."""
+"""Indexes of entries by label or field value. An index is built at its first query, so that memory follows use."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 
 from orchd.cache.interfaces import Entry
 
-#: Indexes kept; each costs one dict look-up a change and one reference an entry. The least recently used one goes.
-_MOST = 16
+#: Maximum number of indexes; the least recently used one is dropped. Cost of an index: one dict lookup per change, one
+#: reference per entry.
+_MAX_INDEXES = 16
 _NONE: frozenset[str] = frozenset()
 
 
@@ -23,7 +24,7 @@ class _Index:
         self._paths: dict[str, set[str]] = {}
 
     def _value(self, entry: Entry) -> str | None:
-        # A missing label has no value; a missing field is the empty one.
+        # A missing label has no value; a missing field counts as "".
         return entry.labels.get(self._name) if self._label else entry.fields.get(self._name, "")
 
     def replace(self, path: str, old: Entry | None, new: Entry | None) -> None:
@@ -48,7 +49,7 @@ class _Index:
 
 
 class Indexes:
-    """The indexes of one resource."""
+    """The label and field indexes of one resource."""
 
     def __init__(self) -> None:
         self._indexes: OrderedDict[tuple[bool, str], _Index] = OrderedDict()
@@ -60,17 +61,17 @@ class Indexes:
         self._indexes.clear()
 
     def replace(self, path: str, old: Entry | None, new: Entry | None) -> None:
-        """An entry was added (`old` None), changed or removed (`new` None)."""
+        """Update all indexes for an entry that was added (`old` None), changed or removed (`new` None)."""
         for index in self._indexes.values():
             index.replace(path, old, new)
 
     def paths(
         self, entries: Iterable[Entry], labels: Mapping[str, str], fields: Mapping[str, str]
     ) -> set[str] | frozenset[str]:
-        """A superset of the paths that meet exact requirements: those of the most selective. Not to be edited."""
+        """A superset of the paths that meet exact requirements: the result of the most selective index. Do not modify it."""
         best: set[str] | frozenset[str] | None = None
-        for label, wanted in ((True, labels), (False, fields)):
-            for name, value in wanted.items():
+        for label, requirements in ((True, labels), (False, fields)):
+            for name, value in requirements.items():
                 found = self._index(entries, name, label).paths(value)
                 if best is None or len(found) < len(best):
                     best = found
@@ -82,7 +83,7 @@ class Indexes:
             index = self._indexes[label, name] = _Index(name, label)
             for entry in entries:
                 index.replace(entry.path, None, entry)
-            if len(self._indexes) > _MOST:
+            if len(self._indexes) > _MAX_INDEXES:
                 self._indexes.popitem(last=False)
         else:
             self._indexes.move_to_end((label, name))

@@ -1,7 +1,7 @@
-"""The watch cache's contract: what reads, lists and watches see of one resource (DESIGN 1 and 5).
+"""The contract of the watch cache (docs/decisions.md 1, 5).
 
-Everything here speaks of one resource (``pods``), whatever the version in which it is asked for. Bytes are the
-storage version's JSON with the revision in place.
+A cache serves one resource (``pods``) to requests in all of its versions. Bytes are the storage version's JSON with the
+revision in place.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ from typing import Any
 
 from zope.interface import Attribute, Interface
 
-from orchd.cache.derived import Derived, Holder
+from orchd.cache.derived import DerivedBudget, DerivedHolder
 from orchd.errors import ApiError, internal
 
 
-class Entry(Holder):
-    """One object as of one revision. Immutable but for `forms`.
+class Entry(DerivedHolder):
+    """One object at one revision. Immutable except for `derived`.
 
     `path` is ``namespace/name`` or ``name`` (the key below the resource's prefix), `json` the object's complete JSON,
-    `labels` its labels, `fields` the values of the fields that its kind lets clients select by.
-    `forms` has what was derived from `json`, once per form (a codec's key: media type and version), as long as there is
-    place for it in `derived`; without that, nothing is kept.
+    `labels` its labels, `fields` the values of its selectable fields. `derived` caches representations computed from `json`
+    by codec key (media type and version), within `budget`; without a budget, nothing is cached.
     """
 
     __slots__ = ("created", "fields", "json", "labels", "path", "revision")
@@ -36,9 +35,9 @@ class Entry(Holder):
         json: bytes,
         labels: Mapping[str, str],
         fields: Mapping[str, str],
-        derived: Derived | None = None,
+        budget: DerivedBudget | None = None,
     ) -> None:
-        super().__init__(derived)
+        super().__init__(budget)
         self.path = path
         self.revision = revision
         self.created = created
@@ -47,7 +46,7 @@ class Entry(Holder):
         self.fields = fields
 
     def at_revision(self, revision: int) -> Entry:
-        """The same object under another revision: the last state of one that has moved out of a watcher's sight."""
+        """The same object with another revision, for the DELETED event of an object that stopped matching a selector."""
         head, mark, rest = self.json.partition(b'"resourceVersion":"')
         body = b"%b%b%d%b" % (head, mark, revision, rest[rest.index(b'"') :])
         return Entry(self.path, revision, self.created, body, self.labels, self.fields)
@@ -59,22 +58,27 @@ class ChangeType(Enum):
     DELETED = "DELETED"
 
 
-class Change(Holder):
+class Change(DerivedHolder):
     """One event of one resource.
 
-    `entry` is the object after the change; for DELETED the last state, carrying the revision of the deletion.
-    `previous` is the entry before it (None for ADDED). `forms` has encoded watch frames, once per form; `frames` what
-    the change is in another version, for as long as the change is known.
+    `entry` is the object after the change; for DELETED the last state, with the revision of the deletion. `previous` is the
+    entry before the change (None for ADDED). `frames` caches encoded watch frames by encoding, within the budget. `versions`
+    holds the change converted to other API versions, for the lifetime of the change.
     """
 
-    __slots__ = ("entry", "frames", "previous", "type")
+    __slots__ = ("entry", "previous", "type", "versions")
 
-    def __init__(self, type: ChangeType, entry: Entry, previous: Entry | None, derived: Derived | None = None) -> None:
-        super().__init__(derived)
+    def __init__(self, type: ChangeType, entry: Entry, previous: Entry | None, budget: DerivedBudget | None = None) -> None:
+        super().__init__(budget)
         self.type = type
         self.entry = entry
         self.previous = previous
-        self.frames: dict[Any, Any] = {}
+        self.versions: dict[Any, Any] = {}
+
+    @property
+    def frames(self) -> Mapping[Any, Any]:
+        """The derived representations of a change: encoded watch frames by encoding."""
+        return self.derived
 
     @property
     def revision(self) -> int:
@@ -83,14 +87,14 @@ class Change(Holder):
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A stored value that cannot be served: what it is stored under, as of which revision, and why not."""
+    """A stored value that cannot be read: its store key, its revision, and the reason."""
 
     key: str
     revision: int
     why: str
 
     def error(self) -> ApiError:
-        """500 that names the key. The log has the same words from when the value was met."""
+        """ApiError 500 that names the key. The same message is logged when the value is first read."""
         return internal(
             f"the stored value of {self.key} at revision {self.revision} cannot be read ({self.why}): delete the object, or "
             "restore a backup"
@@ -99,10 +103,10 @@ class Damaged:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Entries of a list, the revision it is consistent with, and what is left.
+    """Entries of a list, the revision it is consistent with, and the position of the next page.
 
-    `next_path` is the path at which the next page starts, "" at the end. `remaining` counts entries after this page,
-    None where that is not known (a selector was given).
+    `next_path` is the path at which the next page starts, "" on the last page. `remaining` is the number of entries after
+    this page, None if unknown (a selector was given).
     """
 
     entries: Sequence[Entry]
@@ -111,54 +115,55 @@ class Page:
     remaining: int | None
 
 
-#: Does an entry belong to the answer? None stands for "all".
+#: True for entries that belong to a list. None means all entries.
 Match = Callable[[Entry], bool]
-#: Makes labels and indexed fields from stored bytes: the only decoding that the cache does, once per write.
+#: Extracts labels and selectable fields from stored bytes: the only decoding in the cache, once per write.
 Index = Callable[[bytes], tuple[Mapping[str, str], Mapping[str, str]]]
 
 
 def under(path: str, prefix: str) -> bool:
-    """Is a path in what a prefix stands for: everything (""), a namespace (``ns/``), or one path?"""
+    """True if a path is under a prefix: everything (""), a namespace (``ns/``), or one path."""
     return not prefix or path == prefix or (prefix[-1] == "/" and path.startswith(prefix))
 
 
 class WatcherDroppedError(Exception):
-    """A watcher that fell behind its bound: the reader was too slow."""
+    """A watcher exceeded its buffer because its reader was too slow."""
 
 
 class ISubscription(Interface):
-    """A watcher's place in the fan-out."""
+    """A subscription to the changes of a resource."""
 
     def cancel() -> None:
-        """Leave; no call comes after this returns. Idempotent."""
+        """End the subscription; its callbacks are not called after this returns. Idempotent."""
 
 
 class ICache(Interface):
     """The read model of one resource. Reactor thread only."""
 
     revision: int = Attribute("Store revision up to which this cache is complete.")
-    oldest: int = Attribute("Oldest revision from which `subscribe` and `page` can still go on.")
+    oldest: int = Attribute("Oldest revision that `subscribe` and `page` accept.")
 
     async def ready() -> None:
-        """Wait until the first load is done."""
+        """Wait until the first load has finished."""
 
     async def fresh() -> None:
-        """Wait until the cache is as new as every acknowledged write (consistent reads).
+        """Wait until the cache contains every acknowledged write (consistent reads).
 
-        Returns without suspending on a store that only this process writes. Raises ApiError 504 after a limit."""
+        Returns without suspending if only this process writes to the store. Raises ApiError 504 after a time limit."""
 
     async def at_least(revision: int) -> None:
-        """Wait until `self.revision >= revision`; raises ApiError 504 (too large resource version) after a limit."""
+        """Wait until `self.revision >= revision`; raises ApiError 504 (too large resource version) after a time limit."""
 
     def get(path: str) -> Entry | None:
-        """The current entry. None also where the value cannot be read: ask `damaged` or `check_readable`."""
+        """The current entry. None as well if the value cannot be read; see `damaged` and `check_readable`."""
 
     def damaged(path: str) -> Damaged | None:
-        """What is wrong with the stored value at a path, None when nothing is."""
+        """The defect of the stored value at a path, None if the value is readable or does not exist."""
 
     def check_readable(prefix: str = "", *, start: str = "", end: str = "") -> None:
-        """Raise ApiError 500 naming a key under `prefix` (as in `page`), from path `start` on and before `end` ("": no
-        bound), whose value cannot be read. `page` and changes leave such values out, for those who rather go on."""
+        """Raise ApiError 500 if a value under `prefix` (as in `page`) cannot be read; the error names its key.
+
+        Checks paths from `start` on and before `end` ("": no bound). `page` and changes omit unreadable values."""
 
     def page(
         *, prefix: str = "", match: Match | None = None, limit: int = 0, start: str = "", revision: int = 0,
@@ -174,26 +179,27 @@ class ICache(Interface):
     def subscribe(
         *, after: int, prefix: str, on_change: Callable[[Change], None], on_end: Callable[[Exception], None]
     ) -> ISubscription:
-        """Every change with a revision above `after` under `prefix` (as in `page`), in order: those of the window before this returns,
-        later ones in the reactor turn in which their write is acknowledged. `on_end` is called once if the cache must
-        start over (the watcher has to list again). Raises ApiError 410 when `after` is older than `oldest`.
-        The consumer bounds what it buffers and cancels itself when it falls behind."""
+        """Call `on_change` for every change above revision `after` under `prefix` (as in `page`), in order.
+
+        Changes of the window are delivered before this returns, later ones in the reactor turn in which their write is
+        acknowledged. `on_end` is called once if the cache has to start over (the watcher must list again). Raises ApiError
+        410 when `after` is older than `oldest`. The consumer bounds its buffer and cancels the subscription when it is full."""
 
     def past(*, after: int, most: int) -> Sequence[Change]:
-        """The first `most` changes of the window above `after`, whatever their paths; none when there are no more.
+        """The first `most` changes of the window above revision `after`, of all paths; empty when there are no more.
 
-        For consumers that take the past at their own pace and subscribe after its last change, in the turn in which
-        nothing more is there. Raises ApiError 410 as `subscribe` does."""
+        For consumers that read the window in portions: they subscribe after the last change, in the reactor turn in which
+        this returned an empty sequence. Raises ApiError 410 as `subscribe` does."""
 
     async def applied(path: str, revision: int) -> Entry | None:
-        """The entry that a write of this process made at `revision`, once the cache has it (None: it was a deletion)."""
+        """Wait for a write of this process at `revision`; return the entry it produced (None: it was a deletion)."""
 
 
 class ICaches(Interface):
-    """The caches of a server, by the `key` of a resource; made when first asked for, kept until dropped."""
+    """The caches of a server by resource key. A cache is created at its first request and kept until it is dropped."""
 
     def cache(key: str, index: Index) -> ICache:
-        """The cache of objects under ``/{key}/``; starts loading it when new."""
+        """The cache of objects under ``/{key}/``. Starts loading if the cache is new."""
 
     def drop(key: str) -> None:
-        """End a cache (its custom kind is gone): watches end, memory is freed."""
+        """Close the cache of a deleted custom kind: end its watches and free its memory. Ignores unknown keys."""

@@ -1,4 +1,4 @@
-"""Lists: a range of paths, now or as it was, and what of it is asked for."""
+"""List queries: a range of paths at the current or a past revision, filtered by requirements."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from sortedcontainers import SortedList
 
 from orchd.cache.interfaces import Entry, Match, Page
 
-#: From one in so many on, it is faster to go through all than to put the chosen ones in order.
+#: If more than one in this number of entries is a candidate, scanning all is faster than sorting the candidates.
 _SPARSE = 8
-#: Fields that the path has.
+#: Fields that are part of the path.
 NAME = "metadata.name"
 NAMESPACE = "metadata.namespace"
 
 
 class View:
-    """The paths from `low` on and before `high`, as of a revision: the present, but for what `differs`."""
+    """The entries with paths from `low` on and before `high` (None: no bound) at one revision.
+
+    `differs` overrides the current entries: the entry at that revision, or None if there was none.
+    """
 
     def __init__(
         self,
@@ -57,15 +60,15 @@ class View:
 
     def _merged(self, present: Iterable[str]) -> Iterator[Entry]:
         differs, entries = self._differs, self._entries
-        kept = (path for path in present if path not in differs)
-        for path in merge(kept, self._revived):
+        unchanged = (path for path in present if path not in differs)
+        for path in merge(unchanged, self._revived):
             entry = differs.get(path)
             yield entries[path] if entry is None else entry
 
-    def some(self, candidates: Collection[str]) -> Iterator[Entry]:
-        """At least those among `candidates`, which are present paths, and all that differ; in order."""
+    def select(self, candidates: Collection[str]) -> Iterator[Entry]:
+        """In path order, at least the entries at `candidates` (current paths), and all that differ."""
         if len(candidates) * _SPARSE > self._end - self._first:
-            # What is here is in order already.
+            # The view itself is in order already.
             return iter(self)
         low, high = self._low, self._high
         chosen = [path for path in candidates if path >= low and (high is None or path < high)]
@@ -80,14 +83,14 @@ class View:
                 yield entry
 
     def after(self, path: str) -> str:
-        """The path that follows, "" at the end."""
+        """The path that follows `path`, "" at the end."""
         rest = View(self._entries, self._paths, self._differs, path + "\0", self._high)
         for entry in rest:
             return entry.path
         return ""
 
 
-def listed(
+def list_page(
     entries: Mapping[str, Entry],
     paths: SortedList,
     differs: Mapping[str, Entry | None],
@@ -101,9 +104,9 @@ def listed(
     fields: Mapping[str, str],
     candidates: Collection[str] | None,
 ) -> Page:
-    """A page. With requirements, `next_path` may lead to a page without entries: that no more match is found out there.
+    """A page of a list. With requirements, the page at `next_path` may be empty: the rest is not searched for matches.
 
-    `candidates` are the present paths that can meet the requirements, None for all.
+    `candidates` are the current paths that can meet the requirements, None for all.
     """
     if NAMESPACE in fields and (not prefix or prefix == fields[NAMESPACE] + "/"):
         prefix = fields[NAMESPACE] + "/" if fields[NAMESPACE] else prefix
@@ -115,7 +118,7 @@ def listed(
         found = list(islice(view, limit)) if limit else list(view)
         remaining = len(view) - len(found) if limit else 0
         return Page(found, revision, view.after(found[-1].path) if remaining else "", remaining)
-    matching = _matching(view if candidates is None else view.some(candidates), match, labels, fields)
+    matching = _matching(view if candidates is None else view.select(candidates), match, labels, fields)
     chosen = list(islice(matching, limit)) if limit else list(matching)
     more = view.after(chosen[-1].path) if limit and len(chosen) == limit else ""
     return Page(chosen, revision, more, None)
@@ -125,7 +128,7 @@ def _end(prefix: str) -> str | None:
     """The first path that is not under a prefix (all, a namespace, or one path)."""
     if not prefix:
         return None
-    # What follows "/" is "0": nothing lies between the last name of a namespace and that.
+    # "0" is the character after "/", so this is the first path after all names of the namespace.
     return prefix[:-1] + "0" if prefix[-1] == "/" else prefix + "\0"
 
 
@@ -137,17 +140,17 @@ def _matching(
     if len(labels) == 1 and not fields and match is None:
         ((name, value),) = labels.items()
         return (entry for entry in entries if entry.labels.get(name) == value)
-    return _meeting(entries, match, labels, fields)
+    return _filter(entries, match, labels, fields)
 
 
-def _meeting(
+def _filter(
     entries: Iterable[Entry], match: Match | None, labels: Mapping[str, str], fields: Mapping[str, str]
 ) -> Iterator[Entry]:
-    wanted = tuple(labels.items())
+    wanted_labels = tuple(labels.items())
     wanted_fields = tuple(fields.items())
     for entry in entries:
         if (
-            all(entry.labels.get(k) == v for k, v in wanted)
+            all(entry.labels.get(k) == v for k, v in wanted_labels)
             and all(_field(entry, k) == v for k, v in wanted_fields)
             and (match is None or match(entry))
         ):

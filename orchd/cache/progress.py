@@ -1,4 +1,4 @@
-"""How far all caches are: one number that every event of any resource moves, and who waits for it."""
+"""The revision that all caches have reached, and reads that wait for a revision."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchd.errors import resource_version_too_large
 
 
 class Progress:
-    """`revision` is the store's revision up to which everything has been applied."""
+    """`revision` is the store revision up to which all events have been applied. `patience` limits waits, in seconds."""
 
     def __init__(self, clock: Any, *, patience: float) -> None:
         self.revision = 0
@@ -28,15 +28,15 @@ class Progress:
         self.wake()
 
     def wake(self) -> None:
-        """Let those go on whose revision is there. Callbacks may wait anew."""
+        """Resume the waits whose revision is reached. Resumed code may wait again."""
         waiting = self._waiting
         while waiting and waiting[0][0] <= self.revision:
             deferred = heappop(waiting)[2]
             if not deferred.called:
                 deferred.callback(None)
 
-    async def reached(self, revision: int) -> None:
-        """Wait for a revision, at most `patience` seconds; then ApiError 504, too large resource version."""
+    async def wait_for(self, revision: int) -> None:
+        """Wait until `revision` is reached. Raises ApiError 504 (too large resource version) after `patience` seconds."""
         if revision <= self.revision:
             return
         deferred: Deferred[None] = Deferred()
@@ -58,5 +58,5 @@ class Progress:
         deferred.errback(resource_version_too_large(revision, self.revision))
 
     def _remove(self, mine: tuple[int, int, Deferred[None]]) -> None:
-        # Sorted order is a heap, and waiting ended early is rare.
+        # A sorted list is a valid heap. Removal before the revision is reached is rare, so its cost does not matter.
         self._waiting = sorted(other for other in self._waiting if other[2] is not mine[2])

@@ -11,29 +11,30 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from zope.interface import implementer
 
-from orchd.cache.derived import Derived
-from orchd.cache.fanout import Fanout, Subscription
+from orchd.cache.derived import DerivedBudget
 from orchd.cache.indexes import Indexes
 from orchd.cache.interfaces import Change, ChangeType, Damaged, Entry, ICache, Index, Match, Page, under
-from orchd.cache.listing import NAME, NAMESPACE, listed
+from orchd.cache.listing import NAME, NAMESPACE, list_page
 from orchd.cache.progress import Progress
 from orchd.cache.stored import at_revision, with_revision
+from orchd.cache.subscriptions import Subscription, Subscriptions
 from orchd.cache.window import Window
 from orchd.errors import ApiError, expired, resource_version_too_large, unavailable
 from orchd.store.interfaces import DamagedValue, Event, EventType, IStore, KeyValue, StoreError
 
 _EMPTY: Mapping[str, str] = {}
-#: Different sets of labels or fields that are remembered in order to be shared.
+#: Number of distinct label or field sets retained for sharing between entries.
 _SHARED = 1000
 _log = Logger()
 
 
 @implementer(ICache)
 class ResourceCache:
-    """`Caches` makes it, feeds it (`begin`, `take`, `apply`, `loaded`) and ends it (`restart`, `close`).
+    """The cache of one resource. Created, loaded and fed by `Caches`.
 
-    Figures for metrics: `applied_events`, `len()` entries, `subscribers`, `window_length`, `window_bytes`, `indexed`,
-    `unreadable` values.
+    Loading: `begin_load`, `add_loaded` for each portion, `finish_load`; `apply` for each event; `restart` after a gap, and
+    `close`. For metrics: `applied_events`, `len()` entries, `subscribers`, `window_length`, `window_bytes`, `indexed`,
+    `unreadable`.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class ResourceCache:
         *,
         limit: int,
         limit_bytes: int,
-        derived: Derived,
+        budget: DerivedBudget,
     ) -> None:
         self.key = key
         self.prefix = f"/{key}/"
@@ -56,22 +57,22 @@ class ResourceCache:
         self._store = store
         self._progress = progress
         self._clock = clock
-        self._derived = derived
+        self._budget = budget
         self._entries: dict[str, Entry] = {}
         self._paths: SortedList = SortedList()
         self._share = _Shared()
         self._window = Window(limit=limit, limit_bytes=limit_bytes)
         self._indexes = Indexes()
-        self._fanout = Fanout()
-        #: Events up to here are in the entries; `Progress` may be behind just after loading.
+        self._subscriptions = Subscriptions()
+        #: Events up to this revision are in the entries; `Progress` may be behind it just after loading.
         self._floor = 0
         self._ready = False
-        #: What is being loaded, and as of when.
-        self._taken: dict[str, Entry] = {}
-        self._taken_damaged: dict[str, Damaged] = {}
+        #: Entries and damaged values being loaded, and the revision of the load.
+        self._loading: dict[str, Entry] = {}
+        self._loading_damaged: dict[str, Damaged] = {}
         #: Values that cannot be served, by path.
         self._damaged: dict[str, Damaged] = {}
-        self._began = 0
+        self._load_revision = 0
         self._waiting: list[Deferred[None]] = []
         self._closed: ApiError | None = None
         #: Events that arrived while loading.
@@ -93,7 +94,7 @@ class ResourceCache:
 
     @property
     def subscribers(self) -> int:
-        return len(self._fanout)
+        return len(self._subscriptions)
 
     @property
     def window_length(self) -> int:
@@ -105,7 +106,7 @@ class ResourceCache:
 
     @property
     def forgotten_bytes(self) -> int:
-        """Bytes of all changes that the window has forgotten."""
+        """Total bytes of the changes that the window has dropped."""
         return self._window.forgotten_bytes
 
     @property
@@ -114,31 +115,33 @@ class ResourceCache:
 
     # Loading.
 
-    def begin(self, revision: int) -> None:
-        """Start from nothing, as of a revision; `take` brings what was there then. Not seen before `loaded`."""
-        self._taken, self._taken_damaged = {}, {}
-        self._began = revision
+    def begin_load(self, revision: int) -> None:
+        """Begin to load the state at a revision. Readers see it after `finish_load`."""
+        self._loading, self._loading_damaged = {}, {}
+        self._load_revision = revision
 
-    def take(self, items: Iterable[KeyValue]) -> None:
+    def add_loaded(self, items: Iterable[KeyValue]) -> None:
+        """Add a portion of the state at the revision of the load."""
         for item in items:
             path = item.key[self._cut :]
             entry = self._entry(path, item.value, item.revision, item.created, None)
             if isinstance(entry, Damaged):
-                self._taken_damaged[path] = entry
+                self._loading_damaged[path] = entry
             else:
-                self._taken[path] = entry
+                self._loading[path] = entry
 
-    def loaded(self, events: Iterable[Event], upto: int) -> None:
-        """`events` are what happened between `begin` and `upto`; with those that came meanwhile all is complete."""
+    def finish_load(self, events: Iterable[Event], upto: int) -> None:
+        """Publish the loaded state after applying `events` (those from the load's revision to `upto`), then those that
+        arrived during the load."""
         if self._closed is not None:
             return
-        self._forget_forms()
-        self._entries, self._taken = self._taken, {}
-        self._damaged, self._taken_damaged = self._taken_damaged, {}
+        self._forget_derived()
+        self._entries, self._loading = self._loading, {}
+        self._damaged, self._loading_damaged = self._loading_damaged, {}
         self._paths = SortedList(self._entries)
         self._indexes.clear()
-        self._window.restart(self._began)
-        self._floor = self._began
+        self._window.restart(self._load_revision)
+        self._floor = self._load_revision
         self._ready = True
         early, self._early = self._early, []
         for event in events:
@@ -153,20 +156,20 @@ class ResourceCache:
                 deferred.callback(None)
 
     def restart(self) -> None:
-        """What the store says no longer connects with what is here: everybody has to list again."""
+        """End all watches after a gap in the store's events: clients have to list again."""
         self._ready = False
         self._early = []
-        self._fanout.end(expired(f"too old resource version: the history of {self.key} has a gap"))
+        self._subscriptions.end(expired(f"too old resource version: the history of {self.key} has a gap"))
 
     def close(self, error: ApiError) -> None:
-        """End for good."""
+        """End all watches and waits with `error`, and free the entries. The cache cannot be used afterwards."""
         self._closed = error
         self._ready = False
         self._early = []
-        self._fanout.end(error)
-        self._forget_forms()
-        self._entries, self._taken = {}, {}
-        self._damaged, self._taken_damaged = {}, {}
+        self._subscriptions.end(error)
+        self._forget_derived()
+        self._entries, self._loading = {}, {}
+        self._damaged, self._loading_damaged = {}, {}
         self._paths = SortedList()
         self._indexes.clear()
         self._window.restart(self.revision)
@@ -176,18 +179,19 @@ class ResourceCache:
                 deferred.errback(error)
 
     def expire(self, before: float) -> None:
+        """Drop changes of the window that arrived before a monotonic time."""
         self._window.expire(before)
 
-    def _forget_forms(self) -> None:
-        """What is here now is over."""
+    def _forget_derived(self) -> None:
+        """Drop the derived representations of all current entries."""
         for entry in self._entries.values():
-            if entry.forms:
-                self._derived.forget(entry)
+            if entry.derived:
+                self._budget.forget(entry)
 
     # Events.
 
     def apply(self, event: Event) -> None:
-        """The next event of this resource."""
+        """Apply the next event of this resource. Events during a load are buffered."""
         if not self._ready:
             if self._closed is None:
                 self._early.append(event)
@@ -200,35 +204,35 @@ class ResourceCache:
         if event.type is EventType.PUT:
             entry = self._entry(path, event.value, event.revision, event.created, before)
             if isinstance(entry, Damaged) or path in self._damaged:
-                self._begin_again(path, entry, event.revision)
+                self._restart_watches(path, entry, event.revision)
                 return
             self._entries[path] = entry
             if before is None:
                 self._paths.add(path)
-                change = Change(ChangeType.ADDED, entry, None, self._derived)
+                change = Change(ChangeType.ADDED, entry, None, self._budget)
             else:
-                change = Change(ChangeType.MODIFIED, entry, before, self._derived)
+                change = Change(ChangeType.MODIFIED, entry, before, self._budget)
             self._indexes.replace(path, before, entry)
         elif before is not None:
             json = at_revision(before.json, before.revision, event.revision)
-            entry = Entry(path, event.revision, before.created, json, before.labels, before.fields, self._derived)
+            entry = Entry(path, event.revision, before.created, json, before.labels, before.fields, self._budget)
             del self._entries[path]
             self._paths.remove(path)
             self._indexes.replace(path, before, None)
-            change = Change(ChangeType.DELETED, entry, before, self._derived)
+            change = Change(ChangeType.DELETED, entry, before, self._budget)
         elif path in self._damaged:
-            self._begin_again(path, None, event.revision)
+            self._restart_watches(path, None, event.revision)
             return
         else:
             return
         self.applied_events += 1
         self._window.add(change, self._clock.seconds())
-        self._fanout.tell(path, change)
+        self._subscriptions.publish(path, change)
         if before is not None:
-            self._derived.forget(before)
+            self._budget.forget(before)
 
-    def _begin_again(self, path: str, now: Entry | Damaged | None, revision: int) -> None:
-        """A value that cannot be read came or went: no change can tell it, so everybody has to list again."""
+    def _restart_watches(self, path: str, now: Entry | Damaged | None, revision: int) -> None:
+        """Apply an event that adds or removes an unreadable value, and end all watches: no event can represent it."""
         before = self._entries.pop(path, None)
         self._damaged.pop(path, None)
         if isinstance(now, Damaged):
@@ -242,10 +246,10 @@ class ResourceCache:
             self._paths.remove(path)
         self._indexes.replace(path, before, after)
         if before is not None:
-            self._derived.forget(before)
+            self._budget.forget(before)
         self.applied_events += 1
         self._window.restart(revision)
-        self._fanout.end(expired(f"too old resource version: a value of {self.key} cannot be read, or could not"))
+        self._subscriptions.end(expired(f"too old resource version: a value of {self.key} cannot be read, or could not"))
 
     def _entry(self, path: str, value: bytes, revision: int, created: int, before: Entry | None) -> Entry | Damaged:
         try:
@@ -262,7 +266,7 @@ class ResourceCache:
             fields = before.fields if fields == before.fields else self._share(fields)
         else:
             labels, fields = self._share(labels), self._share(fields)
-        return Entry(path, revision, created, json, labels, fields, self._derived)
+        return Entry(path, revision, created, json, labels, fields, self._budget)
 
     # Waiting.
 
@@ -281,7 +285,7 @@ class ResourceCache:
             try:
                 newest = await self._store.current_revision()
             except StoreError as error:
-                # Rather no answer than one that may be old.
+                # A stale response is worse than none.
                 raise unavailable(f"the store does not answer: {error}") from error
             await self.at_least(newest)
 
@@ -289,8 +293,8 @@ class ResourceCache:
         if not self._ready:
             await self.ready()
         while revision > self.revision:
-            await self._progress.reached(revision)
-            # Following may have begun anew meanwhile.
+            await self._progress.wait_for(revision)
+            # The cache may have restarted meanwhile.
             await self.ready()
 
     async def applied(self, path: str, revision: int) -> Entry | None:
@@ -300,7 +304,7 @@ class ResourceCache:
             return current
         change = self._window.at(revision)
         if change is None:
-            # So many changes since that the window has forgotten it: what is there now is the best answer.
+            # The window no longer contains the change: return the current entry instead.
             return current
         return None if change.type is ChangeType.DELETED else change.entry
 
@@ -313,7 +317,7 @@ class ResourceCache:
         return self._damaged.get(path)
 
     def check_readable(self, prefix: str = "", *, start: str = "", end: str = "") -> None:
-        # As a rule there are none.
+        # Usually empty.
         for path in sorted(self._damaged):
             if path >= start and (not end or path < end) and under(path, prefix):
                 raise self._damaged[path].error()
@@ -342,11 +346,11 @@ class ResourceCache:
                 raise expired("The resourceVersion for the provided list is too old.")
             differs = self._window.past(revision)
         candidates: Collection[str] | None = None
-        # The name and namespace are in the path: no index of them.
+        # Name and namespace are part of the path and need no index.
         indexed = {k: v for k, v in fields.items() if k not in (NAME, NAMESPACE)} if fields else _EMPTY
         if labels or indexed:
             candidates = self._indexes.paths(self._entries.values(), labels or _EMPTY, indexed)
-        return listed(
+        return list_page(
             self._entries,
             self._paths,
             differs,
@@ -364,13 +368,13 @@ class ResourceCache:
         self, *, after: int, prefix: str, on_change: Callable[[Change], None], on_end: Callable[[Exception], None]
     ) -> Subscription:
         self._must_cover(after)
-        subscription = Subscription(self._fanout, prefix, after, on_change, on_end)
-        self._fanout.add(subscription)
+        subscription = Subscription(self._subscriptions, prefix, after, on_change, on_end)
+        self._subscriptions.add(subscription)
         for change in self._window.since(after):
             if under(change.entry.path, prefix):
                 if not subscription.active:
                     break
-                subscription.tell(change)
+                subscription.deliver(change)
         return subscription
 
     def past(self, *, after: int, most: int) -> Sequence[Change]:
@@ -385,7 +389,7 @@ class ResourceCache:
 
 
 class _Shared:
-    """Equal labels (or fields) of many entries, once in memory."""
+    """Shares equal label or field sets between entries, to save memory."""
 
     __slots__ = ("_known",)
 
@@ -399,7 +403,7 @@ class _Shared:
         found = self._known.get(key)
         if found is None:
             if len(self._known) >= _SHARED:
-                # Entries keep what they have; only later ones no longer share with them.
+                # Existing entries keep their sets; later ones share new copies.
                 self._known.clear()
             found = self._known[key] = {intern(k): intern(v) for k, v in key}
         return found

@@ -1,9 +1,9 @@
-"""The bytes that stand for an object: JSON whose resourceVersion is filled in when it is known (DESIGN 1).
+"""The stored encoding of objects: JSON with an empty resourceVersion that is filled in later (docs/decisions.md 1).
 
-Members come in the order that clients know: kind, apiVersion, metadata, then the rest; in metadata the name first, the
-managed fields last. The revision is put in without decoding: the first occurrence of the empty member's bytes is the
-place. Before it stand only kind, apiVersion and members of metadata that are checked to be strings, and no JSON string
-can contain those bytes, because a quote inside a string has a backslash before it.
+Members have the usual order: kind, apiVersion, metadata, then the rest; in metadata the name first, the managed fields
+last. The revision is inserted without decoding, at the first occurrence of the empty member's bytes. Only kind,
+apiVersion and members of metadata that are checked to be strings precede it, and no JSON string can contain these bytes,
+because a quote inside a string is preceded by a backslash.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from orchd.kinds.verbatim import Verbatim
 
 _EMPTY = b'"resourceVersion":""'
 _NAME = len(_EMPTY) - 1
-#: Members of metadata in the order of the API's own definition, those before the resourceVersion and those after.
+#: Members of metadata in the order of the API definition, before and after the resourceVersion.
 _BEFORE = ("name", "generateName", "namespace", "selfLink", "uid")
 _AFTER = (
     "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations",
@@ -24,22 +24,22 @@ _AFTER = (
 )
 
 
-#: Maps of metadata, whose keys the reference writes in order.
+#: Maps of metadata whose keys the reference sorts.
 _MAPS = frozenset(("labels", "annotations"))
-#: Members of config maps and secrets in the order of their definition.
+#: Members of ConfigMaps and Secrets in the order of the API definition.
 _CONTENT = ("immutable", "data", "binaryData", "type")
 
 
 def _sorted(value: Any) -> Any:
-    """A map in the order of its keys."""
+    """A map with sorted keys; other values unchanged."""
     return dict(sorted(value.items())) if isinstance(value, dict) and len(value) > 1 else value
 
 
 def encode(obj: dict[str, Any]) -> bytes:
-    """An object as stored bytes; what its metadata says of the resourceVersion is left out.
+    """Encode an object for the store. The resourceVersion in its metadata is ignored.
 
-    Raises ValueError for what is no object: no metadata, or an apiVersion or kind that is no string. Numbers beyond
-    64 bits and text that is no Unicode raise TypeError.
+    Raises ValueError without metadata, and if apiVersion, kind or leading members of metadata are not strings. Raises
+    TypeError for integers beyond 64 bits and for strings that are not valid Unicode.
     """
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
@@ -69,17 +69,17 @@ def encode(obj: dict[str, Any]) -> bytes:
             if name in obj:
                 value = obj[name]
                 out[name] = _sorted(value) if value.__class__ is dict else value
-    # What is there already stays where it is.
+    # Members that are present keep their position.
     out.update((name, value) for name, value in obj.items() if name not in out)
     data = out.get("data")
     if data.__class__ is Verbatim:
         out["data"] = orjson.Fragment(data.text)
-    # A copy: what orjson gives has room for several times its length, which would be kept as long as the object.
+    # Copied: the buffer of orjson's result has several times its length, and would live as long as the object.
     return b"%b" % orjson.dumps(out)
 
 
 def with_revision(value: bytes, revision: int) -> bytes:
-    """Stored bytes with the revision in place. Raises ValueError for bytes that `encode` did not make."""
+    """Insert the revision into stored bytes. Raises ValueError for bytes that `encode` did not produce."""
     at = value.find(_EMPTY)
     if at < 0:
         raise ValueError("no place for the resourceVersion")
@@ -88,5 +88,5 @@ def with_revision(value: bytes, revision: int) -> bytes:
 
 
 def at_revision(json: bytes, old: int, new: int) -> bytes:
-    """Bytes that have the revision `old` in place, with `new` instead: the last state of what was deleted."""
+    """Replace the revision `old` by `new`: the last state of a deleted object has the revision of the deletion."""
     return json.replace(b'"resourceVersion":"%d"' % old, b'"resourceVersion":"%d"' % new, 1)

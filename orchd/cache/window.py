@@ -1,4 +1,4 @@
-"""The recent changes of one resource: what a watch from the past is told, and what undoes the present."""
+"""The recent changes of one resource, for watches and lists at past revisions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from operator import attrgetter
 from orchd.cache.interfaces import Change, ChangeType, Entry
 
 _revision = attrgetter("revision")
-#: Past revisions whose difference from now is kept, for clients that page through them.
+#: Number of past revisions whose difference from the current state is cached, for clients that page through them.
 _PASTS = 4
 
 
 def _weight(change: Change) -> int:
-    """Bytes that remembering a change keeps alive. What a deletion replaced is kept by nothing else."""
+    """Bytes that a change keeps in memory. Only the change of a deletion still references the previous entry."""
     size = len(change.entry.json)
     if change.type is ChangeType.DELETED and change.previous is not None:
         size += len(change.previous.json)
@@ -22,7 +22,7 @@ def _weight(change: Change) -> int:
 
 
 class _Past:
-    """What differs at a past revision: path -> entry then (None: was not there). Complete up to `upto`."""
+    """Difference of a past revision from the state at `upto`: path -> entry at that revision (None: did not exist)."""
 
     __slots__ = ("differs", "upto")
 
@@ -32,11 +32,11 @@ class _Past:
 
 
 class Window:
-    """Every change above `oldest`, in order, bounded by number, bytes and (through `expire`) age."""
+    """All changes above revision `oldest`, in order, bounded by number, bytes and (through `expire`) age."""
 
     def __init__(self, *, limit: int, limit_bytes: int) -> None:
         self.oldest = 0
-        #: Bytes of all changes that were ever forgotten.
+        #: Total bytes of all dropped changes.
         self.forgotten_bytes = 0
         self._limit = limit
         self._limit_bytes = limit_bytes
@@ -53,7 +53,7 @@ class Window:
         return self._bytes
 
     def restart(self, oldest: int) -> None:
-        """Nothing before or at `oldest` is known."""
+        """Drop all changes; revisions below `oldest` can no longer be served."""
         self.oldest = oldest
         self.forgotten_bytes += self._bytes
         self._changes.clear()
@@ -62,15 +62,16 @@ class Window:
         self._bytes = 0
 
     def add(self, change: Change, now: float) -> None:
+        """Append a change that arrived at the monotonic time `now`."""
         self._changes.append(change)
         self._times.append(now)
         self._bytes += _weight(change)
-        # A quarter at once: the rest moves to the front of the list each time.
+        # Drops a quarter at once, because every drop moves the rest of the list.
         if len(self._changes) > self._limit or self._bytes > self._limit_bytes:
             self._drop(max(1, len(self._changes) // 4))
 
     def expire(self, before: float) -> None:
-        """Forget the changes that came before a time."""
+        """Drop the changes that arrived before a monotonic time."""
         self._drop(bisect_right(self._times, before))
 
     def _drop(self, count: int) -> None:
@@ -87,7 +88,7 @@ class Window:
             del self._pasts[revision]
 
     def since(self, after: int, most: int | None = None) -> list[Change]:
-        """The (first `most`) changes above a revision that is not older than `oldest`."""
+        """The changes above a revision, at most `most`. The revision must not be older than `oldest`."""
         first = bisect_right(self._changes, after, key=_revision)
         return self._changes[first : None if most is None else first + most]
 
@@ -99,7 +100,10 @@ class Window:
         return None
 
     def past(self, revision: int) -> dict[str, Entry | None]:
-        """What was different at a revision that is not older than `oldest`. Not to be edited, and only for now."""
+        """The difference of a past revision from now: path -> entry then (None: did not exist).
+
+        The revision must not be older than `oldest`. Do not modify the result; it is valid in this reactor turn only.
+        """
         past = self._pasts.get(revision)
         if past is None:
             past = self._pasts[revision] = _Past(revision)
@@ -109,7 +113,7 @@ class Window:
             self._pasts.move_to_end(revision)
         differs = past.differs
         for change in self.since(past.upto):
-            # The first change after the revision is the one that knows what was there.
+            # The first change after the revision has the entry at the revision as its previous one.
             differs.setdefault(change.entry.path, change.previous)
             past.upto = change.entry.revision
         return differs

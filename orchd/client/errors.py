@@ -1,4 +1,4 @@
-"""Failures of a client that no server answered with."""
+"""Client errors without a response of the server."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from orchd.errors import ApiError
 
 
 class UnreachableError(ApiError):
-    """The server could not be reached, or the connection broke before it had answered: whether a write was done is
-    unknown. Shaped as 503, so that callers may treat it as any other refusal."""
+    """The server is unreachable, or the connection was lost before the response. A write may or may not have been applied.
+
+    Has code 503, so that callers can treat it like a response of the server.
+    """
 
     def __init__(self, server: str, why: str) -> None:
         super().__init__(503, "ServiceUnavailable", f"cannot reach {server}: {why}")
 
 
 class NoAnswerError(ApiError):
-    """The server did not answer in time."""
+    """The server did not respond within the timeout."""
 
     def __init__(self, server: str, seconds: float) -> None:
         super().__init__(504, "Timeout", f"no answer from {server} within {seconds:g} s")

@@ -26,7 +26,7 @@ _LONGEST_NOTE, _CUT = 1024, " ..."
 
 
 def object_reference(obj: Object) -> dict[str, Any]:
-    """The reference by which an Event names an object."""
+    """The ObjectReference of an object, for an Event."""
     metadata = obj.get("metadata") or obj
     fields = {
         "apiVersion": obj.get("apiVersion"),

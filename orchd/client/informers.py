@@ -1,7 +1,7 @@
-"""Informers: a local copy of a resource, listed once and then kept by a watch.
+"""Informers: local copies of resources, kept current by a list and a watch.
 
-The loop is a table of two states (specification, "Efficient detection of changes"): LIST, which replaces the copy, and
-WATCH from the version reached. 410 and anything unexpected goes back to LIST, after a pause that grows.
+The loop has two states (specification, "Efficient detection of changes"): LIST, which replaces the copy, and WATCH from the
+last resource version. After 410 and after any other failure it returns to LIST, with exponential backoff.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from orchd.client.interfaces import IClient, IInformer, IInformers, Object, Reso
 from orchd.errors import ApiError
 from orchd.txkit.background import Background
 
-#: Seconds to wait before listing again: the first time, and at most.
+#: First and maximum backoff in seconds.
 _PAUSE, _LONGEST_PAUSE = 0.1, 30.0
-#: A watch that lasts so many seconds is no failure, even if nothing happened.
+#: A watch that lasts this many seconds resets the backoff, even without events.
 _LASTING = 1.0
 
 Listener = Callable[[str, "Object | None", "Object | None"], None]
@@ -35,14 +35,14 @@ def key_of(obj: Object) -> tuple[str, str]:
     return metadata.get("namespace", ""), metadata["name"]
 
 
-def labelled(obj: Object, labels: Mapping[str, str]) -> bool:
-    """Does an object have all of these labels?"""
+def has_labels(obj: Object, labels: Mapping[str, str]) -> bool:
+    """True if an object has all of these labels."""
     return labels.items() <= (obj["metadata"].get("labels") or {}).items()
 
 
 @implementer(IInformer)
 class Informer:
-    """One resource over all namespaces."""
+    """An informer of one resource over all namespaces. Await `run` in a background task."""
 
     log = Logger()
 
@@ -68,7 +68,7 @@ class Informer:
     def list(self, namespace: str = "", labels: Mapping[str, str] | None = None) -> Iterable[Object]:
         found = self._by_namespace.get(namespace, {}) if namespace else self._objects
         if labels:
-            return [obj for obj in found.values() if labelled(obj, labels)]
+            return [obj for obj in found.values() if has_labels(obj, labels)]
         return list(found.values())
 
     def by_index(self, index: str, value: str) -> Iterable[Object]:
@@ -107,7 +107,7 @@ class Informer:
         # Listeners are told in the turn in which they are added, or in which there is something to tell.
         await self.wait_synced()
 
-    # -- keeping up
+    # -- list and watch
 
     async def run(self) -> None:
         """List and watch until cancelled."""
@@ -121,16 +121,16 @@ class Informer:
                     if events or self._clock.seconds() - begin >= _LASTING:
                         pause = _PAUSE
                     else:
-                        # A server that ends every watch at once must not be asked without end.
+                        # Back off from a server that ends every watch immediately.
                         await self._rest(pause)
                         pause = min(pause * 2, _LONGEST_PAUSE)
             except CancelledError:
                 raise
             except ApiError as error:
                 if error.code != 410:
-                    self.log.warn("{ref}: {error}; listing again", ref=self.ref.plural, error=error.message)
-            except Exception:  # an informer must outlive whatever goes wrong once; it is logged
-                self.log.failure("informer of {ref}", ref=self.ref.plural)
+                    self.log.warn("informer of {ref}: {error}; listing again", ref=self.ref.plural, error=error.message)
+            except Exception:  # logged; an informer must survive any single failure
+                self.log.failure("informer of {ref} failed; listing again", ref=self.ref.plural)
             await self._rest(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
@@ -138,7 +138,7 @@ class Informer:
         await deferLater(self._clock, pause * (0.5 + self._random.random()))
 
     def close(self) -> None:
-        """Let go of the watch; waiters are told that nothing will come."""
+        """Close the watch and cancel all waits for the first list."""
         if self._stream is not None:
             self._stream.close()
         waiting, self._waiting = self._waiting, []
@@ -165,7 +165,7 @@ class Informer:
         return version
 
     async def _watch(self, version: str) -> tuple[str, int]:
-        """Follow from `version` on; where that led and how many events came, when the server has ended the watch."""
+        """Apply events from `version` on until the server ends the watch. Returns the last version and the number of events."""
         events = 0
         stream = self._stream = await self._client.watch(self.ref, resource_version=version)
         try:
@@ -211,7 +211,7 @@ class Informer:
 
 @implementer(IInformers)
 class Informers:
-    """Shared informers of one client: each started when first asked for, all stopped together."""
+    """Shared informers of one client: started at their first request, stopped together."""
 
     def __init__(self, client: IClient, clock: IReactorTime, random: Random) -> None:
         self._client = client
@@ -231,22 +231,22 @@ class Informers:
 
     @property
     def synced(self) -> bool:
-        """Have all informers listed once?"""
+        """True if all informers have completed their first list."""
         return all(informer.synced for informer in self._running.values())
 
     async def wait_synced(self) -> None:
-        """Wait until every informer that has been asked for so far has listed once."""
+        """Wait until every informer requested so far has completed its first list."""
         for informer in list(self._running.values()):
             await informer.wait_synced()
 
     def start(self) -> None:
-        """Begin to list and watch what has been asked for, and from now on what will be."""
+        """Start the informers requested so far, and later ones at their request."""
         self._started = True
         for ref, informer in self._running.items():
             self._background.add(informer.run(), f"informer of {ref.plural}")
 
     async def stop(self) -> None:
-        """End every informer and wait for them."""
+        """Stop all informers and wait for their end."""
         self._started = False
         for informer in self._running.values():
             informer.close()

@@ -1,4 +1,4 @@
-"""How anyone reaches the API: one client contract, in process or over the wire, and informers on top of it."""
+"""Contracts of API clients, in process or remote, and of informers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ResourceRef:
     plural: str
 
 
-#: An object as plain JSON data. Shared: never edit one that a client or informer handed out.
+#: An object as plain JSON data. Objects from clients and informers are shared: do not modify them.
 Object = dict[str, Any]
 
 
@@ -34,19 +34,21 @@ class IWatchStream(Interface):
     """An open watch."""
 
     async def next() -> WatchEvent | None:
-        """The next event; None when the server ended the stream in good order. Raises ApiError (410: list again)."""
+        """The next event; None if the server ended the watch normally. Raises ApiError (410: list again)."""
 
     def close() -> None:
         """End the watch. Idempotent."""
 
 
 class IClient(Interface):
-    """Typed by data: every method takes a ResourceRef. `namespace` is "" for cluster-scoped resources and for lists
-    over all namespaces. Every method raises ApiError with the server's Status. Cancelling a read stops it; a write
-    that has been sent is not undone."""
+    """A client of the API. Every method takes the resource as a ResourceRef and raises ApiError with the server's Status.
+
+    `namespace` is "" for cluster-scoped resources and for lists over all namespaces. Cancelling a read aborts it; a write that
+    was sent is not undone.
+    """
 
     async def get(ref: ResourceRef, namespace: str, name: str, *, subresource: str = "", resource_version: str = "") -> Object:
-        """One object."""
+        """Get one object."""
 
     async def list(
         ref: ResourceRef, namespace: str = "", *, label_selector: str = "", field_selector: str = "",
@@ -55,25 +57,25 @@ class IClient(Interface):
         """A list object. `query` holds parameters that only this resource knows."""
 
     async def create(ref: ResourceRef, namespace: str, obj: Object, *, name: str = "", subresource: str = "", dry_run: bool = False) -> Object:
-        """Create; with `name` and `subresource`, post to a subresource."""
+        """Create an object; with `name` and `subresource`, post to a subresource."""
 
     async def update(ref: ResourceRef, namespace: str, name: str, obj: Object, *, subresource: str = "", dry_run: bool = False) -> Object:
-        """Replace; guarded by metadata.resourceVersion where the object carries one."""
+        """Replace an object. With a metadata.resourceVersion, fails with 409 if the stored object has another one."""
 
     async def patch(
         ref: ResourceRef, namespace: str, name: str, patch: Any, *, content_type: str, subresource: str = "",
         field_manager: str = "", force: bool = False, dry_run: bool = False,
     ) -> Object:
-        """Patch with one of the API's patch media types."""
+        """Patch an object. `content_type` is one of the API's patch media types."""
 
     async def delete(ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None) -> Object:
-        """Delete; `options` is a DeleteOptions object."""
+        """Delete an object. `options` is a DeleteOptions object."""
 
     async def delete_collection(
         ref: ResourceRef, namespace: str = "", *, options: Mapping[str, Any] | None = None,
         label_selector: str = "", field_selector: str = "",
     ) -> Object:
-        """Delete all that a list with the same selectors would show."""
+        """Delete all objects that a list with the same selectors contains."""
 
     async def watch(
         ref: ResourceRef, namespace: str = "", *, resource_version: str = "", label_selector: str = "",
@@ -83,58 +85,64 @@ class IClient(Interface):
 
 
 class IInformer(Interface):
-    """A continually updated view of one resource: a copy that is kept by list and watch, or what a server has itself."""
+    """A continuously updated view of one resource: a copy kept by list and watch, or the watch cache of the server."""
 
     synced: bool = Attribute("True once the first list has been applied.")
 
     async def wait_synced() -> None:
-        """Wait for the first list."""
+        """Wait until the first list has been applied."""
 
     async def told() -> None:
         """Wait for the first list, and until all who listen by now have been told of everything that was there when they
         began."""
 
     def get(namespace: str, name: str) -> Object | None:
-        """One object."""
+        """Get one object."""
 
     def list(namespace: str = "", labels: Mapping[str, str] | None = None) -> Iterable[Object]:
-        """All objects (of one namespace), those with all of `labels` if these are given."""
+        """Objects of `namespace` ("": all), filtered by `labels` if given."""
 
     def by_index(index: str, value: str) -> Iterable[Object]:
-        """Objects for which the function registered as `index` gave `value`. KeyError for an unknown index."""
+        """Objects for which the function of `index` yields `value`. Raises KeyError for an unknown index."""
 
     def holds(index: str, value: str) -> bool:
-        """Would `by_index` give any object?"""
+        """True if `by_index` yields at least one object."""
 
     def add_index(index: str, function: Callable[[Object], Iterable[str]]) -> None:
-        """Register an index; before or after the first list. It may be made when it is first asked for."""
+        """Register an index, before or after the first list. It may be built at its first use."""
 
     async def indexed(index: str) -> None:
-        """Wait for the first list and until the index is made, which need not hold up others then. Without that, who
-        asks first has it made at once. KeyError for an unknown index."""
+        """Wait until the first list has been applied and the index is built, without blocking the reactor.
+
+        Otherwise the first query builds the index synchronously. Raises KeyError for an unknown index.
+        """
 
     def add_listener(listener: Callable[[str, Object | None, Object | None], None]) -> None:
-        """`listener(type, old, new)` on every change: ADDED, MODIFIED, DELETED. What is there already comes as ADDED, at
-        once or a little later. Must not raise."""
+        """Call `listener(type, old, new)` for every change: ADDED, MODIFIED, DELETED. It must not raise.
+
+        Existing objects are reported as ADDED, immediately or shortly after.
+        """
 
     def remove_listener(listener: Callable[[str, Object | None, Object | None], None]) -> None:
         """Tell a listener nothing more. ValueError for one that was not added."""
 
 
 class IInformers(Interface):
-    """Shared informers: one per resource, started when first asked for, stopped with their owner."""
+    """Shared informers: one per resource, started at their first request, stopped with their owner."""
 
     def informer(ref: ResourceRef) -> IInformer:
         """The informer of a resource over all namespaces."""
 
 
 class IEventRecorder(Interface):
-    """Records Events about objects for one component. Recording never blocks and never raises: events are queued,
-    similar ones are aggregated, and what the API does not accept is dropped and counted."""
+    """Records Events about objects for one component.
+
+    Recording never blocks and never raises: events are queued, and events that the API rejects are dropped and counted.
+    """
 
     def event(
         regarding: Object, type: str, reason: str, note: str, *, action: str = "", related: Object | None = None
     ) -> None:
         """Record an event about `regarding`, an object as the API returns it (with apiVersion and kind, or a reference
-        with these fields). `type` is Normal or Warning; `note` is the message for people; `action` and `related` exist in
+        with these fields). `type` is Normal or Warning; `note` is the human-readable message; `action` and `related` exist in
         events.{abbr}.io/v1 only."""

@@ -1,4 +1,4 @@
-"""The methods of IClient that are one request and one answer, for clients that differ in how they carry them."""
+"""The methods of IClient that consist of one request and one response, independent of the transport."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from orchd.client.requests import Call
 
 
 class Methods:
-    """Base of the clients. A subclass carries a call in `_call` and opens watches."""
+    """Base class of clients. A subclass sends calls in `_call` and implements `watch`."""
 
     async def _call(self, call: Call) -> Object:
-        """The object that the server answers. Raises ApiError."""
+        """Send a call and return the object of the response. Raises ApiError."""
         raise NotImplementedError
 
     async def get(self, ref: ResourceRef, namespace: str, name: str, **options: Any) -> Object:

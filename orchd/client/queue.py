@@ -1,7 +1,7 @@
-"""A work queue of keys: each key once, worked on by one worker at a time, again after a pause when it failed.
+"""A work queue of unique keys with retries: a key is processed by one worker at a time.
 
-What is queued is a key, never an object: whoever works on it reads the newest state. Adding a key that waits changes
-nothing; adding one that is being worked on queues it again for when that work is done.
+The queue holds keys, not objects: workers read the current state. Adding a queued key has no effect; adding a key that is
+being processed queues it again after that.
 """
 
 from __future__ import annotations
@@ -19,15 +19,18 @@ from orchd.txkit.histogram import Histogram
 #: Bounds of the histograms of a queue, in seconds.
 BOUNDS = tuple(10.0**power for power in range(-6, 4))
 
-#: Seconds of pause after the first failure; doubled with each further one, up to the longest.
+#: Backoff in seconds after the first failure, doubled with each further one, and its maximum.
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 1000.0
 
 K = TypeVar("K", bound=Hashable)
 
 
 class WorkQueue(Generic[K]):
-    """At most `limit` keys wait. What comes beyond is dropped and counted in `dropped`; once the queue has run empty
-    `refill` is called, which must add every key that may need work."""
+    """A queue of at most `limit` keys.
+
+    Further keys are dropped and counted in `dropped`; when the queue is empty again, `refill` is called, which must add all
+    keys that may need work.
+    """
 
     def __init__(
         self,
@@ -67,7 +70,7 @@ class WorkQueue(Generic[K]):
 
     @property
     def waiting(self) -> int:
-        """Keys whose time has not come."""
+        """Number of delayed keys."""
         return len(self._due)
 
     @property
@@ -84,7 +87,7 @@ class WorkQueue(Generic[K]):
     # -- adding
 
     def add(self, key: K) -> None:
-        """Queue `key` now."""
+        """Queue `key` immediately."""
         if self.closed or key in self._dirty:
             return
         if len(self._dirty) >= self._limit:
@@ -99,7 +102,7 @@ class WorkQueue(Generic[K]):
             self._wake()
 
     def add_after(self, key: K, seconds: float) -> None:
-        """Queue `key` in `seconds`, or sooner when it was going to be queued sooner."""
+        """Queue `key` after `seconds`, unless it is due earlier already."""
         if seconds <= 0:
             self.add(key)
             return
@@ -118,7 +121,7 @@ class WorkQueue(Generic[K]):
         self._schedule()
 
     def add_limited(self, key: K) -> None:
-        """Queue `key` after the pause that its failures in a row ask for, and count one more."""
+        """Queue `key` after the backoff for its consecutive failures, and count a failure."""
         failures = self._failures.get(key, 0)
         if failures or len(self._failures) < self._limit:
             self._failures[key] = failures + 1
@@ -126,17 +129,17 @@ class WorkQueue(Generic[K]):
         self.add_after(key, min(self._first * 2 ** min(failures, 60), self._longest))
 
     def forget(self, key: K) -> None:
-        """The work on `key` went well: its next failure is its first."""
+        """Reset the failure count of `key` after a success."""
         self._failures.pop(key, None)
 
     def failures(self, key: K) -> int:
-        """Failures in a row."""
+        """Number of consecutive failures of `key`."""
         return self._failures.get(key, 0)
 
     # -- taking
 
     async def get(self) -> K | None:
-        """The next key, None when the queue is closed. Call `done` with it afterwards, whatever became of the work."""
+        """Wait for the next key; None when the queue is closed. Call `done` with it after processing, also after a failure."""
         while not self._ready:
             if self.closed:
                 return None
@@ -151,7 +154,7 @@ class WorkQueue(Generic[K]):
         return key
 
     def done(self, key: K) -> None:
-        """The worker has let go of `key`."""
+        """Report that the processing of `key` has ended."""
         self._working.discard(key)
         began = self._began_at.pop(key, None)
         if began is not None:
@@ -165,7 +168,7 @@ class WorkQueue(Generic[K]):
                 self._refill()
 
     def close(self) -> None:
-        """Take and give no more keys. Idempotent."""
+        """Drop all keys, end all waits, and ignore further keys. Idempotent."""
         self.closed = True
         self._ready.clear()
         self._dirty.clear()
@@ -182,7 +185,7 @@ class WorkQueue(Generic[K]):
     # -- inside
 
     def _left(self, waiter: Deferred[None]) -> None:
-        """A getter was cancelled. It may have been taken out already, by the key that it no longer wants."""
+        """Handle a cancelled getter. If a key has woken it already, wake another getter."""
         if waiter in self._getters:
             self._getters.remove(waiter)
         if self._ready:
@@ -197,7 +200,7 @@ class WorkQueue(Generic[K]):
             self._getters.popleft().callback(None)
 
     def _schedule(self) -> None:
-        """One delayed call, for the earliest key."""
+        """Keep one delayed call, for the earliest delayed key."""
         while self._heap and self._due.get(self._heap[0][2]) != self._heap[0][0]:
             heappop(self._heap)
         if self._timer is not None:

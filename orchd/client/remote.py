@@ -1,4 +1,4 @@
-"""`RemoteClient`: the API over HTTPS, on Twisted's HTTP client with kept connections."""
+"""`RemoteClient`: an API client over HTTPS, on Twisted's HTTP client with persistent connections."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from orchd.txkit.cancellation import cleanly_cancelled
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer
 
-#: Refused requests are sent again so often, each time after what Retry-After says but no longer than this.
+#: Number of retries after responses with Retry-After, and the maximum pause in seconds.
 _RETRIES, _LONGEST_PAUSE = 5, 30.0
-#: A watch is asked to end by itself after this many seconds (up to twice as many), and cut a little later.
+#: timeoutSeconds of watches (randomized up to twice this value), and the grace period before the client aborts them.
 _WATCH_SECONDS, _WATCH_GRACE = 300, 30.0
 _MOST_BODY = 512 * 1024 * 1024
 
@@ -95,11 +95,11 @@ class RemoteClient(Methods):
 
     @classmethod
     def from_file(cls, path: Path, reactor: Any, *, context: str = "", **options: Any) -> RemoteClient:
-        """From a client configuration file; raises ClientConfigError or OSError."""
+        """Create a client from a client configuration file. Raises ClientConfigError or OSError."""
         return cls(clientconfig.load(path, context=context), reactor, **options)
 
     async def close(self) -> None:
-        """Close kept connections."""
+        """Close idle connections."""
         await self._transport.close()
 
     async def document(self, path: str) -> Object:
@@ -146,7 +146,7 @@ class RemoteClient(Methods):
         return response
 
     async def _bounded(self, waiting: Deferred[Any]) -> Any:
-        """What a wait on the wire gives; its failures become errors of the API."""
+        """Await a network operation within the timeout. Network failures become ApiErrors."""
         try:
             return await cleanly_cancelled(within(waiting, self._timeout, self._reactor))
         except TimeoutError:
@@ -159,8 +159,8 @@ class RemoteClient(Methods):
         except (ConnectError, ConnectionLost, DNSLookupError, OSError) as error:
             raise UnreachableError(self._server, str(error) or type(error).__name__) from error
 
-    async def _answered(self, call: Call) -> IResponse:
-        """A response below 400. Refusals that ask to come again are repeated; others are raised."""
+    async def _request(self, call: Call) -> IResponse:
+        """Send a call; return a response below 400. Retries 429 and 503 with Retry-After; raises other errors."""
         for attempt in range(_RETRIES + 1):
             response = await self._send(call)
             if response.code < 400:
@@ -168,17 +168,17 @@ class RemoteClient(Methods):
             data = await self._bounded(read_body(response, _MOST_BODY))
             pause = _retry_after(response)
             if response.code not in (429, 503) or pause is None or attempt == _RETRIES:
-                raise _refusal(response, data)
+                raise _response_error(response, data)
             await deferLater(self._reactor, min(pause, _LONGEST_PAUSE) * (1 + self._random.random() / 10))
-        raise AssertionError("the last attempt either answered or raised")
+        raise AssertionError("the last attempt returned or raised")
 
     async def _call(self, call: Call) -> Object:
-        response = await self._answered(call)
+        response = await self._request(call)
         data = await self._bounded(read_body(response, _MOST_BODY))
         try:
             answer: Object = orjson.loads(data)
         except orjson.JSONDecodeError as error:
-            raise ApiError(500, "InternalError", f"the server's answer is not JSON: {error}") from None
+            raise ApiError(500, "InternalError", f"the server's response is not JSON: {error}") from None
         return answer
 
     # -- IClient
@@ -187,20 +187,20 @@ class RemoteClient(Methods):
         call = requests.watch(ref, namespace, **options)
         seconds = int(_WATCH_SECONDS * (1 + self._random.random()))
         call = Call(method=call.method, path=call.path, query={**call.query, "timeoutSeconds": str(seconds)})
-        response = await self._answered(call)
+        response = await self._request(call)
         stream: IWatchStream = LineStream(response, self._reactor, self._server, seconds + _WATCH_GRACE)
         return stream
 
 
 def _retry_after(response: IResponse) -> float | None:
-    """Seconds that the server asks to wait, None when it does not ask. Dates are not used by API servers."""
+    """The delay of the Retry-After header in seconds, None without one. API servers do not send dates."""
     for value in response.headers.getRawHeaders("Retry-After", ()):
         if value.strip().isdigit():
             return float(value)
     return None
 
 
-def _refusal(response: IResponse, data: bytes) -> ApiError:
+def _response_error(response: IResponse, data: bytes) -> ApiError:
     try:
         status: Any = orjson.loads(data)
     except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""What each method of IClient sends: the part that the local and the remote client share."""
+"""The requests of the IClient methods, shared by the local and the remote client."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Call:
 
 
 def _query(**given: str | int | bool) -> dict[str, str]:
-    """Parameters that say something: empty strings, zeros and False are left out."""
+    """Query parameters without empty strings, zeros and False."""
     out = {}
     for name, value in given.items():
         if value:

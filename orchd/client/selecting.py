@@ -1,4 +1,4 @@
-"""A client that lists and watches only what a field selector chooses: an informer made of it holds only that."""
+"""A client that adds a field selector to lists and watches, for informers of a subset."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef
 
 
 class SelectingClient:
-    """For `Informers`: `list` and `watch` are narrowed, there is nothing else."""
+    """The part of IClient that informers need: `list` and `watch`, with a fixed field selector."""
 
     def __init__(self, client: IClient, *, field_selector: str) -> None:
         self._client = client

@@ -1,4 +1,4 @@
-"""From a Status that a server sent to the error it stands for."""
+"""Conversion of Status objects to ApiErrors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orchd.errors import ApiError
 
 
 def error_of(status: Any, code: int) -> ApiError:
-    """The ApiError of a Status object; of anything else that came with an HTTP error, one with that text."""
+    """The ApiError of a Status object. For any other body, an error that quotes the body."""
     if not isinstance(status, Mapping) or status.get("kind") != "Status":
         return ApiError(code, "", f"the server answered {code}: {str(status)[:200]}")
     return ApiError(

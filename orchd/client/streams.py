@@ -1,4 +1,4 @@
-"""Response bodies: whole ones with a limit, and endless ones that carry an event a line."""
+"""Response bodies: complete ones with a size limit, and watch streams with one event per line."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from orchd.client.interfaces import IWatchStream, WatchEvent
 from orchd.client.statuses import error_of
 from orchd.errors import ApiError
 
-#: Bytes of one line. Objects are a few MiB at most; a longer line is no event.
+#: Maximum bytes of one line. Objects have a few MiB at most.
 _LONGEST_LINE = 16 * 1024 * 1024
-#: Bytes of lines that may wait to be asked for before the server is made to wait.
+#: Buffered bytes above which the connection is paused.
 _HIGH_WATER = 1024 * 1024
 
 
 def _abort(protocol: Protocol) -> None:
-    """Close the connection under a body; a connection in the middle of an answer is of no further use."""
+    """Abort the connection of a response body: a partly read connection cannot be reused."""
     transport = protocol.transport
     close = getattr(transport, "abortConnection", None) or getattr(transport, "loseConnection", None)
     if close is not None:
@@ -52,7 +52,7 @@ class _Whole(Protocol):
         if self._done.called:
             return
         if self._size > self._limit:
-            self._done.errback(ApiError(500, "InternalError", f"the server's answer is longer than {self._limit} bytes"))
+            self._done.errback(ApiError(500, "InternalError", f"the server's response exceeds {self._limit} bytes"))
         elif reason.check(ResponseDone, PotentialDataLoss):
             self._done.callback(b"".join(self._parts))
         else:
@@ -60,7 +60,7 @@ class _Whole(Protocol):
 
 
 def read_body(response: IResponse, limit: int) -> Deferred[bytes]:
-    """The whole body. Cancelling closes the connection."""
+    """Read the complete body. Fails above `limit` bytes. Cancelling aborts the connection."""
 
     def cancel(_: Deferred[bytes]) -> None:
         _abort(protocol)
@@ -73,7 +73,7 @@ def read_body(response: IResponse, limit: int) -> Deferred[bytes]:
 
 @implementer(IWatchStream)
 class LineStream(Protocol):
-    """The events of a watch. The server is made to wait while too much waits here. After `seconds` it is cut."""
+    """The events of a watch. Pauses the connection while its buffer is full, and aborts it after `seconds`."""
 
     def __init__(self, response: IResponse, clock: IReactorTime, server: str, seconds: float) -> None:
         self._server = server
@@ -90,7 +90,7 @@ class LineStream(Protocol):
         self._deadline: IDelayedCall | None = clock.callLater(seconds, self._late)
         response.deliverBody(self)
 
-    # -- what the connection brings
+    # -- Protocol
 
     def dataReceived(self, data: bytes) -> None:
         if self._closed:
@@ -100,20 +100,20 @@ class LineStream(Protocol):
         self._rest_size += len(first)
         if lines:
             whole = b"".join(self._rest)
-            self._keep(whole)
+            self._append(whole)
             for line in lines[:-1]:
-                self._keep(line)
+                self._append(line)
             self._rest = [lines[-1]]
             self._rest_size = len(lines[-1])
             self._wake()
         if self._rest_size > _LONGEST_LINE:
-            self._end(ApiError(500, "InternalError", f"an event longer than {_LONGEST_LINE} bytes"))
+            self._end(ApiError(500, "InternalError", f"a watch event exceeds {_LONGEST_LINE} bytes"))
             _abort(self)
         elif self._size > _HIGH_WATER and not self._paused:
             self._paused = True
             self._transport().pauseProducing()
 
-    def _keep(self, line: bytes) -> None:
+    def _append(self, line: bytes) -> None:
         if line.strip():
             self._lines.append(line)
             self._size += len(line)
@@ -172,7 +172,7 @@ class LineStream(Protocol):
             kind, obj = event["type"], event["object"]
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
             self.close()
-            raise ApiError(500, "InternalError", f"not an event: {error}") from None
+            raise ApiError(500, "InternalError", f"malformed watch event: {error}") from None
         if kind == "ERROR":
             self.close()
             raise error_of(obj, 500)

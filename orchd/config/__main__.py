@@ -1,4 +1,4 @@
-"""``python -m orchd.config > docs/flags.md``: the documentation of flags, from the tables."""
+"""Prints docs/flags.md, generated from the flag tables: ``python -m orchd.config > docs/flags.md``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What is recorded of requests and where that goes: the settings of audit, from the flags' values. Durations are seconds."""
+"""Audit settings from flag values. Durations are seconds."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from orchd.config.source import FlagError
 
 Values = Mapping[str, Any]
-#: Makes the error of a flag, from its name in the tables and a message.
+#: Creates the error of a flag from its name in the tables and a message.
 Fail = Callable[[str, str], FlagError]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkSettings:
-    """How events get to one sink. `mode` is batch, blocking or blocking-strict; `rate` 0 is no throttle; the sizes are in
-    bytes, and only with `truncate` of any effect."""
+    """Buffering, throttling and truncation of one sink. `mode` is batch, blocking or blocking-strict; `rate` 0 disables
+    throttling; `most_event_bytes` and `most_batch_bytes` only apply with `truncate`."""
 
     mode: str
     buffer_size: int
@@ -31,7 +31,7 @@ class SinkSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditLogSettings:
-    """The audit log; `path` "-" is standard output. Numbers that are 0 are no limit."""
+    """The audit log file and its rotation. `path` "-" means standard output; 0 means no limit."""
 
     path: str
     legacy: bool
@@ -44,7 +44,7 @@ class AuditLogSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditWebhookSettings:
-    """The audit webhook; `backoff` is the wait before a second try."""
+    """The audit webhook. `backoff` is the delay before the first retry."""
 
     config_file: str
     backoff: float
@@ -53,7 +53,7 @@ class AuditWebhookSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditSettings:
-    """Nothing is recorded without `policy_file`. A sink that was not asked for is None."""
+    """The audit policy and the configured sinks. Auditing is off if `policy_file` is ""; an unconfigured sink is None."""
 
     policy_file: str
     log: AuditLogSettings | None
@@ -61,13 +61,13 @@ class AuditSettings:
 
 
 def audit(values: Values, fail: Fail) -> AuditSettings:
-    """Raises FlagError."""
+    """Audit settings from flag values. Raises FlagError."""
     path, config = values["audit-log-path"], values["audit-webhook-config-file"]
     policy = values["audit-policy-file"]
     if policy and not (path or config):
         raise fail("audit-policy-file", "needs a sink: --audit-log-path or --audit-webhook-config-file")
     if (path or config) and not policy:
-        raise fail("audit-log-path" if path else "audit-webhook-config-file", "needs --audit-policy-file: nothing is recorded without one")
+        raise fail("audit-log-path" if path else "audit-webhook-config-file", "needs --audit-policy-file: without a policy no events are recorded")
     log = webhook = None
     if path:
         log = AuditLogSettings(

@@ -1,4 +1,4 @@
-"""Words that flags choose from: admission plugins, authorizers, controllers of release 1.23, in the reference's order."""
+"""Names that flags select from: admission plugins, authorizers and controllers of release 1.23, in the reference's order."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ ADMISSION_PLUGINS: Final = (
     "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook", "ResourceQuota", "AlwaysDeny",
 )
 
-#: Those that run unless they are turned off.
+#: Admission plugins that are enabled by default.
 DEFAULT_ADMISSION_PLUGINS: Final = frozenset((
     "NamespaceLifecycle", "LimitRanger", "ServiceAccount", "TaintNodesByCondition", "PodSecurity", "Priority",
     "DefaultTolerationSeconds", "DefaultStorageClass", "StorageObjectInUseProtection",
@@ -35,10 +35,10 @@ CONTROLLERS: Final = (
     "tokencleaner", "ttl", "ttl-after-finished",
 )
 
-#: Controllers that `*` does not start.
+#: Controllers that `*` does not enable.
 CONTROLLERS_OFF_BY_DEFAULT: Final = frozenset(("bootstrapsigner", "tokencleaner"))
 
-#: Controllers that exist here.
+#: Controllers that are implemented.
 CONTROLLERS_BUILT: Final = (
     "attachdetach", "clusterrole-aggregation", "cronjob", "daemonset", "deployment", "disruption", "endpoint", "endpointslice",
     "endpointslicemirroring", "ephemeral-volume", "garbagecollector", "horizontalpodautoscaling", "job", "namespace",

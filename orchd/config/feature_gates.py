@@ -1,4 +1,4 @@
-"""Feature gates of release 1.23: names, stages, defaults, and which of them this server cannot turn yet."""
+"""Feature gates of release 1.23: names, stages, defaults, and those whose value cannot be changed yet."""
 
 from __future__ import annotations
 
@@ -121,17 +121,17 @@ GATES: Final[tuple[tuple[str, str, bool], ...]] = (
     ("{Short}letInUserNamespace", "alpha", False),
 )
 
-#: Gates of the API server that cannot be turned yet: a value other than the default is refused. All other
-#: gates are either honoured or belong to parts that run elsewhere (nodes, cloud providers), whose gates every
-#: component takes so that one list can be given to all.
+#: Gates of the API server that are not implemented: a value other than the default is rejected. All other gates are
+#: either implemented or belong to other components (nodes, cloud providers); every component accepts those, so that
+#: one list can be passed to all.
 NOT_BUILT: Final = frozenset((
     "APIServerIdentity", "APIServerTracing", "OpenAPIEnums",
     "StorageVersionAPI",
-    # On, and not to be switched off.
+    # Always on.
     "APIListChunking", "AppArmor", "CSRDuration", "DownwardAPIHugePages", "EfficientWatchResumption",
     "EphemeralContainers", "ExpandPersistentVolumes", "ExpandInUsePersistentVolumes", "LocalStorageCapacityIsolation",
     "NonPreemptingPriority", "PodOverhead", "RemainingItemCount", "RemoveSelfLink", "StorageVersionHash",
-    # Off, and not to be switched on.
+    # Always off.
     "RecoverVolumeExpansionFailure",
 ))
 
@@ -139,9 +139,9 @@ _ALL: Final = {"AllAlpha": "alpha", "AllBeta": "beta"}
 
 
 def resolve(dialect: Dialect, given: Mapping[str, bool]) -> dict[str, bool]:
-    """Every gate that is given a value, ``AllAlpha`` and ``AllBeta`` spelled out; a gate's own value beats those.
+    """Values by gate, with ``AllAlpha`` and ``AllBeta`` expanded; a gate's own value takes precedence.
 
-    Raises ValueError for an unknown gate and for one that is not built yet.
+    Raises ValueError for an unknown gate, and for a changed value of a gate that is not implemented.
     """
     defaults = {dialect(name): value for name, _, value in GATES}
     for name in given:

@@ -1,4 +1,4 @@
-"""Texts made from the tables: ``--help`` and docs/flags.md."""
+"""Renders the flag tables as ``--help`` and docs/flags.md."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import textwrap
 from orchd.config.table import Flag, FlagTable
 from orchd.dialect import ORCH, Dialect
 
-#: Types as a reader of help texts knows them.
+#: Placeholders of flag types in help texts.
 _WORDS = {
     "bool": "", "strings": "list", "stringArray": "text", "string": "text", "mapStringBool": "name=bool,...",
     "mapStringString": "key=value,...", "namedCertKey": "cert,key:names", "portRange": "low-high", "cidrs": "CIDR,...",
@@ -22,7 +22,7 @@ def _parts(table: FlagTable) -> dict[str, list[Flag]]:
 
 
 def usage_text(table: FlagTable, dialect: Dialect, width: int) -> str:
-    """The text of ``--help``: flags that are built, by component; the rest by name only."""
+    """The text of ``--help``: implemented flags by component; the rest by name only."""
     lines: list[str] = []
     waiting: list[str] = []
     for component, flags in _parts(table).items():
@@ -39,29 +39,29 @@ def usage_text(table: FlagTable, dialect: Dialect, width: int) -> str:
             if flag.deprecated:
                 text = "Deprecated. " + text
             lines.extend(textwrap.wrap(text, max(40, width - 8), initial_indent=" " * 8, subsequent_indent=" " * 8))
-    lines.append("Known, but not built yet (a value other than the default is refused):")
+    lines.append("Not built yet (only the default value is accepted):")
     lines.extend(
         textwrap.wrap(" ".join(sorted(waiting)), max(40, width - 2), initial_indent="  ", subsequent_indent="  ",
                       break_on_hyphens=False)
     )
-    lines.append("--flagfile=FILE reads one flag per line; # starts a comment line. Lists are separated by commas.")
+    lines.append("--flagfile=FILE reads one flag per line; # starts a comment line. List items are separated by commas.")
     return "\n".join(lines) + "\n"
 
 
 def flags_markdown(table: FlagTable) -> str:
-    """docs/flags.md: every flag with type, default and help; generated, and compared by a test."""
+    """The content of docs/flags.md: every flag with type, default and help."""
     lines = [
         "# Flags",
         "",
-        "Made from the tables in `orchd/config`. Names that carry the product word follow the default dialect; the",
+        "Generated from the tables in `orchd/config`. Names that contain the product word follow the default dialect; the",
         "spelling of the chosen `--dialect` is accepted as well. `--name=value`, `--name value` and, for booleans,",
-        "`--name` alone all work, on the command line and in flag files (one flag per line, `#` comments). What comes",
+        "`--name` alone are accepted, on the command line and in flag files (one flag per line, `#` comments). A later",
         "later wins. A flag marked *not built yet* is refused when it is given another value than its default; one marked",
         ORCH("*only in a process of its own* is for `twistd {short}-controller-manager` and `twistd {short}-scheduler`, which"),
         "take the flags of the controllers and of the scheduler.",
     ]
     for component, flags in _parts(table).items():
-        lines += ["", f"## Flags of the {component}", "", "| flag | type | default | what it does |", "|---|---|---|---|"]
+        lines += ["", f"## Flags of the {component}", "", "| flag | type | default | description |", "|---|---|---|---|"]
         for flag in sorted(flags, key=lambda f: f.spelled()):
             notes = []
             if flag.deprecated:
@@ -71,6 +71,6 @@ def flags_markdown(table: FlagTable) -> str:
             elif not flag.built:
                 notes.append("*Not built yet.*")
             help_ = " ".join([ORCH(flag.help), *notes]).replace("|", "\\|")
-            shown = f"`{ORCH(flag.default)}`" if flag.default else ""
-            lines.append(f"| `--{flag.spelled()}` | {flag.type} | {shown} | {help_} |")
+            default = f"`{ORCH(flag.default)}`" if flag.default else ""
+            lines.append(f"| `--{flag.spelled()}` | {flag.type} | {default} | {help_} |")
     return "\n".join(lines) + "\n"

@@ -1,7 +1,6 @@
-"""Who is known and who may: the settings of authentication and authorization, from the flags' values.
+"""Authentication and authorization settings from flag values, with the checks that involve several flags.
 
-The checks are those of more than one flag, with the reference's messages. Durations are seconds; "" is a file that was
-not given.
+Messages of these checks are the reference's. Durations are seconds; "" means that a file was not given.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from orchd.config.source import FlagError
 from orchd.dialect import Dialect
 
 Values = Mapping[str, Any]
-#: Makes the error of a flag, from its name in the tables and a message.
+#: Creates the error of a flag from its name in the tables and a message.
 Fail = Callable[[str, str], FlagError]
 
 #: Algorithms that --oidc-signing-algs may name.
@@ -24,7 +23,7 @@ _ALGORITHMS: Final = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceAccountSettings:
-    """Tokens of service accounts. `issuers` is never empty, the first signs; `key_files` may be () (the signing key)."""
+    """Service account tokens. `issuers` is never empty, tokens are issued by the first; `key_files` () means the signing key."""
 
     issuers: tuple[str, ...]
     key_files: tuple[str, ...]
@@ -37,7 +36,7 @@ class ServiceAccountSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontProxySettings:
-    """Headers of a front proxy; none are believed without `ca_file`. Names of headers are as they were given."""
+    """Request header authentication by a front proxy. Disabled if `ca_file` is "". Header names keep their case."""
 
     ca_file: str = ""
     names: tuple[str, ...] = ()
@@ -48,7 +47,7 @@ class FrontProxySettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OidcSettings:
-    """Tokens of an OpenID issuer; prefixes are as they are put before names."""
+    """Tokens of an OpenID issuer. Prefixes are the effective ones."""
 
     issuer: str
     client: str
@@ -73,7 +72,7 @@ class AuthenticationSettings:
     anonymous: bool
     client_ca_file: str
     token_file: str
-    #: () when not given: then the issuers are the audiences.
+    #: () means the issuers of service account tokens.
     audiences: tuple[str, ...]
     service_accounts: ServiceAccountSettings
     bootstrap_tokens: bool = False
@@ -92,7 +91,7 @@ class AuthorizationWebhookSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizationSettings:
-    """`modes` in order. The file and the webhook are there when their modes are."""
+    """Authorizers in order. `policy_file` and `webhook` are set if and only if their modes are enabled."""
 
     modes: tuple[str, ...]
     policy_file: str = ""
@@ -100,11 +99,11 @@ class AuthorizationSettings:
 
 
 def authorization(values: Values, fail: Fail) -> AuthorizationSettings:
-    """The settings of authorization, whose modes are known ones. Raises FlagError."""
+    """Authorization settings. The modes must have been checked to be known. Raises FlagError."""
     modes: tuple[str, ...] = values["authorization-mode"]
     if len(set(modes)) != len(modes):
-        shown = " ".join(f'"{mode}"' for mode in modes)
-        raise fail("authorization-mode", f"authorization-mode [{shown}] has mode specified more than once")
+        quoted = " ".join(f'"{mode}"' for mode in modes)
+        raise fail("authorization-mode", f"authorization-mode [{quoted}] has mode specified more than once")
     policies, config = values["authorization-policy-file"], values["authorization-webhook-config-file"]
     if "ABAC" in modes and not policies:
         raise fail("authorization-mode", "authorization-mode ABAC's authorization policy file not passed")
@@ -128,7 +127,7 @@ def authorization(values: Values, fail: Fail) -> AuthorizationSettings:
 
 
 def authentication(values: Values, fail: Fail, dialect: Dialect, *, anonymous: bool) -> AuthenticationSettings:
-    """The settings of authentication. Raises FlagError."""
+    """Authentication settings from flag values. Raises FlagError."""
     return AuthenticationSettings(
         anonymous=anonymous,
         client_ca_file=values["client-ca-file"],
@@ -176,18 +175,18 @@ def _is_url(text: str) -> bool:
 def front_proxy(values: Values, fail: Fail) -> FrontProxySettings:
     """The settings of a front proxy. Raises FlagError."""
 
-    def listed(name: str) -> tuple[str, ...]:
+    def items(name: str) -> tuple[str, ...]:
         given: tuple[str, ...] = values[name]
         if any(not each.strip() for each in given):
             raise fail(name, f'empty value in "{name}"')
         return given
 
     def headers(name: str) -> tuple[str, ...]:
-        return tuple(each.strip() for each in listed(name))
+        return tuple(each.strip() for each in items(name))
 
     return FrontProxySettings(
         ca_file=values["requestheader-client-ca-file"],
-        names=listed("requestheader-allowed-names"),
+        names=items("requestheader-allowed-names"),
         username_headers=headers("requestheader-username-headers"),
         group_headers=headers("requestheader-group-headers"),
         extra_prefixes=headers("requestheader-extra-headers-prefix"),
@@ -210,7 +209,7 @@ def _oidc(values: Values, fail: Fail) -> OidcSettings | None:
         if algorithm not in _ALGORITHMS:
             raise fail("oidc-signing-algs", f'oidc: unsupported signing alg: "{algorithm}"')
     if not prefix and claim != "email":
-        # Names of two issuers must not be taken for one another; addresses are taken to be unique.
+        # The prefix keeps names of different issuers apart; email addresses count as globally unique.
         prefix = f"{issuer}#"
     return OidcSettings(
         issuer=issuer,

@@ -1,4 +1,4 @@
-"""Messages for names that nobody knows: they say which known one is nearest."""
+"""Messages for unknown names, with the nearest known name as a suggestion."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The known name most like `name`, "" when none is."""
+    """The known name most similar to `name`, "" if none is similar enough."""
     by_lower = {k.lower(): k for k in known}
     found = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
     return by_lower[found[0]] if found else ""

@@ -1,8 +1,8 @@
-"""The tables as `twisted.python.usage.Options`: parsing, ``--help`` and the effective configuration.
+"""The flag tables as `twisted.python.usage.Options`: parsing, ``--help`` and the effective configuration.
 
-Command line and flag files are one sequence in the order in which they are read, a flag file counting where it is
-named. A later value replaces an earlier one. Lists and maps that are repeated within one place (the command line, or
-one file) grow; given again in another place they start anew, so that a command line can replace what a file says.
+Command line and flag files form one sequence; the flags of a file take the position of its --flagfile. A later value
+replaces an earlier one. Repeated lists and maps accumulate within one source (the command line, or one file); a later
+source replaces the value, so that a command line can override a file.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Options(usage.Options):
     """All flags of the server.
 
     After `parseOptions`: `dialect`, `by_name` (value by the flag's name in the tables), `given` (names that were given a
-    value, with the last mention) and `settings`. As a dictionary it maps the names as typed to values. Everything that
-    is wrong with the flags raises `usage.UsageError`, whose message names the flag (and file and line) at fault.
+    value, with the last mention) and `settings`. As a dictionary it maps the names as typed to values. An invalid flag
+    raises `usage.UsageError`, whose message names the flag and, for flag files, the file and line.
     """
 
     synopsis = "[--name=value ...]"
@@ -51,9 +51,9 @@ class Options(usage.Options):
         self.settings: Settings | None = None
 
     def parseOptions(self, options: Sequence[str] | None = None) -> None:
-        """Read `options` (without the program's name). The base class knows no tables, no ``--bool=false``."""
+        """Parse `options` (without the program's name). Overridden: the base class does not support ``--bool=false``."""
         try:
-            mentions = Reader(self.flags.by_spelling(), self._read_file).command_line(options or ())
+            mentions = Reader(self.flags.by_spelling(), self._read_file).read_command_line(options or ())
             if any(m.flag.name == "help" and m.text == "true" for m in mentions):
                 self.opt_help()  # type: ignore[no-untyped-call]  # likewise
             self.dialect = self._chosen_dialect(mentions)
@@ -85,7 +85,7 @@ class Options(usage.Options):
         given = set(self.given) - AMBIGUOUS
         path = self.by_name[f"{name}-flagfile"]
         if path:
-            mentions = Reader(flags.by_spelling(), self._read_file).command_line([f"--flagfile={path}"])[1:]
+            mentions = Reader(flags.by_spelling(), self._read_file).read_command_line([f"--flagfile={path}"])[1:]
             for mention in mentions:
                 if mention.flag.name not in private | {"flagfile"}:
                     raise mention.error(f"is not the component's alone in this process: not allowed in --{name}-flagfile")
@@ -150,11 +150,11 @@ class Options(usage.Options):
                 raise mention.error(f"not built yet; only the default {show(flag.type, usual)!r} is accepted")
 
     def value(self, name: str) -> Any:
-        """The value of the flag that the tables call `name`."""
+        """The value of a flag by its name in the tables."""
         return self.by_name[name]
 
     def effective(self) -> dict[str, Any]:
-        """Every flag's value by its name as typed in the default dialect."""
+        """Values of all flags by their names in the default dialect."""
         return {flag.spelled(): self.by_name[flag.name] for flag in self.flags}
 
     def effective_text(self) -> str:
@@ -190,7 +190,7 @@ class TwistdOptions(PlainErrors, Options):
 
 
 def from_mapping(values: Mapping[str, str], **keywords: Any) -> Options:
-    """Options as if given by ``--name=value`` for each pair: for programs that embed the server."""
+    """Parse ``--name=value`` for each pair. For programs that embed the server. Raises `usage.UsageError`."""
     options = Options(**keywords)
     options.parseOptions([f"--{name}={value}" for name, value in values.items()])
     return options

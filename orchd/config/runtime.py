@@ -12,7 +12,7 @@ from orchd.dialect import Dialect
 from orchd.kinds.builtin.groups import GROUPS
 from orchd.kinds.catalog import builtin_catalog, group_version, split_group_version
 
-#: Keys that speak of many versions, in the order in which they apply; a version's own key beats them all.
+#: Keys that match several versions, in order of application. A version's own key takes precedence.
 _SWEEPING: Final = (
     ("api/all", re.compile(r".")),
     ("api/ga", re.compile(r"v\d+$")),
@@ -20,29 +20,31 @@ _SWEEPING: Final = (
     ("api/alpha", re.compile(r"v\d+alpha\d+$")),
 )
 
-#: The group of the storage version API, whose tables and feature gate are not built yet.
+#: Prefix of the storage version API's group, which is not implemented.
 _INTERNAL: Final = "internal."
-#: Versions (group up to its first dot, version) that only their own key turns on: the reference has given them up.
+#: (first segment of the group, version) of versions that only their own key enables: removed from the reference.
 _BY_NAME: Final = frozenset((("apiextensions", "v1beta1"),))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeConfig:
-    """`sweeping` by key (``api/beta``), `versions` by apiVersion, `resources` by (apiVersion, plural)."""
+    """Parsed values: `sweeping` by key (``api/beta``), `versions` by apiVersion, `resources` by (apiVersion, plural)."""
 
     sweeping: Mapping[str, bool] = field(default_factory=dict)
     versions: Mapping[str, bool] = field(default_factory=dict)
     resources: Mapping[tuple[str, str], bool] = field(default_factory=dict)
 
     def enabled(self, group: str, version: str, default: bool) -> bool:
-        """Is a version served? `default` is whether it is on by default. True also when only some of its resources
-        are asked for: `resource_enabled` tells which."""
+        """True if a version is served. `default`: whether the version is served by default.
+
+        Also True if only some resources of the version are enabled; see `resource_enabled`.
+        """
         return self._version(group, version, default) or any(
             on for (api_version, _), on in self.resources.items() if api_version == group_version(group, version)
         )
 
     def resource_enabled(self, group: str, version: str, plural: str, default: bool) -> bool:
-        """Is a resource served? `default` is whether its version is on by default."""
+        """True if a resource is served. `default`: whether its version is served by default."""
         own = self.resources.get((group_version(group, version), plural))
         return self._version(group, version, default) if own is None else own
 
@@ -60,7 +62,7 @@ class RuntimeConfig:
 
 
 def parse_runtime_config(dialect: Dialect, given: Mapping[str, str]) -> RuntimeConfig:
-    """From the flag's pairs. Raises ValueError for an unknown group, version or resource, or a value that is no boolean."""
+    """Parse the flag's pairs. Raises ValueError for an unknown group, version or resource, and for a non-boolean value."""
     known = [group_version(dialect(name), v) for name, versions, _, _ in GROUPS for v in versions.split()]
     sweeping: dict[str, bool] = {}
     versions: dict[str, bool] = {}

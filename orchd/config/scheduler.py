@@ -1,10 +1,10 @@
-"""Flags of the scheduler, release 1.23. Rows as in `table.py`; those that other components share are in `shared.py`."""
+"""Flags of the scheduler, release 1.23. Rows have the form described in `table.py`; shared rows are in `shared.py`."""
 
 from typing import Final
 
 from orchd.config.table import Row
 
-#: Rows of `shared.SHARED` that this component takes too.
+#: Rows of `shared.SHARED` that this component accepts as well.
 FROM_SHARED: Final = (
     "master", "bind-address", "cert-dir", "http2-max-streams-per-connection", "permit-address-sharing",
     "permit-port-sharing", "tls-cert-file", "tls-cipher-suites", "tls-min-version", "tls-private-key-file",
@@ -21,27 +21,27 @@ FROM_SHARED: Final = (
 
 FLAGS: Final[tuple[Row, ...]] = (
     ("config", "string", "", "built",
-     "File with the scheduler's configuration."),
+     "Configuration file of the scheduler."),
     ("write-config-to", "string", "", "own",
      "Write the effective configuration to this file and exit."),
     ("secure-port", "int", "10259", "built",
-     "Port for HTTPS; 0 takes a free one."),
+     "HTTPS port; 0 selects a free one."),
     ("authentication-tolerate-lookup-failure", "bool", "true", "own",
-     "Go on when authentication settings cannot be read from the cluster."),
+     "Continue if authentication settings cannot be looked up in the cluster."),
     ("contention-profiling", "bool", "true", "built deprecated",
-     "Also profile waiting for locks, with profiling on."),
+     "Profile lock contention, if profiling is enabled."),
     ("{short}-api-burst", "int", "100", "own deprecated",
-     "Requests to the API server at once before throttling."),
+     "Number of requests to the API server allowed in a burst before throttling."),
     ("{short}-api-content-type", "string", "application/vnd.{long}.protobuf", "own deprecated",
      "Media type of requests to the API server."),
     ("{short}-api-qps", "float", "50", "own deprecated",
-     "Requests per second to the API server."),
+     "Maximum requests per second to the API server."),
     ("{short}config", "string", "", "own deprecated",
-     "Client configuration for the API server."),
+     "Client configuration file for the API server."),
     ("lock-object-name", "string", "{short}-scheduler", "own deprecated",
-     "Name of the lock object; overridden by leader-elect-resource-name."),
+     "Name of the lock object. Superseded by --leader-elect-resource-name."),
     ("lock-object-namespace", "string", "{short}-system", "own deprecated",
-     "Namespace of the lock object; overridden by leader-elect-resource-namespace."),
+     "Namespace of the lock object. Superseded by --leader-elect-resource-namespace."),
     ("profiling", "bool", "true", "built deprecated",
      "Serve profiles under /debug/pprof/."),
     ("leader-elect-resource-name", "string", "{short}-scheduler", "built",

@@ -1,6 +1,6 @@
-"""Frozen settings made from the effective flags, with the checks that need more than one flag or another table.
+"""Frozen settings from effective flags, with the checks that involve several flags or another table.
 
-Durations are seconds. A file name is "" when the flag was not given; what is generated instead lies below `data_dir`.
+Durations are seconds. A file name is "" if its flag was not given; generated files are stored below `data_dir`.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _ADDRESS_TYPES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What can be chosen by name: built-ins that exist and drop-ins that were found. A name that the tables know and
-    this does not is refused as not built yet."""
+    """Names that flags may select: implemented built-ins and installed drop-ins. Names that are in the tables but not
+    here are rejected as not built yet."""
 
     admission_plugins: frozenset[str] = frozenset(choices.ADMISSION_PLUGINS)
     authorizers: frozenset[str] = frozenset(choices.AUTHORIZERS)
@@ -43,7 +43,7 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingSettings:
-    """The listener and the life of requests. `min_tls` and `ciphers` are the specification's words, () for the safe list."""
+    """The listener and the limits of requests. `min_tls` and `ciphers` are flag values; `ciphers` () means the secure suites."""
 
     bind_address: IPv4Address | IPv6Address
     advertise_address: IPv4Address | IPv6Address | None
@@ -73,7 +73,7 @@ class ServingSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionSettings:
-    """`plugins` are those to run: the reference's order, then drop-ins by name."""
+    """Enabled admission plugins, in the reference's order, then drop-ins by name; and their configuration."""
 
     plugins: tuple[str, ...]
     config_file: str
@@ -83,7 +83,7 @@ class AdmissionSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EtcdSettings:
-    """How to reach etcd. Files are "" when not given."""
+    """Connection to etcd. Files are "" if not given."""
 
     servers: tuple[str, ...]
     prefix: str
@@ -96,8 +96,8 @@ class EtcdSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageSettings:
-    """`compaction_interval` 0: never. History is kept for `history_duration` seconds, and by the embedded store for
-    `history_events` changes at most. `etcd` is None with the embedded store."""
+    """The store and its history. `compaction_interval` 0 disables compaction. History is retained for `history_duration`
+    seconds, in the embedded store for `history_events` changes at most. `etcd` is None for the embedded store."""
 
     data_dir: str
     backend: str
@@ -111,7 +111,7 @@ class StorageSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiSettings:
-    """What the API offers. `features` holds the gates that were given a value; `service_node_port` 0 is none."""
+    """Served versions and behavior of the API. `features` holds the gates with a given value; `service_node_port` 0: none."""
 
     runtime: RuntimeConfig
     features: Mapping[str, bool]
@@ -152,8 +152,8 @@ class SchedulerSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSettings:
-    """The agents of nodes: who signs their certificates ("": any will do), what they are shown, and which of a node's
-    addresses are tried, in order."""
+    """Connections to node agents: the CA of their certificates ("": not verified), the client certificate, and the types
+    of node addresses in order of preference."""
 
     authority_file: str
     cert_file: str
@@ -163,8 +163,8 @@ class NodeSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AggregationSettings:
-    """Servers behind APIServices: the client certificate that they are shown ("" for none), and whether they are reached
-    at their endpoints instead of their service's address."""
+    """Connections to extension servers: the client certificate ("" for none), and whether requests are routed to endpoint
+    IPs instead of the cluster IP."""
 
     cert_file: str
     key_file: str
@@ -173,7 +173,7 @@ class AggregationSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything. `warnings` are for the log at start."""
+    """All settings of the server. `warnings` are logged at start."""
 
     dialect: Dialect
     serving: ServingSettings
@@ -188,13 +188,13 @@ class Settings:
     aggregation: AggregationSettings
     nodes: NodeSettings
     verbosity: int
-    #: Every flag's value by its name in the tables, for drop-ins that have flags of their own to read.
+    #: Values of all flags by their names in the tables, for drop-ins.
     flags: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = field(default=())
 
 
 def from_options(options: Options) -> Settings:
-    """The settings of options that have been parsed (or of none given, when they have not)."""
+    """The settings of `options`. Parses an empty command line first if the options have not been parsed."""
     if options.settings is None:
         options.parseOptions(())
     assert options.settings is not None
@@ -202,7 +202,7 @@ def from_options(options: Options) -> Settings:
 
 
 def object_settings(settings: Settings) -> ObjectSettings:
-    """What the algorithms over objects depend on."""
+    """The subset of settings that algorithms over objects depend on."""
     return ObjectSettings(
         dialect=settings.dialect,
         allow_privileged=settings.api.allow_privileged,
@@ -220,12 +220,12 @@ def from_values(
     capabilities: Capabilities | None = None,
     components: Mapping[str, ComponentFlags],
 ) -> Settings:
-    """Settings from values by the flags' names in the tables. Raises FlagError naming the flag at fault."""
+    """Settings from values by flag name in the tables. Raises FlagError that names the invalid flag."""
     return SettingsBuilder(dialect, values, given, capabilities or Capabilities(), components).settings()
 
 
 class SettingsBuilder:
-    """One method per group of settings."""
+    """Builds `Settings`; one method per group."""
 
     def __init__(
         self,
@@ -279,7 +279,7 @@ class SettingsBuilder:
         if not 0 <= v["secure-port"] <= 65535:
             raise self._error("secure-port", "must be between 0 and 65535 (0: a free port)")
         if v["enable-priority-and-fairness"] and not v["max-requests-inflight"] + v["max-mutating-requests-inflight"]:
-            raise self._error("max-requests-inflight", "there are no requests to share: needs --enable-priority-and-fairness=false")
+            raise self._error("max-requests-inflight", "the total concurrency is 0: needs --enable-priority-and-fairness=false")
         if v["request-timeout"] <= 0:
             raise self._error("request-timeout", "must be above 0")
         return ServingSettings(
@@ -334,7 +334,7 @@ class SettingsBuilder:
     def _advertise_address(self) -> IPv4Address | IPv6Address | None:
         address: IPv4Address | IPv6Address | None = self._values["advertise-address"]
         if address is not None and (address.is_unspecified or address.is_multicast):
-            raise self._error("advertise-address", f"{address} cannot be reached by others")
+            raise self._error("advertise-address", f"{address} is not reachable by other hosts")
         return address
 
     def _origins(self) -> tuple[re.Pattern[str], ...]:
@@ -403,7 +403,7 @@ class SettingsBuilder:
     def _storage(self) -> StorageSettings:
         v = self._values
         if not v["data-dir"]:
-            raise self._error("data-dir", "needs a folder")
+            raise self._error("data-dir", "needs a directory")
         self._check_watch_cache()
         return StorageSettings(
             data_dir=v["data-dir"],
@@ -417,7 +417,7 @@ class SettingsBuilder:
         )
 
     def _pair(self, certificate: str, key: str) -> tuple[str, str]:
-        """The files of two flags that go together. Raises FlagError."""
+        """The values of two flags that must be set together. Raises FlagError."""
         files = self._values[certificate], self._values[key]
         if bool(files[0]) != bool(files[1]):
             one, other = (key, certificate) if files[0] else (certificate, key)
@@ -434,17 +434,17 @@ class SettingsBuilder:
         types: tuple[str, ...] = self._values["{short}let-preferred-address-types"]
         for each in types:
             if each not in _ADDRESS_TYPES:
-                raise self._error("{short}let-preferred-address-types", f"{each!r} is none of {', '.join(_ADDRESS_TYPES)}")
+                raise self._error("{short}let-preferred-address-types", f"{each!r} is not one of {', '.join(_ADDRESS_TYPES)}")
         authority = self._values["{short}let-certificate-authority"]
         return NodeSettings(authority_file=authority, cert_file=cert, key_file=key, address_types=types)
 
     def _check_watch_cache(self) -> None:
-        """Sizes other than 0 all mean that there is a cache (the reference's help says so), and there always is one."""
+        """Reject values that would disable the watch cache. As in the reference, any size above 0 only enables it."""
         v = self._values
         if not v["watch-cache"]:
-            raise self._error("watch-cache", "cannot be off: reads are served from it")
+            raise self._error("watch-cache", "cannot be disabled: reads are served from it")
         if v["default-watch-cache-size"] < 1:
-            raise self._error("default-watch-cache-size", "must be at least 1: the cache cannot be off")
+            raise self._error("default-watch-cache-size", "must be at least 1: the cache cannot be disabled")
         for item in v["watch-cache-sizes"]:
             resource, hash_, size = item.partition("#")
             if not resource or not hash_ or not size.isdecimal() or not int(size):
@@ -458,7 +458,7 @@ class SettingsBuilder:
                 raise self._error("etcd-servers", "is needed together with --storage-backend=etcd3")
             return None
         if v["storage-backend"] == "sqlite":
-            raise self._error("storage-backend", "sqlite does not go with --etcd-servers")
+            raise self._error("storage-backend", "sqlite cannot be combined with --etcd-servers")
         for url in servers:
             parts = urlsplit(url)
             if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/"):
@@ -507,9 +507,9 @@ class SettingsBuilder:
         ranges: tuple[IPv4Network | IPv6Network, ...] = self._values["service-cluster-ip-range"]
         ranges = ranges or parse_cidrs(_DEFAULT_SERVICE_RANGE)
         if len(ranges) > 2:
-            raise self._error("service-cluster-ip-range", "takes one range, or two of different families")
+            raise self._error("service-cluster-ip-range", "takes one range, or two of different IP families")
         if len(ranges) == 2 and ranges[0].version == ranges[1].version:
-            raise self._error("service-cluster-ip-range", "two ranges must be of different families")
+            raise self._error("service-cluster-ip-range", "two ranges must be of different IP families")
         for network in ranges:
             bits = network.max_prefixlen - network.prefixlen
             if bits > 20 and network.version == 4:
@@ -537,19 +537,19 @@ class SettingsBuilder:
         )
 
     def _controller_names(self) -> tuple[str, ...]:
-        words: tuple[str, ...] = self._values["controllers"]
+        items: tuple[str, ...] = self._values["controllers"]
         chosen: dict[str, bool] = {}
-        for word in words:
-            name = word.removeprefix("-")
+        for item in items:
+            name = item.removeprefix("-")
             if name == "*":
                 continue
-            if word.startswith("-"):
+            if item.startswith("-"):
                 if name not in choices.CONTROLLERS:
                     self._known("controllers", "controller", name, (), {*choices.CONTROLLERS, *self._can.controllers})
             else:
                 self._known("controllers", "controller", name, choices.CONTROLLERS, self._can.controllers)
-            chosen.setdefault(name, not word.startswith("-"))
-        everything = "*" in words and "-*" not in words
+            chosen.setdefault(name, not item.startswith("-"))
+        everything = "*" in items and "-*" not in items
         # Drop-ins run when they are named, like other drop-ins.
         by_default = set(choices.CONTROLLERS) - choices.CONTROLLERS_OFF_BY_DEFAULT if everything else set()
         return tuple(name for name in sorted(self._can.controllers) if chosen.get(name, name in by_default))

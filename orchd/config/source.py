@@ -1,4 +1,4 @@
-"""Where flags come from: the command line and flag files, read into one sequence of mentions in order."""
+"""Reads the command line and flag files into one ordered sequence of flag mentions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ MAX_DEPTH: Final = 8
 
 
 class FlagError(Exception):
-    """A flag that cannot be taken; the message says where it stands and what is wrong."""
+    """An invalid flag. The message names its place and the error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """A flag given a value once. `place` is "" on the command line, else ``file:line``; `source` numbers the stretch of
-    one file or of the command line in which it stands."""
+    """One assignment of a value to a flag. `place` is "" on the command line, else ``file:line``. `source` numbers the
+    contiguous part of a file or of the command line that contains it."""
 
     flag: Flag
     spelled: str
@@ -34,15 +34,15 @@ class Mention:
 
 
 class Reader:
-    """Reads mentions. `known` maps every spelling to its flag, `read_file` gives the text of a flag file."""
+    """Reads mentions. `known` maps every spelling to its flag; `read_file` returns the text of a flag file."""
 
     def __init__(self, known: Mapping[str, Flag], read_file: Callable[[str], str]) -> None:
         self._known = known
         self._read_file = read_file
         self._sources = 0
 
-    def command_line(self, argv: Sequence[str]) -> list[Mention]:
-        """Every mention of a command line, those of flag files where the files are named. Raises FlagError."""
+    def read_command_line(self, argv: Sequence[str]) -> list[Mention]:
+        """All mentions of a command line, with those of a flag file after its --flagfile. Raises FlagError."""
         out: list[Mention] = []
         words = iter(argv)
         source = self._next_source()
@@ -83,7 +83,7 @@ class Reader:
                 line = "--" + line
             name, equals, value = line.partition("=")
             if not equals:
-                # In a file the value may follow the name after blanks.
+                # In a file, blanks may separate the value from the name.
                 name, _, value = line.partition(" ")
             words = [value.strip()] if value.strip() and not equals else []
             left = iter(words)
@@ -98,7 +98,7 @@ class Reader:
     def _mention(self, word: str, following: Iterator[str], place: str, source: int) -> Mention:
         name, equals, text = word.lstrip("-").partition("=")
         if not word.startswith("--"):
-            # -v=2, -v 2 and -h: one dash is for one letter.
+            # One dash introduces a one-letter name: -v=2, -v 2, -h.
             if len(name) != 1:
                 raise FlagError(_at(place, f"{word}: flags are written with two dashes"))
             name = SHORT.get(name, name)

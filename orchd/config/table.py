@@ -1,4 +1,4 @@
-"""What a flag is, and the tables of all components put together.
+"""Flags, and the combined table of the flags of all components.
 
 A row of a table is ``(name, type, default, marks, help)``. Name and default are dialect templates; the default is
 written as on a command line, "" being the type's zero. Marks, separated by spaces: ``built`` (the feature behind the
@@ -17,24 +17,24 @@ from orchd.dialect import DIALECTS, ORCH, Dialect
 #: name, type, default, marks, help
 Row = tuple[str, str, str, str, str]
 
-#: Flags of this server alone.
+#: Flags that only this server has.
 OWN: Final[tuple[Row, ...]] = (
     ("data-dir", "string", "./orchd-data", "built",
-     "Folder of the store, keys and certificates; made at the first start."),
+     "Directory of the store, keys and certificates. Created at the first start."),
     ("dialect", "string", ORCH.name, "built choices=" + "|".join(DIALECTS),
-     "Names that clients see: those of the specification, or those that stock clients know. Kept in the store."),
+     "Names in the API: those of the specification, or those of stock clients. Recorded in the store, which rejects the other dialect."),
     ("flagfile", "stringArray", "", "built",
-     "File with one flag per line and # comments; may be repeated and counts where it stands."),
+     "File with one flag per line and # comments; may be repeated. Its flags apply in place of this one."),
     ("controller-manager-flagfile", "string", "", "built",
      "Flag file for the controllers of this process alone: their own flags, and those of leader election."),
     ("scheduler-flagfile", "string", "", "built",
      "Flag file for the scheduler of this process alone: its own flags, and those of leader election."),
     ("history-duration", "duration", "5m0s", "built",
-     "For how long a version can be gone back to: by watches, by lists of the past and by continue tokens."),
+     "Retention of past revisions, for watches, lists at a past resourceVersion and continue tokens."),
     ("scheduler", "bool", "true", "built",
      "Run the scheduler in this process."),
     ("history-events", "int", "100000", "built",
-     "Changes that the embedded store remembers at most, however young they are."),
+     "Maximum number of changes in the history of the embedded store."),
 )
 
 
@@ -62,7 +62,7 @@ class Flag:
 
 
 class FlagTable:
-    """Flags by name, in table order. Where components share a name, the first one's row counts."""
+    """Flags by name, in table order. If components share a name, the row of the first one applies."""
 
     def __init__(self, flags: Iterable[Flag]) -> None:
         self._flags = {flag.name: flag for flag in flags}
@@ -90,7 +90,7 @@ def table() -> FlagTable:
     for component, module in (
         ("API server", apiserver), ("controllers", controller_manager), ("scheduler", scheduler)
     ):
-        # A component may leave out a shared row in favour of its own under the same name.
+        # A component's own row replaces the shared row of the same name.
         own = {row[0] for row in module.FLAGS}
         parts.append((component, [*module.FLAGS, *(common[n] for n in module.FROM_SHARED if n not in own)]))
     takers: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Checks of the flags that choose TLS versions and cipher suites."""
+"""Checks of the cipher suite flag."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from orchd.pki.tls_names import CIPHERS, TLS13
 
 
 def check_ciphers(names: Iterable[str]) -> tuple[str, ...]:
-    """The names that choose something: those of TLS 1.3 are known but always on. Raises ValueError for an unknown one."""
+    """The configurable suites among `names`, without duplicates. Suites of TLS 1.3 are valid but always enabled.
+
+    Raises ValueError for an unknown name.
+    """
     out: dict[str, None] = {}
     for name in names:
         if name in CIPHERS:

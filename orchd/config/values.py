@@ -1,4 +1,4 @@
-"""Text of a flag <-> value. Every parser raises ValueError with what is wrong, without the flag's name."""
+"""Parses and formats flag values. Parsers raise ValueError with a message that omits the flag's name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNIT: Final = {"ns": 1e-9, "us": 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6, "ms": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedCertKey:
-    """A serving certificate for some host names; without `names` those of the certificate itself count."""
+    """A serving certificate for host names. `names` () means the names in the certificate."""
 
     cert_file: str
     key_file: str
@@ -51,7 +51,7 @@ def parse_float(text: str) -> float:
 
 
 def parse_duration(text: str) -> float:
-    """Seconds, from ``1h30m``, ``1.5s``, ``-10ms``, ``0``."""
+    """Seconds of a duration such as ``1h30m``, ``1.5s``, ``-10ms`` or ``0``."""
     body = text[1:] if text[:1] in ("+", "-") else text
     if body == "0":
         return 0.0
@@ -67,7 +67,7 @@ def parse_duration(text: str) -> float:
 
 
 def format_duration(seconds: float) -> str:
-    """``1m0s``: seconds as durations are written."""
+    """Seconds as a duration string such as ``1m0s``."""
     if seconds == 0:
         return "0s"
     sign, left = ("-", -seconds) if seconds < 0 else ("", seconds)
@@ -84,7 +84,7 @@ def format_duration(seconds: float) -> str:
 
 
 def parse_strings(text: str) -> tuple[str, ...]:
-    """A comma list; an element in double quotes may hold commas."""
+    """Items of a comma-separated list; an item in double quotes may contain commas."""
     if not text:
         return ()
     out: list[str] = []
@@ -116,7 +116,7 @@ def parse_cidrs(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
 
 
 def parse_pairs(text: str) -> dict[str, str]:
-    """``a=b,c=d``; a key without ``=`` has the value "true"."""
+    """A map from ``a=b,c=d``; a key without ``=`` has the value "true"."""
     out: dict[str, str] = {}
     for item in parse_strings(text):
         key, equals, value = item.partition("=")
@@ -127,7 +127,7 @@ def parse_pairs(text: str) -> dict[str, str]:
 
 
 def parse_pair(text: str) -> dict[str, str]:
-    """``key=value``, one pair: the value may hold commas."""
+    """A single ``key=value`` pair, whose value may contain commas."""
     if not text:
         return {}
     key, equals, value = text.partition("=")
@@ -137,7 +137,7 @@ def parse_pair(text: str) -> dict[str, str]:
 
 
 def parse_bools(text: str) -> dict[str, bool]:
-    """``a=true,b=false``."""
+    """A map of booleans from ``a=true,b=false``."""
     out: dict[str, bool] = {}
     for item in parse_strings(text):
         key, equals, value = item.partition("=")
@@ -151,7 +151,7 @@ def parse_bools(text: str) -> dict[str, bool]:
 
 
 def parse_port_range(text: str) -> tuple[int, int]:
-    """``30000-32767`` (both included), ``30000+2767``, or one port."""
+    """First and last port of ``30000-32767``, ``30000+2767`` or a single port."""
     match = re.fullmatch(r"([0-9]+)(?:([-+])([0-9]+))?", text)
     if match is None:
         raise ValueError(f"{text!r} is not a port range such as 30000-32767")
@@ -165,19 +165,19 @@ def parse_port_range(text: str) -> tuple[int, int]:
 
 
 def parse_named_cert_key(text: str) -> tuple[NamedCertKey, ...]:
-    """``cert,key`` or ``cert,key:name,name``."""
+    """A certificate pair from ``cert,key`` or ``cert,key:name,name``."""
     if not text:
         return ()
     files, _, names = text.partition(":")
     parts = files.split(",")
     if len(parts) != 2 or not all(part.strip() for part in parts):
         raise ValueError(f"{text!r} is not certificate,key or certificate,key:name,name")
-    listed = tuple(name.strip() for name in names.split(",") if name.strip())
-    return (NamedCertKey(cert_file=parts[0].strip(), key_file=parts[1].strip(), names=listed),)
+    hosts = tuple(name.strip() for name in names.split(",") if name.strip())
+    return (NamedCertKey(cert_file=parts[0].strip(), key_file=parts[1].strip(), names=hosts),)
 
 
 def parse_array(text: str) -> tuple[str, ...]:
-    """One element, commas and all."""
+    """A one-item list; commas are part of the item."""
     return (text,) if text else ()
 
 
@@ -207,14 +207,14 @@ def parse(type_: str, text: str) -> Any:
 
 
 def default(type_: str, text: str) -> Any:
-    """The value of a table's default, where "" is the zero of the type."""
+    """The value of a default in a table; "" is the zero of the type."""
     if not text and type_ in _ZEROS:
         return _ZEROS[type_]
     return parse(type_, text)
 
 
 def combine(type_: str, earlier: Any, later: Any) -> Any:
-    """The value of a flag that is given again in the same place: lists and maps grow, anything else is replaced."""
+    """The value of a flag repeated in the same source: lists and maps accumulate, other values are replaced."""
     if type_ in ("strings", "stringArray", "namedCertKey"):
         return (*earlier, *later)
     if type_ in ("mapStringBool", "mapStringString", "pair"):
@@ -223,7 +223,7 @@ def combine(type_: str, earlier: Any, later: Any) -> Any:
 
 
 def show(type_: str, value: Any) -> str:
-    """A value as it could be written on a command line; for help texts and the list of effective values."""
+    """A value in command line syntax, for help texts and the effective configuration."""
     if value is None:
         return ""
     if type_ == "bool":

@@ -1,7 +1,7 @@
-"""How much one body may hold: the work on it grows with its values, which are far more than its bytes when they are small.
+"""Limit on the number of values in a request body: the cost of a body grows with its values, which may be tiny and many.
 
-The reference bounds bytes alone (3 MiB, and 1.5 MiB of what its store takes), and does the work beside that of others. An
-object of 50,000 values of a length that objects have is larger than its store would take.
+The reference only limits bytes (3 MiB per body, 1.5 MiB per stored object), and processes bodies in parallel threads. An
+object with 50,000 values of usual length exceeds the limit of its store.
 """
 
 from __future__ import annotations
@@ -11,22 +11,24 @@ from typing import Final
 
 from orchd.errors import ApiError
 
-#: Values of one body, containers among them; of YAML with what aliases repeat, of protobuf fields.
+#: Maximum number of values in a body, including containers; in YAML after expansion of aliases; in protobuf of fields.
 MAX_VALUES: Final = 50_000
 
-#: A string, or what begins a value; a string without an end goes to the end of the text.
+#: A string (an unterminated one extends to the end of the text), or a character that begins or separates values.
 _PARTS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|([,{\[])', re.S)
 _TOO_MANY: Final = f"holds more than {MAX_VALUES} values"
 
 
 def too_many() -> ApiError:
-    """413 for a body of more than `MAX_VALUES` values."""
+    """ApiError 413 for a body of more than `MAX_VALUES` values."""
     return ApiError(413, "RequestEntityTooLarge", f"Request entity too large: the body {_TOO_MANY}")
 
 
 def json_values(data: bytes) -> int:
-    """About how many values a JSON text holds: its commas and containers, outside of strings; some number above
-    `MAX_VALUES` when there are more. One pass, no copies; the text need not be valid."""
+    """Estimate the number of values in a JSON text: its commas and containers outside of strings.
+
+    Stops counting above `MAX_VALUES`. One pass, no copies; the text need not be valid.
+    """
     count = data.count(b",") + data.count(b"{") + data.count(b"[")
     if count <= MAX_VALUES:
         return count
@@ -42,6 +44,6 @@ def json_values(data: bytes) -> int:
 
 
 def check_json(data: bytes) -> None:
-    """Raises ApiError 413 for a JSON text of more than `MAX_VALUES` values."""
+    """Raise ApiError 413 for a JSON text of more than `MAX_VALUES` values."""
     if len(data) > MAX_VALUES and json_values(data) > MAX_VALUES:
         raise too_many()

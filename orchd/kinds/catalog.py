@@ -1,7 +1,7 @@
-"""What is served: kind, resource and schema, found by any of the three.
+"""The catalog: served resources with their kinds and types.
 
-A `Catalog` is immutable. A custom kind makes a new one with `Catalog.adding`; whoever holds the old one keeps
-a consistent view. Requests resolve through it, so no code has a route of its own for a kind.
+A `Catalog` is immutable. A change of a custom kind creates a new one with `Catalog.adding`; holders of the old one keep a
+consistent view. Requests are resolved through the catalog; there are no routes per kind.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "up
 
 
 def group_version(group: str, version: str) -> str:
-    """``v1``, ``apps/v1``: the apiVersion of a group and version."""
+    """The apiVersion of a group and version: ``v1``, ``apps/v1``."""
     return f"{group}/{version}" if group else version
 
 
@@ -34,7 +34,7 @@ def split_group_version(text: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deprecation:
-    """Since and removed are releases such as ``v1.22``; removed and replacement may be ""."""
+    """Deprecation of a version. `since` and `removed` are releases such as ``v1.22``; `removed`, `replacement` may be ""."""
 
     since: str
     removed: str = ""
@@ -52,7 +52,7 @@ class Deprecation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subresource:
-    """A subresource as discovery shows it. `group` and `version` are set where they differ from the parent's."""
+    """A subresource. `group` and `version` are set if they differ from those of the parent resource."""
 
     name: str
     kind: str
@@ -65,9 +65,8 @@ class Subresource:
 class Resource:
     """One resource in one served version.
 
-    `storage_version` is the apiVersion under which objects are kept ("" where nothing is stored), `key` the part of
-    their store keys between the root and the namespace: ``pods`` in ``/registry/pods/{namespace}/{name}``; all served
-    versions of a resource share it.
+    `storage_version` is the apiVersion of stored objects ("" if nothing is stored). `key` is the part of their store keys
+    between root and namespace: ``pods`` in ``/registry/pods/{namespace}/{name}``; all versions of a resource share it.
     """
 
     group: str
@@ -83,18 +82,18 @@ class Resource:
     categories: tuple[str, ...] = ()
     subresources: Mapping[str, Subresource] = field(default_factory=dict)
     storage_version: str = ""
-    #: The apiVersion that the storage version hash is made from, where it is not the one in which objects are kept.
+    #: The apiVersion that the storage version hash is computed from, if it is not the storage version.
     announced_version: str = ""
     key: str = ""
     deprecation: Deprecation | None = None
     custom: bool = False
-    #: For a custom kind, its definition's entry for this version (printer columns, subresources); else None.
+    #: For a custom kind, the entry of this version in its definition (printer columns, subresources); else None.
     definition: Mapping[str, Any] | None = None
-    #: For a custom kind, the type of the version in which objects are kept, which need not be served; else None.
+    #: For a custom kind, the type of the storage version, which need not be served; else None.
     storage_type: Type | None = None
     #: For a custom kind, the types of all its versions by apiVersion, served or not.
     version_types: Mapping[str, Type] = field(default_factory=dict)
-    #: For a custom kind whose versions another program converts, its definition's ``webhook``; else None.
+    #: For a custom kind with a conversion webhook, the ``webhook`` of its definition; else None.
     converter: Mapping[str, Any] | None = None
 
     @property
@@ -142,11 +141,11 @@ class Catalog:
         self._groups = {g.name: g for g in self.groups}
 
     def resource(self, group: str, version: str, plural: str) -> Resource | None:
-        """The resource that a path names, None when it is not served."""
+        """The resource of a path, None if it is not served."""
         return self._by_plural.get((group, version, plural))
 
     def kind(self, api_version: str, kind: str) -> Resource | None:
-        """The resource whose objects have this apiVersion and kind, None when it is not served."""
+        """The resource of an apiVersion and kind, None if it is not served."""
         group, version = split_group_version(api_version)
         return self._by_kind.get((group, version, kind))
 
@@ -158,7 +157,7 @@ class Catalog:
         return tuple(r for r in self.resources if r.group == group and r.version == version)
 
     def versions_of(self, resource: Resource) -> tuple[Resource, ...]:
-        """Every served version of the objects kept under this resource's key (across groups: events have two)."""
+        """All served versions of the objects stored under this resource's key, in all groups (events have two)."""
         return tuple(r for r in self.resources if r.key == resource.key) if resource.key else (resource,)
 
     def type(self, name: str) -> Type:
@@ -166,7 +165,7 @@ class Catalog:
         return self.types.get(name)
 
     def storage_type(self, resource: Resource) -> Type:
-        """The type of the version in which `resource` is kept (which need not be served)."""
+        """The type of the storage version of `resource`, which need not be served."""
         return resource.type if resource.storage_version == resource.api_version else self._storage(resource)
 
     def _storage(self, resource: Resource) -> Type:
@@ -182,9 +181,9 @@ class Catalog:
             return resource.type
 
     def adding(self, resources: Iterable[Resource], *, without: Callable[[Resource], bool] = lambda r: False) -> Catalog:
-        """A new catalog with `resources` added and those dropped for which `without` is true.
+        """A new catalog with `resources` added, and without the resources for which `without` is true.
 
-        Groups and versions follow: a new group is appended, its versions sorted by `version_priority`.
+        Groups and versions are updated: a new group is appended, its versions are sorted by `version_priority`.
         """
         kept = [r for r in self.resources if not without(r)]
         kept.extend(resources)
@@ -207,7 +206,7 @@ class Catalog:
 
 
 def _narrowed(group: Group, versions: tuple[str, ...]) -> Group:
-    """`group` with those of its versions that still have resources."""
+    """`group` without versions that have no resources."""
     if versions == group.versions:
         return group
     preferred = group.preferred if group.preferred in versions else versions[0]
@@ -230,7 +229,7 @@ def version_priority(version: str) -> tuple[int, int, int, str]:
 
 
 def builtin_types(dialect: Dialect) -> TypeTable:
-    """The type tables of release 1.23; modules are imported when a type of theirs is first asked for."""
+    """The type tables of release 1.23. A module is imported at the first request for one of its types."""
 
     def load(module: str) -> Callable[[], Any]:
         return lambda: importlib.import_module(f"orchd.kinds.builtin.{module}")
@@ -239,10 +238,10 @@ def builtin_types(dialect: Dialect) -> TypeTable:
 
 
 def builtin_catalog(dialect: Dialect, *, enabled: Callable[[str, str, bool], bool] | None = None) -> Catalog:
-    """Every built-in resource that is on.
+    """The catalog of enabled built-in resources.
 
-    `enabled` decides from group, version and whether that version is on by default (`--runtime-config`); without it
-    the defaults hold.
+    `enabled(group, version, default)` decides whether a version is served (`--runtime-config`). Default: the versions that are
+    enabled by default.
     """
     types = builtin_types(dialect)
     decide = enabled or (lambda group, version, default: default)
@@ -305,7 +304,7 @@ def _resources(dialect: Dialect, types: TypeTable, package: str) -> list[Resourc
 
 
 def _known(types: TypeTable, api_version: str, kind: str) -> bool:
-    """Is there a table of `kind` in a version? One storage version of the reference is spoken by nobody any more."""
+    """True if a version has a table of `kind`. One storage version of the reference is no longer a served version."""
     group, version = split_group_version(api_version)
     try:
         types.get(f"{group.partition('.')[0] or 'core'}/{version}.{kind}")

@@ -1,19 +1,20 @@
-"""Numbers in text that came from outside: of any length, in linear time."""
+"""Parsing of integers of any length from external input, in linear time."""
 
 from __future__ import annotations
 
 from typing import Final
 
-#: More digits than any number of the API has, and fewer than the 4,300 above which Python refuses to read a number.
+#: Maximum number of digits: above any number of the API, below the 4,300 digits above which Python refuses to parse.
 _MOST: Final = 400
-#: What a number of more digits is read as: beyond the range of every field.
+#: Value of longer numbers: beyond the range of every field.
 BEYOND: Final = 10**_MOST
 
 
 def integer(text: str) -> int:
-    """The number that ASCII digits say, with or without a sign; plus or minus `BEYOND` when there are very many of them.
+    """Parse ASCII digits with an optional sign. Numbers with too many digits yield plus or minus `BEYOND`.
 
-    Raises ValueError for other text."""
+    Raises ValueError for other text.
+    """
     if not text.isascii() or "_" in text:
         raise ValueError(f"not a number: {text[:_MOST]!r}")
     if len(text) <= _MOST:
@@ -27,5 +28,5 @@ def integer(text: str) -> int:
 
 
 def is_whole(text: str) -> bool:
-    """Is a text nothing but ASCII digits, at least one?"""
+    """True if a text consists of one or more ASCII digits."""
     return text.isascii() and text.isdigit()

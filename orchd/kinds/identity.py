@@ -1,4 +1,4 @@
-"""Who makes a request: the value that authentication yields and everything after it reads."""
+"""The user of a request, as determined by authentication."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class User:
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """The UserInfo object; empty members are left out."""
+        """The UserInfo object without empty members."""
         out: dict[str, Any] = {"username": self.name} if self.name else {}
         if self.uid:
             out["uid"] = self.uid
@@ -38,7 +38,7 @@ class User:
 
 
 def service_account(namespace: str, name: str, uid: str = "") -> User:
-    """The user that a service account is."""
+    """The user of a service account."""
     return User(
         name=f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}",
         uid=uid,
@@ -47,7 +47,7 @@ def service_account(namespace: str, name: str, uid: str = "") -> User:
 
 
 def node_name(user: User) -> str | None:
-    """The node that `user` is; "" for a member of the nodes group without a node's name, None for anybody else."""
+    """The node name of a node user; "" for a member of the nodes group without a node name, None for other users."""
     if not user.name.startswith(NODE_PREFIX) or NODES_GROUP not in user.groups:
         return None
     return user.name[len(NODE_PREFIX) :]

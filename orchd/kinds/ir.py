@@ -1,7 +1,7 @@
-"""The schema representation: what every algorithm over objects recurses on, as (value, type).
+"""The schema representation, on which all algorithms over objects recurse as (value, type).
 
-A `Type` is inert: it knows names, shapes and rules and does nothing. Built-in kinds get theirs from the tables in
-`builtin/` (by `TypeTable`, lazily), custom kinds from their definition (`crd.py`). `kind` is one of
+A `Type` is inert data: names, shapes and rules. Built-in kinds are read from the tables in `builtin/` (by `TypeTable`,
+lazily), custom kinds from their definition (`crd/`). `kind` is one of
 
     string bool bytes int32 int64 uint32 uint64 number     scalars (number: JSON number, protobuf double)
     quantity int-or-string time microtime duration int64ns  scalars with their own JSON form
@@ -9,10 +9,10 @@ A `Type` is inert: it knows names, shapes and rules and does nothing. Built-in k
     map      string keys, values of type `element`          any     any JSON value ("raw": any object; "fieldsv1")
 
 A field line of a table is ``(name, number, type, flags)``. The type is a scalar, ``Name`` of the same module,
-``package/version.Name``, ``[]T`` or ``{}T``. Flags, separated by spaces: ``required``, ``omit`` (left out of output when
-empty), ``ptr`` (an explicit zero is kept), ``inline`` (flattened in JSON, a message of its own in protobuf),
+``package/version.Name``, ``[]T`` or ``{}T``. Flags, separated by spaces: ``required``, ``omit`` (omitted from output when
+empty), ``ptr`` (an explicit zero is preserved), ``inline`` (flattened in JSON, a message of its own in protobuf),
 ``default=X`` (JSON), ``enum=A|B``, ``merge=key`` or ``merge`` (strategic merge), ``replace``, ``retainKeys``,
-``set``, ``list=atomic``, ``keys=a,b`` (list of type map), ``atomic`` (map or struct as one), ``pb=X`` (protobuf type where it does not follow).
+``set``, ``list=atomic``, ``keys=a,b`` (list of type map), ``atomic`` (map or struct as one), ``pb=X`` (protobuf type if it does not follow from the type).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SCALARS: Final = frozenset(
 )
 OPAQUE: Final = frozenset(("any", "raw", "fieldsv1"))
 
-#: In `Type.memo` of a custom kind's list or map: the default of its elements.
+#: Key in `Type.memo` of a custom kind's list or map: the default of its elements.
 ELEMENT_DEFAULT: Final = "element default"
 
 #: One line of a table: JSON name, protobuf number (0: none), type, flags.
@@ -36,7 +36,7 @@ Line = tuple[str, int, str, str]
 
 
 class Field:
-    """A member of a struct. `name` is "" for an inlined struct (its own fields are in the parent's `fields`)."""
+    """A member of a struct. `name` is "" for an inlined struct, whose fields are in the parent's `fields`."""
 
     __slots__ = ("default", "inline", "name", "number", "omit", "ptr", "required", "type", "wire")
 
@@ -72,11 +72,11 @@ class Type:
 
     `name` is ``package/version.Name`` for named structs, else "". `members` are the fields in table order with inlined
     structs unexpanded; `fields` maps every JSON name, inlined ones flattened. `list_type` is "", "atomic", "set" or
-    "map" (with `list_keys`); `atomic` says that a map or struct is owned as one. `merge_strategies` (of "merge",
+    "map" (with `list_keys`); `atomic`: a map or struct is owned as one. `merge_strategies` (of "merge",
     "replace", "retainKeys") and `merge_key` are those of strategic merge patch and belong to the field's type.
-    `enum` holds known values. `constraints` holds the remaining JSON-schema keywords of a custom kind's node by their
+    `enum` holds the allowed values. `constraints` holds the remaining JSON schema keywords of a custom kind's node by their
     JSON name; `nullable`, `preserve_unknown` and `embedded_resource` are likewise set only there.
-    `definition` is the name under which OpenAPI publishes the struct, "" where it is not published.
+    `definition` is the name under which OpenAPI publishes the struct, "" if it is not published.
     """
 
     __slots__ = (
@@ -137,25 +137,25 @@ class Type:
         self.preserve_unknown = preserve_unknown
         self.embedded_resource = embedded_resource
         self.definition = definition
-        #: What an algorithm compiled from this node, by the algorithm's name; derived, never part of the schema.
+        #: Results that algorithms compiled from this node, by algorithm name. Derived data, not part of the schema.
         self.memo: dict[str, Any] = {}
 
     @property
     def element(self) -> Type:
-        """Type of the items of a list or the values of a map."""
+        """Type of list items or map values."""
         assert self.element_ is not None, self
         return self.element_
 
     @property
     def members(self) -> tuple[Field, ...]:
-        """Fields of a struct in table order, inlined structs as one member."""
+        """Fields of a struct in table order; an inlined struct is one member."""
         if self.members_ is None:
             self.members_ = () if self._resolve is None else self._resolve()
         return self.members_
 
     @property
     def fields(self) -> dict[str, Field]:
-        """Fields of a struct by JSON name, inlined structs flattened. Not to be changed."""
+        """Fields of a struct by JSON name, inlined structs flattened. Do not modify."""
         if self.fields_ is None:
             flat: dict[str, Field] = {}
             for member in self.members:
@@ -167,7 +167,7 @@ class Type:
         return self.fields_
 
     def with_semantics(self, **changes: Any) -> Type:
-        """The same shape with other merge or list semantics (a field may override its type's)."""
+        """A copy with other merge or list semantics, for fields that override those of their type."""
         keep: dict[str, Any] = {
             "name": self.name, "element": self.element_, "list_type": self.list_type, "list_keys": self.list_keys,
             "atomic": self.atomic, "merge_strategies": self.merge_strategies, "merge_key": self.merge_key,
@@ -178,9 +178,9 @@ class Type:
         keep.update(changes)
         return Type(self.kind, resolve=lambda: self.members, **keep)
 
-    def passing(self) -> Type:
-        """The same type for one look at it: members that are not known yet are resolved anew and kept by nobody, so that
-        a walk over every kind does not leave the types of all of them behind."""
+    def uncached(self) -> Type:
+        """An equivalent type that resolves members without caching them, for traversals over all kinds: they must not leave all
+        types in memory."""
         if self.members_ is not None or self._resolve is None:
             return self
         looked_at = self.with_semantics()
@@ -194,24 +194,24 @@ class Type:
 
 
 class TypeTable:
-    """The named types of all built-in modules in one dialect, built when first asked for."""
+    """The named types of all built-in modules in one dialect. A type is built at its first request."""
 
     def __init__(self, dialect: Dialect, modules: Mapping[str, Any]) -> None:
-        """`modules` maps ``package/version`` to a builtin module or to a function that imports it."""
+        """`modules` maps ``package/version`` to a builtin module, or to a function that imports it."""
         self._dialect = dialect
         self._modules = dict(modules)
         self._types: dict[str, Type] = {}
         self._scalars = {k: Type(k) for k in (*SCALARS, *OPAQUE)}
 
     def module(self, package: str) -> Any:
-        """The builtin module of ``package/version``; KeyError when there is none."""
+        """The builtin module of ``package/version``. Raises KeyError if there is none."""
         found = self._modules[package]
         if callable(found):
             found = self._modules[package] = found()
         return found
 
     def get(self, name: str) -> Type:
-        """The struct called ``package/version.Name``; KeyError when no table has it."""
+        """The struct ``package/version.Name``. Raises KeyError if no table defines it."""
         found = self._types.get(name)
         if found is None:
             found = self._types[name] = self._struct(name)

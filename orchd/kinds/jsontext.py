@@ -1,18 +1,18 @@
-"""What is wrong with a JSON text, and what its values are, in the words that clients of the API know."""
+"""Syntax errors and value types of JSON texts, in the format of the reference's messages."""
 
 from __future__ import annotations
 
 import re
 from typing import Any, Final
 
-#: Nesting above this is refused, as the reference's decoder does.
+#: Maximum nesting depth, as in the reference's decoder.
 MAX_DEPTH: Final = 10_000
 
 _SPACE: Final = frozenset(b" \t\r\n")
 _DIGITS: Final = frozenset(b"0123456789")
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
 _ESCAPES: Final = frozenset(b'"\\/bfnrt')
-#: What needs no look at each byte: the valid beginning of a string's inside, digits, white space.
+#: Spans that are skipped at once: valid string contents, digits, white space.
 _INSIDE: Final = re.compile(rb'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
 _NUMERALS: Final = re.compile(rb"[0-9]*")
 _BLANKS: Final = re.compile(rb"[ \t\r\n]*")
@@ -35,7 +35,7 @@ _TYPES: Final[dict[type, str]] = {str: "string", bool: "bool", list: "array", di
 
 
 def type_name(value: Any) -> str:
-    """The sort of a JSON value, as messages about one of the wrong type say it."""
+    """Name of the type of a JSON value in messages about wrong types."""
     return _TYPES.get(type(value), "number")
 
 
@@ -43,16 +43,16 @@ END: Final = "unexpected end of JSON input"
 
 
 def syntax_error(data: bytes) -> str:
-    """What is wrong with a JSON text, "" when nothing is. One pass, no recursion."""
+    """The syntax error of a JSON text, "" if it is valid. One pass, no recursion."""
     return _Scanner(data).run()
 
 
 class _Bad(Exception):
-    """Carries the message out of the scanner."""
+    """Aborts the scanner with a message."""
 
 
 class _Scanner:
-    """Walks a JSON text and stops at the first byte that cannot be there."""
+    """Scans a JSON text up to the first invalid byte."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -81,7 +81,7 @@ class _Scanner:
         return _Bad(f"invalid character {quoted(self._data[self._at])} {where}")
 
     def _value(self) -> None:
-        # Each open container is "{" or "["; the loop reads one value, then closes or goes on.
+        # Open containers are "{" or "["; each iteration reads one value, then closes containers or continues.
         stack: list[int] = []
         while True:
             byte = self._peek()
@@ -104,7 +104,7 @@ class _Scanner:
                 return
 
     def _close(self, stack: list[int]) -> bool:
-        """After a value: closing brackets, or a comma. True when another value follows."""
+        """Read closing brackets or a comma after a value. True if another value follows."""
         while stack:
             byte = self._peek()
             inside = stack[-1]
@@ -181,7 +181,7 @@ class _Scanner:
             raise self._bad("in string literal")
 
     def _bad_escape(self, at: int) -> None:
-        """Say what is wrong with the escape whose letter is at `at`."""
+        """Raise the error of the escape sequence whose letter is at `at`."""
         data = self._data
         self._at = at
         if at >= len(data) or (data[at] not in _ESCAPES and data[at] != 0x75):

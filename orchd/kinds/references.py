@@ -1,4 +1,4 @@
-"""What a pod refers to in its namespace. Pure."""
+"""References of a pod to objects in its namespace. Pure functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SECRET_VOLUMES = {
 
 
 def get_path(obj: Any, *path: str) -> Any:
-    """A member deep in nested objects, None when any part of the path is missing."""
+    """The member at a path in nested objects, None if any part of the path is missing."""
     for key in path:
         if not isinstance(obj, dict):
             return None
@@ -58,7 +58,7 @@ def _volume_references(volume: Object, pod_name: str) -> Iterator[tuple[str, str
 
 
 def pod_references(pod: Object) -> Iterator[tuple[str, str]]:
-    """(kind, name) of everything in its namespace that a pod needs: secret, configmap, claim, serviceaccount."""
+    """(kind, name) of all objects that a pod references in its namespace: secret, configmap, claim, serviceaccount."""
     spec = pod.get("spec") or {}
     if name := spec.get("serviceAccountName"):
         yield "serviceaccount", name

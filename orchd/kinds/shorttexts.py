@@ -1,4 +1,4 @@
-"""What is made of texts from outside, remembered within a bound of memory and not only of number."""
+"""Memoization of functions of external text, bounded in memory as well as in number."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, Final, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: Longer texts are not remembered: a client could fill the memory with them.
+#: Longer texts are not memoized, so that clients cannot fill the memory.
 LONGEST: Final = 512
 
 
 def remember_short(maxsize: int) -> Callable[[F], F]:
-    """As `functools.lru_cache`, for functions whose first argument is text: results for texts of more than `LONGEST`
-    characters are made anew each time."""
+    """Like `functools.lru_cache`, for functions whose first argument is a text. Results for texts longer than `LONGEST`
+    characters are not cached."""
 
     def decorate(function: F) -> F:
         remembered = lru_cache(maxsize)(function)

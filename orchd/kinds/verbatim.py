@@ -1,4 +1,4 @@
-"""JSON of which the text counts, not only the value: revisions of controllers may be anything, and are compared as bytes."""
+"""Objects that preserve their JSON text: data of controller revisions, which clients compare byte by byte."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, Final
 
 import orjson
 
-#: Kind of the group apps -> its member that is kept as it was written.
+#: Kind of the group apps -> its member whose text is preserved.
 MEMBERS: Final = {"ControllerRevision": "data"}
 _TOKEN: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}:,]')
-#: One frame of a watch is one line, so that other blanks become spaces; inside strings there are none.
+#: Line breaks and tabs become spaces, because a watch frame is one line; strings cannot contain them.
 _BLANKS: Final = bytes.maketrans(b"\t\r\n", b"   ")
 
 
 class Verbatim(dict[str, Any]):
-    """An object with the text that it was read from."""
+    """An object with the JSON text that it was decoded from."""
 
     __slots__ = ("text",)
 
@@ -24,13 +24,13 @@ class Verbatim(dict[str, Any]):
         self.text = text
 
 
-def written(value: Any) -> bytes:
-    """The text of a value: its own, or the shortest."""
+def text_of(value: Any) -> bytes:
+    """The JSON text of a value: the preserved text, or the compact encoding."""
     return value.text if isinstance(value, Verbatim) else orjson.dumps(value)
 
 
-def member(document: bytes, name: str) -> bytes:
-    """The text of a member of a JSON object, on one line; b"" where it has no such member."""
+def member_text(document: bytes, name: str) -> bytes:
+    """The text of a member of a JSON object on one line, b"" if it is absent."""
     depth, start, at_key, key = 0, 0, True, b""
     wanted = orjson.dumps(name)
     for token in _TOKEN.finditer(document):
@@ -55,11 +55,11 @@ def member(document: bytes, name: str) -> bytes:
     return b""
 
 
-def kept(obj: dict[str, Any], document: bytes) -> dict[str, Any]:
-    """`obj`, which was read from `document`, with the text of the member that counts; `obj` itself for other kinds."""
+def preserve_text(obj: dict[str, Any], document: bytes) -> dict[str, Any]:
+    """`obj`, decoded from `document`, with the preserved text of its member; `obj` itself for other kinds."""
     name = MEMBERS.get(obj.get("kind", ""))
     value = None if name is None else obj.get(name)
     if name is None or not isinstance(value, dict):
         return obj
-    text = member(document, name)
+    text = member_text(document, name)
     return {**obj, name: Verbatim(value, text)} if text else obj

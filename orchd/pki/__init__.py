@@ -1,4 +1,4 @@
 """Keys, certificates, checks of signing requests, client configuration files.
 
-Owns everything that touches cryptography for identities. Must not open sockets. May import dialect and errors.
+Owns the cryptography of identities. Must not open sockets. May import dialect and errors.
 """

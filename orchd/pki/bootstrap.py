@@ -1,4 +1,4 @@
-"""The keys and certificates that a data folder starts with, made once and renewed when they are about to expire."""
+"""Keys and certificates in the data directory: created at the first start, renewed before they expire."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from orchd.pki.certificates import (
 from orchd.pki.clientconfig import ClientConfig
 from orchd.pki.keys import load_private, new_signing_key, private_pem, public_pem
 
-#: Leaf certificates are made anew when less than this is left of them.
+#: Leaf certificates are renewed when their remaining lifetime is shorter than this.
 RENEW_BEFORE = timedelta(days=30)
 
-#: What a pod calls the API server inside the cluster, in the default service's namespace.
+#: DNS names of the API server's Service inside the cluster.
 IN_CLUSTER_NAMES = ("{long}", "{long}.default", "{long}.default.svc", "{long}.default.svc.cluster.local")
 MASTERS = "system:masters"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
-    """Where `ensure` keeps things. `admin_config` is the client configuration file of the administrator,
-    `serving_folder` (--cert-dir) has the server's own certificate."""
+    """Paths of the files that `ensure` maintains. `admin_config` is the client configuration file of the administrator,
+    `serving_folder` (--cert-dir) contains the serving certificate."""
 
     folder: Path
     serving_folder: Path
@@ -62,12 +62,12 @@ class Files:
 
     @property
     def signing_key(self) -> Path:
-        """The private key of service-account tokens."""
+        """The private key that signs service account tokens."""
         return self.folder / "sa.key"
 
     @property
     def verification_key(self) -> Path:
-        """Its public half."""
+        """The public key that verifies service account tokens."""
         return self.folder / "sa.pub"
 
     @property
@@ -89,13 +89,12 @@ def ensure(
     hostname: str | None = None,
     serving_folder: Path | None = None,
 ) -> Files:
-    """Make what is missing in ``data_dir/pki`` (and ``data_dir/admin.*config``, and the serving certificate in
-    `serving_folder` where that is another one), keep what is good, renew what ends soon.
+    """Create missing files in ``data_dir/pki``, ``data_dir/admin.*config`` and `serving_folder`; renew expiring certificates.
 
-    `server_url` goes into the administrator's configuration. `names` are further host names and IP addresses of the
-    serving certificate: bind and advertise address (unspecified addresses such as 0.0.0.0 are skipped), the first
-    service address. `hostname` is this machine's unless given. The authority and the service-account key are never
-    replaced. Folders get mode 0700, files 0600. Raises OSError, or ValueError for files that are not what they should be.
+    `server_url` is written to the administrator's configuration. `names` are additional host names and IP addresses of the
+    serving certificate: bind and advertise address (unspecified addresses such as 0.0.0.0 are skipped), the first service
+    address. `hostname` defaults to that of this machine. `now` is an aware datetime. The CA and the service account key are
+    never replaced. Directories get mode 0700, files 0600. Raises OSError, or ValueError for unusable files.
     """
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = data_dir / "pki"
@@ -105,14 +104,14 @@ def ensure(
     files = Files(folder=folder, serving_folder=serving_folder, admin_config=data_dir / f"admin.{dialect.config_file_kind}")
     authority = _authority(files, dialect, now)
     own = [*("localhost", "127.0.0.1", "::1"), socket.gethostname() if hostname is None else hostname, *names]
-    wanted = [*(dialect(name) for name in IN_CLUSTER_NAMES), *(name for name in own if _nameable(name))]
+    serving_names = [*(dialect(name) for name in IN_CLUSTER_NAMES), *(name for name in own if _nameable(name))]
     _leaf(
         files.serving_certificate,
         files.serving_key,
         authority,
         subject(dialect("{short}-apiserver")),
         usages=[SERVER],
-        names=wanted,
+        names=serving_names,
         now=now,
     )
     admin = _leaf(
@@ -140,7 +139,7 @@ def ensure(
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Put a file in place in one step, readable by its owner only: no reader sees half of it or a wider mode."""
+    """Write a file atomically with mode 0600."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
@@ -155,7 +154,7 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def _nameable(name: str) -> bool:
-    """Names that can stand in a certificate: neither empty nor an address that means "any"."""
+    """True for names that a certificate can contain: neither empty nor an unspecified address."""
     return name not in ("", "0.0.0.0", "::")
 
 
@@ -168,7 +167,7 @@ def _load(certificate: Path, key: Path) -> Signed:
 
 
 def _store(certificate: Path, key: Path, signed: Signed) -> None:
-    # The key first: a certificate without its key would be taken for a usable pair at the next start.
+    # The key first: at the next start, a certificate must have its key.
     write_private(key, private_pem(signed.key))
     write_private(certificate, chain_pem(signed.certificate, *signed.chain))
 
@@ -191,35 +190,35 @@ def _leaf(
     names: list[str],
     now: datetime,
 ) -> Signed:
-    """The pair that is there if it still serves, else a new one."""
+    """The existing pair if it is usable, else a new one."""
     if certificate.exists() and key.exists():
         present = _load(certificate, key)
-        if _serves(present, authority, holder, names, now):
+        if _is_usable(present, authority, holder, names, now):
             return present
     made = issue_pair(authority, holder, usages=usages, names=names, now=now)
     _store(certificate, key, made)
     return made
 
 
-def _serves(pair: Signed, authority: Signed, holder: x509.Name, names: list[str], now: datetime) -> bool:
+def _is_usable(pair: Signed, authority: Signed, holder: x509.Name, names: list[str], now: datetime) -> bool:
     certificate = pair.certificate
     if certificate.subject != holder or pair.key.public_key() != certificate.public_key():
         return False
     ends = certificate.not_valid_after_utc
-    # A leaf that ends with its authority cannot be had any longer: then every start would make a new one.
+    # A leaf that expires together with its CA cannot be extended; renewing it would repeat at every start.
     if now >= ends - RENEW_BEFORE and ends < authority.certificate.not_valid_after_utc:
         return False
     try:
         certificate.verify_directly_issued_by(authority.certificate)
-    except (ValueError, TypeError, InvalidSignature):  # each means that another authority made it
+    except (ValueError, TypeError, InvalidSignature):  # each means that another CA issued it
         return False
     if not names:
         return True
     try:
-        listed = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        alternatives = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
         return False
-    return set(alternative_names(names)) <= set(listed)
+    return set(alternative_names(names)) <= set(alternatives)
 
 
 def _signing_key(files: Files) -> None:

@@ -1,4 +1,4 @@
-"""Certificates: authorities, serving and client certificates, chains in PEM files."""
+"""X.509 certificates: CAs, serving and client certificates, PEM chains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from orchd.pki.keys import PrivateKey, PublicKey, blocks, new_key
 
-#: A certificate is valid from a little before it was made: clocks of a cluster differ.
+#: notBefore is this much before the time of issue, because clocks in a cluster differ.
 BACKDATED = timedelta(minutes=5)
 AUTHORITY_LIFETIME = timedelta(days=3650)
 LEAF_LIFETIME = timedelta(days=365)
@@ -25,7 +25,7 @@ CLIENT = ExtendedKeyUsageOID.CLIENT_AUTH
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """What a client certificate says about its holder: `name` is the CN, `groups` are the Os of the subject."""
+    """The identity in a client certificate: `name` is the CN, `groups` are the Os of the subject."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signed:
-    """A certificate with its key. `chain` are the intermediates that go with it."""
+    """A certificate with its private key. `chain` contains the intermediate certificates."""
 
     certificate: x509.Certificate
     key: PrivateKey
@@ -41,7 +41,7 @@ class Signed:
 
 
 def subject(name: str, groups: Iterable[str] = ()) -> x509.Name:
-    """A subject from a user name and its groups: groups as O, then the name as CN."""
+    """A subject with groups as O, followed by the user name as CN."""
     parts = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
     return x509.Name([*parts, x509.NameAttribute(NameOID.COMMON_NAME, name)])
 
@@ -54,7 +54,7 @@ def identity(certificate: x509.Certificate) -> Identity:
 
 
 def alternative_names(names: Iterable[str]) -> list[x509.GeneralName]:
-    """Subject alternative names from host names and IP addresses, each once, in order."""
+    """Subject alternative names from host names and IP addresses, in order, without duplicates."""
     out: list[x509.GeneralName] = []
     for name in dict.fromkeys(names):
         try:
@@ -93,12 +93,12 @@ def _usage(*, authority: bool, encipher: bool = False) -> x509.KeyUsage:
 
 
 def new_authority(name: str, *, now: datetime, lifetime: timedelta = AUTHORITY_LIFETIME) -> Signed:
-    """A self-signed certificate authority."""
+    """Create a self-signed CA."""
     key = new_key()
-    who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    holder = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     public = key.public_key()
     certificate = (
-        _builder(who, who, public, now, lifetime)
+        _builder(holder, holder, public, now, lifetime)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .add_extension(_usage(authority=True), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
@@ -117,7 +117,7 @@ def issue(
     lifetime: timedelta = LEAF_LIFETIME,
     public_key: PublicKey | None = None,
 ) -> x509.Certificate:
-    """A certificate for `public_key`, signed by `authority`; it never outlives the authority.
+    """Issue a certificate for `public_key`, signed by `authority`. It does not outlive the authority.
 
     `usages` are `SERVER` and/or `CLIENT`; `names` are the host names and addresses of a server."""
     key = public_key if public_key is not None else new_key().public_key()
@@ -129,9 +129,9 @@ def issue(
         .add_extension(x509.ExtendedKeyUsage(list(usages)), critical=False)
         .add_extension(_authority_key(authority), critical=False)
     )
-    listed = alternative_names(names)
-    if listed:
-        builder = builder.add_extension(x509.SubjectAlternativeName(listed), critical=False)
+    alternatives = alternative_names(names)
+    if alternatives:
+        builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
     return builder.sign(authority.key, hashes.SHA256())
 
 
@@ -152,7 +152,7 @@ def issue_pair(
     names: Iterable[str] = (),
     lifetime: timedelta = LEAF_LIFETIME,
 ) -> Signed:
-    """A new key with a certificate for it."""
+    """Create a key and issue a certificate for it."""
     key = new_key()
     certificate = issue(
         authority, holder, usages=usages, now=now, names=names, lifetime=lifetime, public_key=key.public_key()
@@ -161,11 +161,11 @@ def issue_pair(
 
 
 def self_signed(name: str, *, names: Iterable[str], now: datetime, lifetime: timedelta = LEAF_LIFETIME) -> Signed:
-    """A serving certificate that vouches for itself, for servers without an authority (webhooks in tests)."""
+    """Create a self-signed serving certificate, for servers without a CA (webhooks in tests)."""
     key = new_key()
-    who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    holder = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     certificate = (
-        _builder(who, who, key.public_key(), now, lifetime)
+        _builder(holder, holder, key.public_key(), now, lifetime)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .add_extension(_usage(authority=True), critical=True)
         .add_extension(x509.ExtendedKeyUsage([SERVER]), critical=False)
@@ -176,7 +176,7 @@ def self_signed(name: str, *, names: Iterable[str], now: datetime, lifetime: tim
 
 
 def load_chain(pem: bytes) -> tuple[x509.Certificate, ...]:
-    """Every certificate of a PEM text in order; ValueError when there is none."""
+    """All certificates of a PEM text, in order. Raises ValueError if there is none."""
     found = tuple(x509.load_pem_x509_certificate(block) for label, block in blocks(pem) if label == "CERTIFICATE")
     if not found:
         raise ValueError("no certificate in PEM form")

@@ -1,7 +1,7 @@
-"""Client configuration files: where a server is and how to be known to it.
+"""Client configuration files: the address of a server and the credentials for it.
 
-YAML of ``kind: Config, apiVersion: v1`` with clusters, users and contexts, as every stock client reads it. Only what a
-client of one context needs is kept; keys that we do not know are left alone.
+YAML of ``kind: Config, apiVersion: v1`` with clusters, users and contexts, the format of stock clients. Only the settings of
+one context are read; unknown keys are ignored.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PROXY_SCHEMES: Final = ("http", "https")
 
 
 class ClientConfigError(ValueError):
-    """A configuration file that cannot be used; the message names what is missing."""
+    """An unusable configuration file. The message names the defect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,10 +138,10 @@ def parse(text: str, *, folder: Path | None = None, context: str = "", server: s
 
     Raises ClientConfigError; OSError when a file that it names cannot be read."""
     document = _document(text)
-    wanted = context or document.get("current-context") or ""
-    chosen = _named(document, "contexts", "context", wanted)
-    cluster = _named(document, "clusters", "cluster", chosen.get("cluster", ""))
-    user = _named(document, "users", "user", chosen.get("user", "")) if chosen.get("user") else {}
+    name = context or document.get("current-context") or ""
+    chosen = _find(document, "contexts", "context", name)
+    cluster = _find(document, "clusters", "cluster", chosen.get("cluster", ""))
+    user = _find(document, "users", "user", chosen.get("user", "")) if chosen.get("user") else {}
     cluster_name, user_name = str(chosen.get("cluster", "")), str(chosen.get("user", ""))
     url = server or str(cluster.get("server") or "")
     if not url:
@@ -166,7 +166,7 @@ def parse(text: str, *, folder: Path | None = None, context: str = "", server: s
 
 
 def load(path: Path, *, context: str = "", server: str = "") -> ClientConfig:
-    """`parse` of a file."""
+    """`parse` the file at `path`. Raises ClientConfigError or OSError."""
     return parse(path.read_text(encoding="utf-8"), folder=path.parent.absolute(), context=context, server=server)
 
 
@@ -190,10 +190,11 @@ def in_cluster(dialect: Dialect, environment: Mapping[str, str], root: Path = Pa
 
 
 def users(text: str, *, folder: Path | None = None) -> dict[str, ClientConfig]:
-    """All users of a file by name, without servers: credentials for whoever has such a name. With a current context,
-    its user is there as ``*`` too, unless there is one of that name.
+    """Credentials of all users of a configuration text by user name, without servers.
 
-    Raises ClientConfigError; OSError when a file that it names cannot be read."""
+    The user of the current context is included as ``*`` as well, unless a user has that name. Raises ClientConfigError, or
+    OSError if a referenced file cannot be read.
+    """
     document = _document(text, strict=False)
     out: dict[str, ClientConfig] = {}
     for entry in document.get("users") or ():
@@ -209,7 +210,7 @@ def users(text: str, *, folder: Path | None = None) -> dict[str, ClientConfig]:
         )
     current = document.get("current-context")
     if current and "*" not in out:
-        user_name = _named(document, "contexts", "context", current).get("user", "")
+        user_name = _find(document, "contexts", "context", current).get("user", "")
         if user_name in out:
             out["*"] = out[user_name]
     return out
@@ -348,7 +349,7 @@ def _encoded(pem: bytes) -> str:
     return base64.b64encode(pem).decode("ascii")
 
 
-def _named(document: dict[str, Any], key: str, inner: str, name: str) -> dict[str, Any]:
+def _find(document: dict[str, Any], key: str, inner: str, name: str) -> dict[str, Any]:
     for entry in document.get(key) or ():
         if isinstance(entry, dict) and entry.get("name") == name:
             value = entry.get(inner) or {}

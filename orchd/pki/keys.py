@@ -1,7 +1,7 @@
 """Private and public keys, and their PEM files.
 
 EC P-256 for certificates (fast handshakes), RSA-2048 for signing service-account tokens (RS256 is what verifiers
-expect). Raises ValueError for PEM text that holds nothing usable.
+expect). Functions raise ValueError for PEM text without a usable key.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----.*?-----END \1-----", re.DOTA
 
 
 def new_key() -> ec.EllipticCurvePrivateKey:
-    """A P-256 key for a certificate."""
+    """Generate a P-256 key for a certificate."""
     return ec.generate_private_key(ec.SECP256R1())
 
 
 def new_signing_key() -> rsa.RSAPrivateKey:
-    """An RSA-2048 key for service-account tokens."""
+    """Generate an RSA-2048 key for service account tokens."""
     return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
 def private_pem(key: PrivateKey) -> bytes:
-    """The key, unencrypted, in the form that other tools read: SEC 1 for EC, PKCS #1 for RSA."""
+    """The unencrypted key as PEM in the traditional format: SEC 1 for EC, PKCS #1 for RSA."""
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
     )
@@ -42,12 +42,12 @@ def public_pem(key: PublicKey) -> bytes:
 
 
 def blocks(pem: bytes) -> list[tuple[str, bytes]]:
-    """The PEM blocks of a text in order, as (label, block). Text between them is skipped."""
+    """The PEM blocks of a text in order, as (label, block). Other text is skipped."""
     return [(match.group(1).decode("ascii"), match.group(0) + b"\n") for match in _BLOCK.finditer(pem)]
 
 
 def load_private(pem: bytes) -> PrivateKey:
-    """The first private key of a text. A file may hold EC parameters or certificates as well."""
+    """The first private key of a PEM text, which may contain EC parameters and certificates as well."""
     for label, block in blocks(pem):
         if label.endswith("PRIVATE KEY"):
             key = serialization.load_pem_private_key(block, None)
@@ -58,9 +58,10 @@ def load_private(pem: bytes) -> PrivateKey:
 
 
 def load_public_keys(pem: bytes) -> list[PublicKey]:
-    """Every key that a text names: public keys, private keys (their public half) and certificates, in order.
+    """The public keys of all public keys, private keys and certificates of a PEM text, in order.
 
-    Service-account key files may hold several, so that keys can be rotated."""
+    Service account key files contain several keys during a rotation.
+    """
     found: list[PublicKey] = []
     for label, block in blocks(pem):
         if label.endswith("PRIVATE KEY"):

@@ -1,13 +1,11 @@
-"""The specification's words for TLS versions and cipher suites (IANA names, RFC 5246 and the TLS parameters registry).
-
-Flags speak them; the listener maps them to what its TLS library calls them.
+"""Names of TLS versions and cipher suites in flags (IANA names), and the TLS library's names for them.
 """
 
 from typing import Final
 
 VERSIONS: Final = {"VersionTLS10": (1, 0), "VersionTLS11": (1, 1), "VersionTLS12": (1, 2), "VersionTLS13": (1, 3)}
 
-#: IANA name -> OpenSSL name, suites for TLS 1.2 and older that the reference takes.
+#: IANA name -> OpenSSL name of the suites for TLS 1.2 and older that the reference accepts.
 CIPHERS: Final = {
     "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "ECDHE-ECDSA-AES128-GCM-SHA256",
     "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": "ECDHE-RSA-AES128-GCM-SHA256",
@@ -35,5 +33,5 @@ CIPHERS: Final = {
     "TLS_RSA_WITH_RC4_128_SHA": "RC4-SHA",
 }
 
-#: Suites of TLS 1.3, which cannot be chosen one by one; naming them is allowed and changes nothing.
+#: Suites of TLS 1.3. They cannot be configured; naming them has no effect.
 TLS13: Final = frozenset(("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"))

@@ -1,4 +1,4 @@
-"""Does a client's chain lead to an authority that we trust?"""
+"""Verification of client certificate chains."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _ANY_OR_CLIENT = {ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.ANY_EXTEN
 
 
 class VerificationError(Exception):
-    """A client certificate that must not be believed; the message is for the log."""
+    """An invalid client certificate. The message is for the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """A client whose certificate was verified. It holds until `expires`, when the first of the chain does."""
+    """The result of a verification. `expires` is the earliest expiry in the chain."""
 
     identity: Identity
     certificate: x509.Certificate
@@ -29,17 +29,18 @@ class Verified:
 
 
 class ClientVerifier:
-    """Verifies client chains against a bundle of authorities, as RFC 5280 section 6 says (OpenSSL does the walk).
+    """Verifies client chains against a CA bundle (RFC 5280 section 6, implemented by OpenSSL).
 
-    Every certificate of the bundle is an anchor, also an intermediate. A chain must be good at `now`, and each
-    certificate below the anchor that lists extended key usages must allow client authentication."""
+    Every certificate of the bundle is a trust anchor, including intermediates. Certificates below the anchor that list
+    extended key usages must allow client authentication.
+    """
 
     def __init__(self, bundle: bytes) -> None:
         self.authorities = load_chain(bundle)
         self._anchors = [crypto.X509.from_cryptography(authority) for authority in self.authorities]
 
     def verify(self, chain: Sequence[bytes], *, now: datetime) -> Verified:
-        """`chain` in DER, leaf first. Raises VerificationError."""
+        """Verify `chain` (DER, leaf first) at the time `now` (aware). Raises VerificationError."""
         if not chain:
             raise VerificationError("no certificate")
         try:

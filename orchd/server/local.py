@@ -1,4 +1,4 @@
-"""`LocalClient`: a client that enters the pipeline without a socket. No shortcut around policy (DESIGN 6).
+"""`LocalClient`: a client that enters the pipeline without a socket. No shortcut around policy (docs/decisions.md 6).
 
 Every stage runs as for a request that came over HTTP; only the user is already known, and bodies are handed over as
 values.

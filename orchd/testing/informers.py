@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from twisted.internet.defer import Deferred
 from zope.interface import implementer
 
-from orchd.client.informers import labelled
+from orchd.client.informers import has_labels
 from orchd.client.interfaces import IInformer, IInformers, Object, ResourceRef
 
 Listener = Callable[[str, Object | None, Object | None], None]
@@ -52,7 +52,7 @@ class MemoryInformer:
 
     def list(self, namespace: str = "", labels: Mapping[str, str] | None = None) -> Iterator[Object]:
         found = [o for (ns, _), o in self._objects.items() if not namespace or ns == namespace]
-        return iter([o for o in found if labelled(o, labels)] if labels else found)
+        return iter([o for o in found if has_labels(o, labels)] if labels else found)
 
     def by_index(self, index: str, value: str) -> Iterable[Object]:
         return list(self._indexes[index][1].get(value, {}).values())

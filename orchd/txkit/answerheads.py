@@ -1,6 +1,6 @@
-"""Connections of `twisted.web.client.Agent` on which the head of an answer has a limit.
+"""Connections of `twisted.web.client.Agent` with a limit on the size of response heads.
 
-Twisted bounds the length of a line and not their number, so that a peer could send header lines until memory is full.
+Twisted limits the length of a header line but not the number of lines, so that a peer could exhaust memory.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from twisted.python.failure import Failure
 from twisted.web._newclient import HEADER, STATUS, HTTP11ClientProtocol
 from twisted.web.client import HTTPConnectionPool, _HTTP11ClientFactory
 
-#: Bytes of an answer's head, with those of interim answers before it.
+#: Maximum bytes of a response head, including preceding interim responses.
 MOST_HEAD = 256 * 1024
 
 
 class HeadTooLargeError(Exception):
-    """The head of an answer is longer than is taken."""
+    """The head of a response exceeds `MOST_HEAD` bytes."""
 
     def __init__(self) -> None:
         super().__init__(f"net/http: server response headers exceeded {MOST_HEAD} bytes; aborted")
 
 
 class _Protocol(HTTP11ClientProtocol):
-    """Counts what arrives while no head is complete."""
+    """Counts the bytes received while the response head is incomplete."""
 
     _head = 0
 

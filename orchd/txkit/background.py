@@ -1,4 +1,4 @@
-"""An owner for work that nobody waits for."""
+"""Owners of background coroutines."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from orchd.txkit.timeouts import within
 
 
 class Background:
-    """Runs coroutines on behalf of one owner, who is told when one fails and who waits for all when stopping.
+    """Runs coroutines for one owner, reports their failures, and awaits them at shutdown.
 
-    `failed(name, failure)` is called after the failure has been logged; CancelledError is an end like any other.
+    `failed(name, failure)` is called after a failure was logged. CancelledError is not a failure.
     """
 
     _log = Logger()
@@ -32,7 +32,7 @@ class Background:
         return len(self._running)
 
     def add(self, coro: Coroutine[Deferred[Any], Any, object], name: str = "") -> None:
-        """Start `coro`. After `stop` it is closed unrun: there is nobody left to own it."""
+        """Start `coro`. After `stop` or `finish`, `coro` is closed without running. `name` identifies it in the log."""
         if self._stopping:
             coro.close()
             return
@@ -53,7 +53,7 @@ class Background:
                 one.callback(None)
 
     async def idle(self) -> None:
-        """Wait until nothing runs."""
+        """Wait until no coroutine runs."""
         if self._running:
             waiting: Deferred[None] = Deferred(self._forget)
             self._idle.append(waiting)
@@ -63,8 +63,10 @@ class Background:
         self._idle.remove(waiting)
 
     async def finish(self, seconds: float, clock: IReactorTime) -> int:
-        """Take no more work, wait for the end of what runs, and cancel what has not ended within `seconds` of `clock`:
-        as many as that is the result."""
+        """Refuse new work, wait up to `seconds` of `clock` for running coroutines, then cancel the rest.
+
+        Returns the number of cancelled coroutines.
+        """
         self._stopping = True
         try:
             await within(start(self.idle()), seconds, clock)
@@ -75,7 +77,7 @@ class Background:
         return late
 
     async def stop(self, *, cancel: bool = True) -> None:
-        """Take no more work, cancel what runs (or, with `cancel` false, let it finish) and wait for its end."""
+        """Refuse new work, cancel running coroutines (with `cancel` False: let them finish), and wait for their end."""
         self._stopping = True
         if cancel:
             for task in list(self._running):

@@ -1,7 +1,7 @@
-"""Where coroutines become Deferreds: once, at the outermost call.
+"""Conversion of coroutines to Deferreds, at the outermost call only.
 
-Code below writes ``async def`` and awaits; these are the two ways in. `start` always makes a Deferred. `enter` makes
-one only when the coroutine really waits: a request that is answered from memory then costs one `send`.
+Inner code uses ``async def`` and ``await``. `start` always creates a Deferred. `enter` creates one only if the coroutine
+suspends: a request that is answered from memory costs a single `send`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ T = TypeVar("T")
 
 
 def start(coro: Coroutine[Deferred[Any], Any, T]) -> Deferred[T]:
-    """Run `coro` until it first waits; the Deferred fires with what it returns or raises, and cancels it."""
+    """Run `coro` until it first suspends. The Deferred fires with its result or failure; cancelling it cancels `coro`."""
     return Deferred.fromCoroutine(coro)
 
 
 def enter(
     coro: Coroutine[Deferred[Any], Any, T], done: Callable[[T], object], failed: Callable[[Failure], object]
 ) -> Deferred[T] | None:
-    """Run `coro` and call exactly one of `done` and `failed` with its end.
+    """Run `coro` and call exactly one of `done` (with its result) and `failed`.
 
-    When it ends without waiting they are called before this returns, and the answer is None (what they raise then
-    reaches the caller; later it reaches `failed`). Otherwise the answer is
-    the Deferred of the rest: cancel it to stop the coroutine (`failed` then sees CancelledError); add nothing to it.
+    If `coro` ends without suspending, they are called before this returns None, and their exceptions propagate to the
+    caller. Otherwise this returns a Deferred for the rest, and exceptions of `done` are passed to `failed`. Cancelling the
+    Deferred cancels the coroutine (`failed` gets CancelledError). Do not add callbacks to it.
     """
     try:
         waits_for = coro.send(None)
@@ -39,13 +39,13 @@ def enter(
         return None
     rest: Deferred[T] = Deferred.fromCoroutine(_rest(coro, waits_for))
     rest.addCallbacks(done, failed)
-    # What `done` itself does wrong must not vanish with the Deferred; `failed` has then not been called yet.
+    # Reports exceptions of `done`, in which case `failed` has not been called yet.
     rest.addErrback(failed)
     return rest
 
 
 def _rest(coro: Coroutine[Deferred[Any], Any, T], waits_for: Deferred[Any]) -> Generator[Deferred[Any], Any, T]:
-    """What is left of a coroutine that has been taken to its first wait, as a generator for Twisted to drive."""
+    """The rest of a coroutine that is suspended at its first await, as a generator for Twisted to drive."""
     while True:
         try:
             value = yield waits_for

@@ -1,4 +1,4 @@
-"""Those who wait until the other end of a stream takes data again."""
+"""Writers that wait until a stream accepts data again."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from twisted.internet.defer import Deferred
 
 
 class DrainWaiters:
-    """The waiters of one stream. Each is told once: that there is room again, or why there never will be.
+    """The waiting writers of one stream. Each wait ends once: when the stream accepts data, or when it is lost.
 
-    As many as call `wait`, which its user bounds: one stream has one writer, or a few."""
+    The number of waiters is bounded by the caller: a stream has one writer, or a few.
+    """
 
     __slots__ = ("_waiting",)
 
@@ -16,19 +17,19 @@ class DrainWaiters:
         self._waiting: list[Deferred[None]] = []
 
     def wait(self) -> Deferred[None]:
-        """Fires at `opened`, fails at `lost`. Cancel it to wait no longer."""
+        """A Deferred that fires at `opened` and fails at `lost`. Cancel it to stop waiting."""
         waiting: Deferred[None] = Deferred(self._waiting.remove)
         self._waiting.append(waiting)
         return waiting
 
     def opened(self) -> None:
-        """There is room again. Who waits anew from here on waits for the next time."""
+        """Resume all waiters. Waits that begin during this call end at the next one."""
         waiting, self._waiting = self._waiting, []
         while waiting:
             waiting.pop(0).callback(None)
 
     def lost(self, why: type[Exception]) -> None:
-        """The other end is gone: each gets an exception of its own."""
+        """Fail all waiters, each with a new instance of `why`."""
         waiting, self._waiting = self._waiting, []
         while waiting:
             waiting.pop(0).errback(why())

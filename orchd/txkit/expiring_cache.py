@@ -1,4 +1,4 @@
-"""A bounded memory whose entries end by themselves."""
+"""A bounded cache whose entries expire."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ V = TypeVar("V")
 
 
 class ExpiringCache(Generic[K, V]):
-    """At most `capacity` entries, the least recently used goes first. `seconds` is a clock that never goes back."""
+    """An LRU cache of at most `capacity` entries with a time to live each. `clock` returns monotonic seconds."""
 
-    def __init__(self, capacity: int, seconds: Callable[[], float]) -> None:
+    def __init__(self, capacity: int, clock: Callable[[], float]) -> None:
         self._capacity = capacity
-        self._seconds = seconds
+        self._clock = clock
         self._entries: OrderedDict[K, tuple[V, float]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def get(self, key: K) -> V | None:
-        """What was put under `key`, None when it has expired or was never there."""
+        """The value of `key`, None if it is absent or has expired."""
         found = self._entries.get(key)
         if found is None:
             return None
-        if self._seconds() >= found[1]:
+        if self._clock() >= found[1]:
             del self._entries[key]
             return None
         self._entries.move_to_end(key)
         return found[0]
 
     def put(self, key: K, value: V, ttl: float) -> None:
-        """Keep `value` for `ttl` seconds; for none at all when that is not above 0."""
+        """Store `value` for `ttl` seconds. With `ttl` <= 0, remove `key` instead."""
         if ttl <= 0:
             self._entries.pop(key, None)
             return
-        self._entries[key] = (value, self._seconds() + ttl)
+        self._entries[key] = (value, self._clock() + ttl)
         self._entries.move_to_end(key)
         if len(self._entries) > self._capacity:
             self._entries.popitem(last=False)
 
-    def forget(self) -> None:
-        """Drop everything."""
+    def clear(self) -> None:
+        """Remove all entries."""
         self._entries.clear()

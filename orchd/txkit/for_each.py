@@ -1,4 +1,4 @@
-"""The same work on many things, some of them at the same time."""
+"""Bounded concurrent iteration."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ T = TypeVar("T")
 async def for_each(
     items: Iterable[T], work: Callable[[T], Coroutine[Deferred[Any], Any, object]], *, at_once: int = 1
 ) -> None:
-    """Run `work` on every item, on `at_once` of them at a time. After a failure nothing more is begun; what is under way
-    ends, and then the first failure is raised. Cancelling it cancels what is under way."""
+    """Run `work` on every item, with at most `at_once` running concurrently.
+
+    After a failure, no further work is started; running work completes, then the first failure is raised. Cancelling this
+    cancels running work.
+    """
     rest = iter(items)
     failures: list[Failure] = []
 
@@ -28,7 +31,7 @@ async def for_each(
     if at_once == 1:
         await worker()
         return
-    # A worker that fails is an outcome like any other, so that all are waited for.
+    # Failures are collected instead of raised, so that all workers are awaited.
     await gatherResults([Deferred.fromCoroutine(worker()).addErrback(failures.append) for _ in range(at_once)])
     if failures:
         failures[0].raiseException()

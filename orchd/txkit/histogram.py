@@ -1,4 +1,4 @@
-"""Numbers by size, as Prometheus wants to have them."""
+"""Histograms in the data model of Prometheus."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bisect import bisect_left
 
 
 class Histogram:
-    """Counts per bucket, their sum and number. The bounds are whoever's who keeps many with the same ones."""
+    """Observation counts per bucket, and the sum of observations. Bucket bounds are passed to each call, to share them."""
 
     __slots__ = ("counts", "sum")
 

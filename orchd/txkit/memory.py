@@ -1,4 +1,4 @@
-"""Giving freed memory back to the operating system."""
+"""Returns free memory to the operating system."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def _find() -> Callable[[int], Any] | None:
-    """glibc's `malloc_trim`; None where the C library has none."""
+    """glibc's `malloc_trim`, None if the C library does not provide it."""
     try:
         found: Callable[[int], Any] = ctypes.CDLL(None).malloc_trim
     except (OSError, AttributeError):
@@ -19,9 +19,11 @@ def _find() -> Callable[[int], Any] | None:
 _trim = _find()
 
 
-def give_back() -> bool:
-    """Have the C library return the pages that it holds free: it keeps them otherwise, for allocations to come. Takes some
-    milliseconds for each 100 MB. False where the C library cannot do it."""
+def release_free_memory() -> bool:
+    """Return free pages of the C library's heap to the operating system. False if the C library does not support it.
+
+    Takes some milliseconds per 100 MB.
+    """
     if _trim is None:
         return False
     _trim(0)

@@ -1,6 +1,6 @@
-"""What a service manager is told: readiness, the end, and that the reactor still turns.
+"""Notifications to the service manager: readiness, shutdown, watchdog.
 
-The protocol of sd_notify(3): datagrams of ``NAME=value`` lines to the socket that the environment names.
+Protocol of sd_notify(3): datagrams of ``NAME=value`` lines to the socket named in the environment.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from twisted.logger import Logger
 
 
 class Notifier(Service):
-    """Tells the service manager; every call does nothing when there is none.
+    """Notifies the service manager. Does nothing without one (`send` None).
 
-    `send` takes one datagram. `watchdog` is how long, in seconds, the manager waits for a sign of life before it ends
-    the process; signs are sent at half of that, from the reactor, so that a reactor that hangs sends none.
+    `send` takes one datagram. `watchdog` is the watchdog timeout of the manager in seconds, None to disable it: keep-alives
+    are sent from the reactor at half of this interval, so that a blocked reactor is detected.
     """
 
     _log = Logger()
@@ -26,12 +26,12 @@ class Notifier(Service):
     def __init__(self, clock: Any, send: Callable[[bytes], object] | None, *, watchdog: float | None = None) -> None:
         self._send = send
         self._every = None if watchdog is None or send is None else watchdog / 2
-        self._alive = LoopingCall(self._tell, "WATCHDOG=1")
+        self._alive = LoopingCall(self._notify, "WATCHDOG=1")
         self._alive.clock = clock
 
     @classmethod
     def from_environment(cls, clock: Any, environment: MutableMapping[str, str], pid: int) -> Notifier:
-        """Take the manager's variables out of `environment`: they are for this process, not for its children."""
+        """Create a notifier from the manager's variables, and remove them from `environment`: children must not use them."""
         address = environment.pop("NOTIFY_SOCKET", "")
         microseconds = environment.pop("WATCHDOG_USEC", "")
         owner = environment.pop("WATCHDOG_PID", str(pid))
@@ -39,32 +39,32 @@ class Notifier(Service):
         return cls(clock, _datagrams(address) if address else None, watchdog=watchdog or None)
 
     def startService(self) -> None:
-        """Begin with the signs of life."""
+        """Start to send keep-alives."""
         Service.startService(self)
         if self._every is not None:
             self._alive.start(self._every)
 
     def ready(self, status: str) -> None:
-        """The service is up; `status` is one line for people."""
-        self._tell(f"READY=1\nSTATUS={status}")
+        """Report that the service is ready. `status` is a human-readable line."""
+        self._notify(f"READY=1\nSTATUS={status}")
 
     def stopService(self) -> None:
-        """Say that the end has begun. Signs of life go on, since what takes long at the end must not be shot."""
+        """Report that shutdown has begun. Keep-alives continue, so that the manager does not kill a slow shutdown."""
         Service.stopService(self)
-        self._tell("STOPPING=1")
+        self._notify("STOPPING=1")
 
-    def _tell(self, text: str) -> None:
+    def _notify(self, text: str) -> None:
         if self._send is None:
             return
         try:
             self._send(text.encode())
         except OSError as error:
-            # A manager that is away, or busy, is no reason to end; without signs of life it will say so itself.
-            self._log.warn("the service manager was not told {text!r}: {error}", text=text, error=error)
+            # An absent or busy manager is not fatal; missing keep-alives make it act.
+            self._log.warn("cannot notify the service manager of {text!r}: {error}", text=text, error=error)
 
 
 def _datagrams(address: str) -> Callable[[bytes], object]:
-    """A function that sends to a Unix datagram socket; ``@`` begins a name in the abstract namespace."""
+    """A function that sends datagrams to a Unix socket. A leading ``@`` denotes the abstract namespace."""
     target = "\0" + address[1:] if address.startswith("@") else address
 
     def send(data: bytes) -> None:

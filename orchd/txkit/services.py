@@ -1,7 +1,7 @@
-"""Services that start in order, stop in reverse and take the owner down when one fails.
+"""Services that start in order, stop in reverse order, and report the first failure to their owner.
 
-Twisted's MultiService waits for nobody and an endpoint service only logs a failed listen; a server that says "ready"
-needs to know. Model: groups with declared readiness, where the first failure ends the process.
+Twisted's MultiService does not wait for the start of its members, and an endpoint service only logs a failed listen. A
+ServiceGroup is ready when all members are ready.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from orchd.txkit.coroutines import start
 
 
 class Member(Protocol):
-    """Something that a group runs."""
+    """A service of a group."""
 
     name: str
 
     async def start(self, failed: Callable[[Failure], None]) -> None:
-        """Return when ready; raise when it cannot be. `failed` reports a failure that comes later, once."""
+        """Return when ready; raise if the start fails. Call `failed` at most once, for a failure after the start."""
 
     async def stop(self) -> None:
-        """Return when everything that `start` began has ended. Also called when `start` was cancelled or raised."""
+        """Return when everything that `start` began has ended. Called after a cancelled or failed `start` as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Callables:
-    """A member made of two functions: for things whose start and stop are one line each."""
+    """A member with a start and a stop function."""
 
     name: str
     starting: Callable[[], Awaitable[object]]
@@ -46,13 +46,13 @@ class Callables:
 
 
 class ServiceGroup(Service):
-    """Members in the order in which they start.
+    """Runs `members` in order.
 
-    `ready` fires when the last member is ready, or fails with the first failure. `failed(failure)` is told of the
-    first failure of any member, at start or later, and decides what becomes of the process (`tap` ends it); without it
-    the failure is only in `ready` and the log. After a failed start those that were started are stopped again.
+    `ready` fires when the last member is ready, or fails with the first failure. `failed(failure)` is called for the first
+    failure of any member, during or after the start, and decides whether the process exits (`tap` does); without it, the
+    failure is available in `ready` and the log only. After a failed start, the started members are stopped.
 
-    `plain` are the errors at start whose message says all that an operator can use: they are logged without a traceback.
+    Errors of the types `plain` during the start are logged without a traceback: their message suffices for operators.
     """
 
     _log = Logger()
@@ -67,21 +67,21 @@ class ServiceGroup(Service):
         self.members = tuple(members)
         self._plain = plain
         self.ready: Deferred[None] = Deferred()
-        # `ready` is for whoever asks; that nobody does must not turn a reported failure into an unhandled one.
-        self.ready.addErrback(self._unasked)
+        # Handles the failure: it is reported elsewhere, and must not be logged as unhandled if `ready` is not used.
+        self.ready.addErrback(self._store_outcome)
         self._failed = failed
-        self._told = False
+        self._reported = False
         self._started: list[Member] = []
         self._starting: Deferred[None] | None = None
         self._stopping: Deferred[None] | None = None
         self._waiting: list[Deferred[None]] = []
         self._outcome: Failure | None = None
 
-    def _unasked(self, failure: Failure) -> None:
+    def _store_outcome(self, failure: Failure) -> None:
         self._outcome = failure
 
     async def wait_ready(self) -> None:
-        """Wait for all members; raises what the first failing one raised."""
+        """Wait until all members are ready. Raises the failure of the first member that fails."""
         if not self.ready.called:
             waiter: Deferred[None] = Deferred()
             self._waiting.append(waiter)
@@ -90,7 +90,7 @@ class ServiceGroup(Service):
             self._outcome.raiseException()
 
     def startService(self) -> None:
-        """Begin to start; see `ready` for the end of it."""
+        """Begin the start; `ready` fires at its end."""
         Service.startService(self)
         self._starting = start(self._start())
 
@@ -109,7 +109,7 @@ class ServiceGroup(Service):
                     self._log.failure("{name} did not start", failure=failure, name=member.name)
                 await self._stop_members()
                 self._end_start(failure)
-                self._tell(failure)
+                self._report(failure)
                 return
         self._end_start(None)
 
@@ -125,16 +125,16 @@ class ServiceGroup(Service):
     def _fail(self, failure: Failure) -> None:
         if self.running:
             self._log.failure("a running service failed", failure=failure)
-            self._tell(failure)
+            self._report(failure)
 
-    def _tell(self, failure: Failure) -> None:
-        if not self._told:
-            self._told = True
+    def _report(self, failure: Failure) -> None:
+        if not self._reported:
+            self._reported = True
             if self._failed is not None:
                 self._failed(failure)
 
     def stopService(self) -> Deferred[None]:
-        """Stop the members in reverse order, each after the one before it has ended. A second call waits as well."""
+        """Stop the members one after the other in reverse order. A repeated call waits for the same end."""
         Service.stopService(self)
         if self._stopping is None:
             self._stopping = start(self._stop())
@@ -160,7 +160,7 @@ class ServiceGroup(Service):
             try:
                 await member.stop()
             except Exception:
-                # The others still have to be stopped: a store is flushed even when a listener did not close.
+                # The remaining members must be stopped as well, so that the store is flushed.
                 self._log.failure("{name} did not stop cleanly", name=member.name)
 
 

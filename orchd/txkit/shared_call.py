@@ -1,4 +1,4 @@
-"""One piece of work for all who want its result at the same time."""
+"""A call whose result is shared by concurrent waiters."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ T = TypeVar("T")
 
 
 class SharedCall(Generic[T]):
-    """Begins with the first who waits; is cancelled when the last of them has been. `ended` is called before anybody
-    hears of the end, or when the call is given up: from then on this is not to be waited for any more."""
+    """Runs `make()` once for all concurrent waiters.
+
+    The call starts with the first `wait`, and is cancelled when the last waiter is cancelled. `ended` is called before the
+    waiters resume, or on cancellation; `wait` must not be called afterwards.
+    """
 
     def __init__(self, make: Callable[[], Coroutine[Deferred[Any], Any, T]], ended: Callable[[], object]) -> None:
         self._make = make
@@ -25,7 +28,7 @@ class SharedCall(Generic[T]):
         self._waiting: list[Deferred[T]] = []
 
     async def wait(self) -> T:
-        """What the call gives or raises."""
+        """The result of the call, or its exception."""
         waiting: Deferred[T] = Deferred(self._left)
         self._waiting.append(waiting)
         if not self._begun:

@@ -1,4 +1,4 @@
-"""Limits in time."""
+"""Timeouts."""
 
 from __future__ import annotations
 

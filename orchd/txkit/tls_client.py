@@ -1,4 +1,4 @@
-"""What HTTPS requests to others need besides twisted.web.client: a body at hand, PEM files as trust and identity."""
+"""HTTPS client parts: bodies from bytes, trust roots and client certificates from PEM."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _END = b"-----END CERTIFICATE-----"
 
 @implementer(IBodyProducer)
 class BytesBodyProducer:
-    """A request body that is there already."""
+    """A request body from bytes."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -38,7 +38,7 @@ class BytesBodyProducer:
 
 @implementer(IOpenSSLClientConnectionCreator)
 class UnverifiedConnection:
-    """TLS with whoever answers, for configurations that ask for it; `own` is shown to them."""
+    """TLS without verification of the server, for configurations that request it. `own`: client certificate or None."""
 
     def __init__(self, own: ssl.PrivateCertificate | None) -> None:
         pair = {} if own is None else {"privateKey": own.privateKey.original, "certificate": own.original}
@@ -49,11 +49,11 @@ class UnverifiedConnection:
 
 
 def trust_roots(pem: bytes) -> Any:
-    """The authorities in a PEM text, as the ``trustRoot`` of `optionsForClientTLS`. Raises OpenSSL.crypto.Error."""
+    """The CA certificates of a PEM text, as the ``trustRoot`` of `optionsForClientTLS`. Raises OpenSSL.crypto.Error."""
     found = [ssl.Certificate.loadPEM(part + _END + b"\n") for part in pem.split(_END) if b"BEGIN CERT" in part]
     return ssl.trustRootFromCertificates(found)
 
 
 def own_certificate(certificate: bytes, key: bytes) -> ssl.PrivateCertificate | None:
-    """A client's certificate and key, both PEM; None without a certificate. Raises OpenSSL.crypto.Error."""
+    """A client certificate with its key, from PEM; None if `certificate` is b"". Raises OpenSSL.crypto.Error."""
     return ssl.PrivateCertificate.loadPEM(certificate + b"\n" + key) if certificate else None

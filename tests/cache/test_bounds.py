@@ -300,8 +300,8 @@ def test_sleeping_clients_of_a_daemon(tmp_path: Path) -> None:
 def test_memory_goes_back_after_mass_deletion(monkeypatch: pytest.MonkeyPatch) -> None:
     """When much history was forgotten, the C library is told to return what it holds free: once, and not for little."""
     given: list[bool] = []
-    monkeypatch.setattr("orchd.cache.caches.give_back", lambda: given.append(True))
-    monkeypatch.setattr("orchd.cache.caches._WORTH_GIVING_BACK", 10_000)
+    monkeypatch.setattr("orchd.cache.caches.release_free_memory", lambda: given.append(True))
+    monkeypatch.setattr("orchd.cache.caches._RELEASE_THRESHOLD", 10_000)
     bench = Bench(window_seconds=100)
     bench.start()
     bench.put("a/small")

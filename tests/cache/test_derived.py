@@ -1,4 +1,4 @@
-"""What is kept beside entries: as much as fits, the oldest first to go, nothing of what is over."""
+"""Derived representations are cached within a budget; the oldest are evicted first."""
 
 from __future__ import annotations
 
@@ -8,57 +8,57 @@ from cache_support import Bench, now, stored
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchd.cache.derived import Derived
+from orchd.cache.derived import DerivedBudget
 from orchd.cache.interfaces import Change, Entry
 
 
-def entry(name: str, derived: Derived | None) -> Entry:
-    return Entry(name, 1, 1, b"{}", {}, {}, derived)
+def entry(name: str, budget: DerivedBudget | None) -> Entry:
+    return Entry(name, 1, 1, b"{}", {}, {}, budget)
 
 
 def test_forms_are_kept_as_long_as_they_fit() -> None:
     """A new form pushes out those of the holder that has kept any for longest."""
-    derived = Derived(100)
-    a, b, c = (entry(name, derived) for name in "abc")
+    budget = DerivedBudget(100)
+    a, b, c = (entry(name, budget) for name in "abc")
     a.keep("row", "A", 30)
     b.keep("row", "B", 30)
     a.keep("frame", "F", 30)
-    assert dict(a.forms) == {"row": "A", "frame": "F"} and (derived.bytes, len(derived)) == (90, 2)
+    assert dict(a.derived) == {"row": "A", "frame": "F"} and (budget.bytes, len(budget)) == (90, 2)
     c.keep("row", "C", 20)
-    assert not a.forms and b.forms == {"row": "B"} and c.forms == {"row": "C"} and derived.bytes == 50
+    assert not a.derived and b.derived == {"row": "B"} and c.derived == {"row": "C"} and budget.bytes == 50
     a.keep("row", "A", 30)
-    assert a.forms == {"row": "A"} and derived.bytes == 80
+    assert a.derived == {"row": "A"} and budget.bytes == 80
 
 
 def test_what_could_never_fit_is_not_kept() -> None:
     """One huge form does not push out everything else for nothing."""
-    derived = Derived(100)
-    small, big = entry("a", derived), entry("b", derived)
+    budget = DerivedBudget(100)
+    small, big = entry("a", budget), entry("b", budget)
     small.keep("row", "A", 30)
     big.keep("row", "B", 101)
-    assert small.forms and not big.forms
+    assert small.derived and not big.derived
 
 
 def test_holders_outside_of_a_cache_keep_nothing() -> None:
     """An answer that is not stored has nobody who would read it again."""
     alone = entry("a", None)
     alone.keep("row", "A", 1)
-    assert not alone.forms
+    assert not alone.derived
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from("xyz"), st.integers(0, 60), st.booleans()), max_size=60))
 def test_the_count_is_what_is_kept(steps: list[tuple[int, str, int, bool]]) -> None:
     """Whatever is kept and forgotten, no more than the limit is, and nobody keeps what is not counted."""
-    derived = Derived(100)
-    entries = [entry(str(number), derived) for number in range(6)]
+    budget = DerivedBudget(100)
+    entries = [entry(str(number), budget) for number in range(6)]
     for number, key, size, forget in steps:
         if forget:
-            derived.forget(entries[number])
-        elif key not in entries[number].forms:
+            budget.forget(entries[number])
+        elif key not in entries[number].derived:
             entries[number].keep(key, size, size)
-        kept = [sum(each.forms.values()) for each in entries]
-        assert sum(kept) == derived.bytes <= 100
-        assert sum(1 for each in entries if each.forms) == len(derived)
+        kept = [sum(each.derived.values()) for each in entries]
+        assert sum(kept) == budget.bytes <= 100
+        assert sum(1 for each in entries if each.derived) == len(budget)
 
 
 def test_forms_of_the_past_make_place() -> None:
@@ -74,15 +74,15 @@ def test_forms_of_the_past_make_place() -> None:
     def hear(change: Change) -> None:
         told.append(change)
         # Whoever hears of a change may still look at what was there before it.
-        assert change.previous is None or change.previous.forms
+        assert change.previous is None or change.previous.derived
         change.keep("frame", "F", 40)
 
     ended: list[Any] = []
     cache.subscribe(after=cache.revision, prefix="", on_change=hear, on_end=ended.append)
     now(bench.store.update("/pods/a", stored("a", node="n"), expected=revision))
-    assert len(told) == 1 and not first.forms and bench.caches.derived.bytes == 40
+    assert len(told) == 1 and not first.derived and bench.caches.derived_budget.bytes == 40
     second = cache.get("a")
     assert second is not None
     second.keep("row", "A", 30)
     bench.caches.stop()
-    assert not second.forms and bench.caches.derived.bytes == 40
+    assert not second.derived and bench.caches.derived_budget.bytes == 40

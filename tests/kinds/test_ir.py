@@ -33,9 +33,9 @@ def test_members_are_resolved_once_and_late() -> None:
 def test_looking_in_passing() -> None:
     """A walk over every kind leaves no members behind."""
     node = Type("struct", name="x/v1.A", resolve=lambda: (Field("a", Type("string")),))
-    seen = node.passing()
+    seen = node.uncached()
     assert list(seen.fields) == ["a"] and node.members_ is None and seen.name == node.name
-    assert node.members and node.passing() is node
+    assert node.members and node.uncached() is node
 
 
 def test_other_semantics() -> None:

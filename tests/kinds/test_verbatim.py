@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from orchd.kinds.verbatim import Verbatim, kept, member, written
+from orchd.kinds.verbatim import Verbatim, member_text, preserve_text, text_of
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text('{}[]:,"\\\\é', max_size=4),
@@ -24,7 +24,7 @@ values = st.recursive(
 def test_a_member_is_found_in_any_document(document: dict[str, Any], indent: int | None) -> None:
     """However it is spelled; what is inside other members or strings is none."""
     text = json.dumps(document, indent=indent).encode()
-    found = member(text, "data")
+    found = member_text(text, "data")
     assert b"\n" not in found
     if "data" in document:
         assert json.loads(found) == document["data"]
@@ -37,14 +37,14 @@ def test_a_member_is_found_in_any_document(document: dict[str, Any], indent: int
 ])
 def test_texts_are_on_one_line(document: bytes, text: bytes) -> None:
     """Blanks at the ends are no part of it; line breaks are spaces."""
-    assert member(document, "data") == text
+    assert member_text(document, "data") == text
 
 
 def test_what_is_kept() -> None:
     """Only objects that are data of revisions have a text of their own; all others have the shortest."""
     revision = {"kind": "ControllerRevision", "data": {"b": 1, "a": [1, 2]}}
-    made = kept(revision, json.dumps(revision).encode())
+    made = preserve_text(revision, json.dumps(revision).encode())
     assert made == revision and isinstance(made["data"], Verbatim)
-    assert (written(made["data"]), written(revision["data"])) == (b'{"b": 1, "a": [1, 2]}', b'{"b":1,"a":[1,2]}')
+    assert (text_of(made["data"]), text_of(revision["data"])) == (b'{"b": 1, "a": [1, 2]}', b'{"b":1,"a":[1,2]}')
     for other in ({**revision, "kind": "ConfigMap"}, {"kind": "ControllerRevision", "data": [1]}, {"kind": "ControllerRevision"}):
-        assert kept(other, json.dumps(other).encode()) is other
+        assert preserve_text(other, json.dumps(other).encode()) is other

@@ -28,5 +28,5 @@ def test_the_least_used_goes_first() -> None:
     assert (cache.get(1), cache.get(2), cache.get(3)) == (1, None, 3)
     cache.put(1, 1, 0)
     assert cache.get(1) is None
-    cache.forget()
+    cache.clear()
     assert len(cache) == 0

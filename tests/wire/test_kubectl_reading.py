@@ -122,7 +122,7 @@ def test_explain(cli: Cli) -> None:
     assert "VERSION:" in cli("explain", "cronjobs", "--api-version=batch/v1")
     assert 'field "nothing" does not exist' in cli("explain", "pod.nothing", status=1)
     said = " ".join(cli("explain", "deployment.spec").split())
-    assert "How old pods are replaced by new ones." in said and "<empty>" not in said
+    assert "How pods of the old template are replaced by pods of the new one." in said and "<empty>" not in said
 
 
 def test_watch(cli: Cli) -> None:

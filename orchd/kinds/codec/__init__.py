@@ -1,4 +1,4 @@
-"""Objects to bytes and back: JSON, YAML, protobuf, media types, watch frames.
+"""Encoding and decoding of objects: JSON, YAML, protobuf, media types, watch frames.
 
-Owns negotiation and encodings. Must not know requests. May import ir, catalog and objects.
+Owns content negotiation and encodings. Must not depend on requests. May import ir, catalog and objects.
 """

@@ -1,7 +1,7 @@
-"""Request bodies: bytes to an object of the kind that an endpoint expects, or the reference's words on why not.
+"""Decoding of request bodies to objects of the kind that an endpoint expects. Error messages are the reference's.
 
-Only what holds for every kind is checked here: syntax, that it is an object, apiVersion and kind. The types of fields
-are the shape algorithm's business; it raises `cannot_be_handled` as well.
+Checks syntax, apiVersion and kind. The types of fields are checked by `objects.shape`, which raises `cannot_be_handled` as
+well.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from orchd.kinds.ir import Type
 _KIND_STRUCT: Final = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 )
-#: How much of a body a message shows.
+#: Maximum length of a body in messages.
 _SHOWN: Final = 30
-#: Kinds that belong to every group and version.
+#: Kinds that exist in every group and version.
 _OPTIONS: Final = frozenset(
     ("CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions", "WatchEvent")
 )
 
 
 class BodyError(ValueError):
-    """A body that is not an object with readable apiVersion and kind. The message says why, without the body."""
+    """A body that is not an object with valid apiVersion and kind. The message omits the body."""
 
 
 class UndecodableError(errors.ApiError):
-    """400 for a body of another kind or form than the endpoint takes. `why` is what is wrong, without which body it was."""
+    """ApiError 400 for a body of the wrong kind or format. `why` is the reason without the description of the body."""
 
     def __init__(self, message: str, why: str) -> None:
         super().__init__(400, "BadRequest", message)
         self.why = why
 
 
-#: Where messages say that the kinds of bodies, and those of delete options, are known.
+#: Scheme names in messages about unknown kinds of bodies, and of delete options.
 BODIES: Final = "{abbr}.io/{long}/pkg/api/legacyscheme/scheme.go:30"
 OPTIONS: Final = "{abbr}.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 
 
 def json_kind(value: Any) -> str:
-    """The JSON type of a value, as messages name it: object, array, string, number, bool, null."""
+    """Name of the JSON type of a value in messages: object, array, string, number, bool, null."""
     if isinstance(value, dict):
         return "object"
     if isinstance(value, list):
@@ -56,7 +56,7 @@ def json_kind(value: Any) -> str:
 
 
 def parse(data: bytes, form: Form) -> dict[str, Any]:
-    """The object in a JSON or YAML body; ``null`` is the empty object. Raises BodyError."""
+    """Parse a JSON or YAML body to an object; ``null`` yields the empty object. Raises BodyError."""
     if form is Form.YAML:
         try:
             value = yaml_.decode(data)
@@ -75,7 +75,7 @@ def parse(data: bytes, form: Form) -> dict[str, Any]:
 
 
 def _named(value: dict[str, Any]) -> dict[str, Any]:
-    """An object whose apiVersion and kind are text, or left out. Raises BodyError."""
+    """Check that apiVersion and kind of an object are strings or absent. Raises BodyError."""
     for name in value:
         if name in ("apiVersion", "kind") and not isinstance(value[name], str):
             if value[name] is not None:
@@ -90,8 +90,8 @@ def _unmarshal(what: str) -> str:
     return f"couldn't get version/kind; json parse error: json: cannot unmarshal {what}"
 
 
-def summary(data: bytes) -> str:
-    """A body as messages show it: text when it begins like a JSON object, else hexadecimal."""
+def format_body(data: bytes) -> str:
+    """Format a body for messages: as text if it begins like a JSON object, else in hexadecimal."""
     if not data:
         return "<empty>"
     more = " ..." if len(data) > _SHOWN else ""
@@ -100,14 +100,14 @@ def summary(data: bytes) -> str:
     return data[:_SHOWN].hex() + more
 
 
-def unrecognized(kind: str, why: str, data: bytes) -> errors.ApiError:
-    """400: a body from which not even a kind can be read. `kind` is the one that is expected."""
-    message = f"the object provided is unrecognized (must be of type {kind}): {why} ({summary(data)})"
+def unrecognized_body(kind: str, why: str, data: bytes) -> errors.ApiError:
+    """ApiError 400 for a body without a readable kind. `kind` is the expected one."""
+    message = f"the object provided is unrecognized (must be of type {kind}): {why} ({format_body(data)})"
     return UndecodableError(message, why)
 
 
 def cannot_be_handled(kind: str, api_version: str, expected: str, why: str) -> errors.ApiError:
-    """400: an object of `kind` that cannot be one of the kind `expected`, or whose fields have the wrong types."""
+    """ApiError 400 for an object of `kind` where `expected` is required, or with fields of the wrong type."""
     version = split_group_version(api_version)[1]
     return UndecodableError(f'{kind} in version "{version}" cannot be handled as a {expected}: {why}', why)
 
@@ -125,19 +125,18 @@ def decode_object(
     scheme: str = BODIES,
     parsed: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The object in a request body, with apiVersion and kind in place. Raises ApiError 400.
+    """Decode a request body to an object with apiVersion and kind. Raises ApiError 400.
 
-    `api_version`, `kind` and `type_` are what the endpoint takes; a built-in endpoint fills them in where the body
-    leaves them out, one of a custom kind (`custom`) does not. `any_version` takes the kind under every apiVersion, as
-    options are; `scheme` is where messages say that kinds are looked for. `parsed` is what `parse` made of the body, where
-    that has been done.
+    `api_version`, `kind` and `type_` are those of the endpoint. A missing apiVersion or kind is filled in, except for custom
+    kinds (`custom`). `any_version` accepts every apiVersion of the kind (options); `scheme` is the scheme name in messages.
+    `parsed` is the result of `parse`, if the body has been parsed already.
     """
     if form is Form.PROTOBUF:
         return _decode_protobuf(data, catalog, api_version, kind, type_, custom, any_version, scheme)
     try:
         obj = parse(data, form) if parsed is None else parsed
     except BodyError as error:
-        raise unrecognized(kind, str(error), data) from None
+        raise unrecognized_body(kind, str(error), data) from None
     if custom:
         _check_custom(obj, data, form, api_version, kind)
         return obj
@@ -151,7 +150,7 @@ def decode_object(
 
 
 def _defaulted(meta: Mapping[str, Any], api_version: str, kind: str) -> tuple[str, str]:
-    """apiVersion and kind of a body, the expected ones where it has none."""
+    """apiVersion and kind of a body, by default the expected ones."""
     given = meta.get("apiVersion") or ""
     return (api_version if given in ("", "/") else given), meta.get("kind") or kind
 
@@ -173,7 +172,7 @@ def _wrong_version(given: str, expected: str) -> errors.ApiError:
 def _check_type(
     catalog: Catalog, actual: tuple[str, str], expected: tuple[str, str], type_: Type, any_version: bool, scheme: str
 ) -> None:
-    """Raises ApiError unless an object of the `actual` apiVersion and kind will do for the `expected` ones."""
+    """Raise ApiError 400 unless the `actual` apiVersion and kind are acceptable for the `expected` ones."""
     api_version, kind = actual
     if any_version and kind == expected[1]:
         return
@@ -186,8 +185,7 @@ def _check_type(
 def foreign(
     catalog: Catalog, actual: tuple[str, str], expected: tuple[str, str], type_: Type, scheme: str = BODIES
 ) -> str:
-    """Why an object of the `actual` apiVersion and kind is none of the `expected` kind, "" when it is one in another
-    version."""
+    """The reason why `actual` is not a version of the `expected` kind, "" if it is."""
     api_version, kind = actual
     if scheme == OPTIONS or not _registered(catalog, api_version, kind):
         return f'no kind "{kind}" is registered for version "{api_version}" in scheme "{catalog.dialect(scheme)}"'
@@ -205,11 +203,11 @@ def foreign(
 def patched_object(
     obj: dict[str, Any], *, catalog: Catalog, api_version: str, kind: str, type_: Type, custom: bool
 ) -> dict[str, Any]:
-    """A patched object with the apiVersion and kind of its endpoint. Raises BodyError when the patch made it one of
-    another kind.
+    """Check apiVersion and kind of a patched object. Raises BodyError if the patch changed the kind.
 
-    A built-in object that lost its apiVersion is read as one of the form that is never written, where nothing has the
-    names of fields: it is empty then, and has no name. Of custom objects it is validation that says so (ApiError 422)."""
+    Like in the reference, a built-in object without apiVersion is decoded as the internal version, in which no field name
+    matches: the result is empty. For custom objects, validation reports the missing member (ApiError 422).
+    """
     if obj.get("apiVersion") == api_version and obj.get("kind") == kind:
         return obj
     obj = _named(obj)
@@ -227,7 +225,7 @@ def patched_object(
 
 
 def _check_names(obj: Mapping[str, Any], api_version: str, kind: str) -> None:
-    """Raises ApiError 422 where a custom object has not the apiVersion and kind of its definition."""
+    """Raise ApiError 422 if a custom object does not have the apiVersion and kind of its definition."""
     causes = []
     for name, expected in (("kind", kind), ("apiVersion", api_version)):
         given = obj.get(name) or ""
@@ -241,13 +239,13 @@ def _check_names(obj: Mapping[str, Any], api_version: str, kind: str) -> None:
 
 
 def internal_package(type_: Type) -> str:
-    """The package that messages name for the unversioned form of a built-in type: ``core`` for Secret."""
+    """Package of the internal version of a built-in type in messages: ``core`` for Secret."""
     package = type_.name.partition("/")[0]
     return {"events": "core", "meta": "v1"}.get(package, package)
 
 
 def _registered(catalog: Catalog, api_version: str, kind: str) -> bool:
-    """Does the API know `kind` in a version at all? Lists and options count as well as what is served."""
+    """True if `kind` is registered in a version. Includes lists and options."""
     group, version = split_group_version(api_version)
     served = catalog.in_version(group, version)
     if not served:
@@ -263,18 +261,18 @@ def _decode_protobuf(
     data: bytes, catalog: Catalog, api_version: str, kind: str, type_: Type, custom: bool, any_version: bool, scheme: str
 ) -> dict[str, Any]:
     if not data:
-        raise unrecognized(kind, "empty data", data)
+        raise unrecognized_body(kind, "empty data", data)
     if data[:4] != PROTOBUF_MAGIC:
         prefix = " ".join(str(b) for b in PROTOBUF_MAGIC)
-        raise unrecognized(
+        raise unrecognized_body(
             kind, f"provided data does not appear to be a protobuf message, expected prefix [{prefix}]", data
         )
     if len(data) == 4:
-        raise unrecognized(kind, "empty body", data)
+        raise unrecognized_body(kind, "empty body", data)
     try:
         envelope = protobuf.open_envelope(data)
     except protobuf.ProtobufError as error:
-        raise unrecognized(kind, str(error), data) from None
+        raise unrecognized_body(kind, str(error), data) from None
     actual = _defaulted({"apiVersion": envelope.api_version, "kind": envelope.kind}, api_version, kind)
     if custom:
         raise cannot_be_handled(
@@ -282,7 +280,7 @@ def _decode_protobuf(
             "object *unstructured.Unstructured does not implement the protobuf marshalling interface and cannot be decoded from a protobuf message",
         )
     if actual[0].count("/") > 1:
-        raise unrecognized(kind, f"unexpected GroupVersion string: {actual[0]}", data)
+        raise unrecognized_body(kind, f"unexpected GroupVersion string: {actual[0]}", data)
     if actual != (api_version, kind):
         _check_type(catalog, actual, (api_version, kind), type_, any_version, scheme)
     try:
@@ -293,6 +291,6 @@ def _decode_protobuf(
 
 
 def not_a_list(asked: str, type_: Type, kind: str, *, is_list: bool) -> errors.ApiError:
-    """406: a list representation was asked of an object, or the other way round."""
+    """ApiError 406 for a list representation of an object, or an object representation of a list."""
     what = f"is a list (*{internal_package(type_)}.{kind}List)" if is_list else f"is not a list (*{internal_package(type_)}.{kind})"
     return errors.ApiError(406, "NotAcceptable", f"you requested {asked}, but the requested object {what}")

@@ -1,4 +1,4 @@
-"""JSON lists and watch events, put together from the bytes of objects without reading them."""
+"""JSON lists and watch events, assembled from the bytes of objects without decoding them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _TAIL: Final = b"]}\n"
 
 
 def watch_frame(type_: str, obj: bytes) -> bytes:
-    """One event of a JSON stream, ended by a newline. `obj` is compact JSON. KeyError for an unknown type."""
+    """Encode one event of a JSON watch stream, with a final newline. `obj` is compact JSON. Raises KeyError for unknown types."""
     return b"".join((_HEADS[type_], obj, b"}\n"))
 
 
 def bookmark(api_version: str, kind: str, revision: int) -> bytes:
-    """The object of a BOOKMARK event."""
+    """Encode the object of a BOOKMARK event."""
     metadata: dict[str, Any] = {"resourceVersion": str(revision), "creationTimestamp": None}
     return json_.encode({"kind": kind, "apiVersion": api_version, "metadata": metadata})
 
@@ -28,28 +28,31 @@ def bookmark(api_version: str, kind: str, revision: int) -> bytes:
 def list_pieces(
     api_version: str, kind: str, metadata: Mapping[str, Any], items: Iterable[bytes], *, null: bool = False
 ) -> list[bytes]:
-    """A list as pieces to be sent in order, final newline included. `kind` is the list's (PodList).
+    """Encode a list as pieces to be sent in order, with a final newline. `kind` is that of the list (PodList).
 
-    `null` is for lists whose empty form has ``items: null`` (PartialObjectMetadataList)."""
+    `null`: the empty list has ``items: null`` (PartialObjectMetadataList).
+    """
     head = b'{"kind":%s,"apiVersion":%s,"metadata":%s,"items":' % (
         json_.encode(kind), json_.encode(api_version), json_.encode(metadata)
     )
     listed = list(items)
     if not listed:
         return [head + (b"null}\n" if null else b"[]}\n")]
-    # One join of everything would copy a large list twice; the items are joined once and sent between head and tail.
+    # Joining all pieces would copy a large list twice; the items are joined once and sent between head and tail.
     return [head + b"[", b",".join(listed), b"]}\n"]
 
 
 def list_size(head: bytes, items: Sequence[bytes], skip: int) -> int:
-    """Bytes of what `list_parts` gives."""
+    """Total size of the parts of `list_parts` in bytes."""
     separators = (len(items) - 1) * (2 if skip else 1)
     return len(head) + sum(map(len, items)) - skip * len(items) + separators + len(_TAIL)
 
 
 def list_parts(head: bytes, items: Sequence[bytes], skip: int, together: int) -> Iterator[bytes]:
-    """A list of at least one item, `together` of them at a time, so that no more has to be there at once. `head` reaches up
-    to where the first item's text begins, without the first `skip` bytes that all items share."""
+    """Generate a non-empty list in parts of `together` items, to limit memory.
+
+    `head` extends to the start of the first item, without the first `skip` bytes that all items share.
+    """
     between = b",{" if skip else b","
     yield head
     for start in range(0, len(items), together):

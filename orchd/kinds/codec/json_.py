@@ -1,5 +1,5 @@
-"""JSON in and out. Decoding is orjson's; only what it refuses is looked at again, to say what is wrong in the words
-that clients of the API know, or to take what the API takes and orjson does not (broken UTF-8, lone surrogates).
+"""JSON encoding and decoding with orjson. Texts that orjson rejects are examined again: for error messages in the format of
+the API, or to accept what the API accepts and orjson does not (invalid UTF-8, lone surrogates).
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ from orchd.kinds.codec import nested
 from orchd.kinds.jsontext import syntax_error
 from orchd.kinds.objects.shape import NumberText
 
-#: Levels of nesting that can be encoded.
+#: Maximum nesting depth that can be encoded.
 WRITTEN_DEPTH: Final = 250
 
 
 class JSONError(ValueError):
-    """Text that is not JSON; the message is what follows ``json parse error: ``."""
+    """Invalid JSON. The message follows ``json parse error: `` in responses."""
 
 
 def decode(data: bytes) -> Any:
-    """The value of a JSON text, nested up to `jsontext.MAX_DEPTH` levels. Raises JSONError. A repeated key keeps its last
-    value; bytes that are not UTF-8 and lone surrogates become U+FFFD.
+    """Decode a JSON text of at most `jsontext.MAX_DEPTH` levels. Raises JSONError.
 
-    What is nested deeper than `WRITTEN_DEPTH` cannot be encoded again: look with `too_deep` at what is to be kept."""
+    Of repeated keys, the last value is used. Invalid UTF-8 and lone surrogates become U+FFFD. Values deeper than
+    `WRITTEN_DEPTH` cannot be encoded again: check values to be stored with `too_deep`.
+    """
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -32,13 +33,13 @@ def decode(data: bytes) -> Any:
 
 
 def decode_exact(data: bytes) -> Any:
-    """As `decode`, but numbers with a fraction or exponent keep their spelling (`NumberText`): to shape an object
-    once more when its shape was wrong, for a message that quotes the number as it was sent."""
+    """Like `decode`, but numbers with a fraction or exponent keep their spelling (`NumberText`), for error messages that
+    quote them."""
     return nested.decode(_valid(data), number=NumberText)
 
 
 def decode_members(data: bytes) -> Any:
-    """The value of a text that `decode` took, with the members of objects as they stand there, for strict decoding."""
+    """Decode a text that `decode` accepts to objects with all members, including repeated ones, for strict decoding."""
     return nested.decode(_text(data), members=True)
 
 
@@ -50,7 +51,7 @@ def _valid(data: bytes) -> str:
 
 
 def _text(data: bytes) -> str:
-    """The text with U+FFFD for each byte that is not UTF-8."""
+    """Decode UTF-8, with U+FFFD for each invalid byte."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -58,7 +59,7 @@ def _text(data: bytes) -> str:
 
 
 def too_deep(value: Any) -> bool:
-    """Is a value nested so deeply that it cannot be encoded?"""
+    """True if a value is nested too deeply to be encoded."""
     try:
         orjson.dumps(value)
     except orjson.JSONEncodeError:
@@ -67,29 +68,30 @@ def too_deep(value: Any) -> bool:
 
 
 def may_be_too_deep(data: bytes) -> bool:
-    """Does a JSON text open so many containers that its value may be too deep? One look, for nearly all texts."""
+    """True if the number of containers in a JSON text allows a value that is too deep. A cheap check that excludes most texts."""
     return data.count(b"{") + data.count(b"[") > WRITTEN_DEPTH
 
 
 def encode(value: Any) -> bytes:
-    """Compact JSON without a final newline. ``<``, ``>``, ``&``, U+2028 and U+2029 are escaped, as the API does.
+    """Encode a value as compact JSON without a final newline. ``<``, ``>``, ``&``, U+2028 and U+2029 are escaped.
 
-    Raises TypeError for what JSON cannot hold, or is nested too deeply."""
+    Raises TypeError for values without a JSON form and for values that are nested too deeply.
+    """
     return _escaped(orjson.dumps(value))
 
 
 def encode_pretty(value: Any) -> bytes:
-    """JSON indented by two spaces, without a final newline."""
+    """Encode a value as JSON indented by two spaces, without a final newline."""
     return _escaped(orjson.dumps(value, option=orjson.OPT_INDENT_2))
 
 
 def body(value: Any, *, pretty: bool = False) -> bytes:
-    """JSON as the body of an answer: the compact form ends with a newline, the pretty one does not."""
+    """Encode a value as a response body: compact with a final newline, or `pretty` without one."""
     return encode_pretty(value) if pretty else encode(value) + b"\n"
 
 
 def _escaped(data: bytes) -> bytes:
-    # These bytes can only be inside strings, so replacing them needs no parser.
+    # These bytes only occur inside strings, so that they can be replaced without parsing.
     if b"<" in data:
         data = data.replace(b"<", b"\\u003c")
     if b">" in data:

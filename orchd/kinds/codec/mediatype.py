@@ -1,6 +1,6 @@
-"""Which form an answer takes, and in which form a body came: Accept and Content-Type (RFC 9110, sections 8.3 and 12.5).
+"""Content negotiation: Accept and Content-Type (RFC 9110, sections 8.3 and 12.5).
 
-Parameters of an Accept clause ask for another representation of the same resource: ``as``, ``g`` and ``v`` for Table
+Parameters of an Accept clause select another representation of the same resource: ``as``, ``g`` and ``v`` for Table
 or PartialObjectMetadata, ``stream=watch``, ``pretty=1``.
 """
 
@@ -30,7 +30,7 @@ _PARAMETER: Final = re.compile(rf";\s*{_TOKEN}\s*=\s*(?:{_TOKEN}|\"(?:[^\"\\]|\\
 
 
 class Form(Enum):
-    """How a value is written."""
+    """An encoding of values."""
 
     JSON = "json"
     YAML = "yaml"
@@ -49,8 +49,9 @@ class Clause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Negotiated:
-    """The form of an answer. `as_` is "" for the object itself, else Table, PartialObjectMetadata(List) in
-    `group`/`version`. `content_type` is what Content-Type says; `pretty` is asked for by the Accept header."""
+    """The negotiated representation of a response. `as_` is "" for the object itself, else Table or
+    PartialObjectMetadata(List) in `group`/`version`. `content_type` is the value of Content-Type; `pretty` was requested by the
+    Accept header."""
 
     form: Form
     content_type: str
@@ -62,12 +63,12 @@ class Negotiated:
 
     @property
     def api_version(self) -> str:
-        """apiVersion of the representation asked for, "" for the object itself."""
+        """apiVersion of the requested representation, "" for the object itself."""
         return f"{self.group}/{self.version}" if self.as_ else ""
 
 
 def media_types(dialect: Dialect) -> tuple[str, ...]:
-    """What resources are served in and taken in, in order of preference."""
+    """Media types of requests and responses, in order of preference."""
     return JSON_TYPE, YAML_TYPE, dialect.protobuf
 
 
@@ -75,13 +76,13 @@ def _forms(dialect: Dialect) -> tuple[tuple[str, Form], ...]:
     return (JSON_TYPE, Form.JSON), (YAML_TYPE, Form.YAML), (dialect.protobuf, Form.PROTOBUF)
 
 
-#: How many clauses of an Accept header count, and parameters of each: the order of preference takes quadratic time.
+#: Maximum number of clauses of an Accept header, and of parameters per clause: sorting takes quadratic time.
 _MAX_CLAUSES: Final = 64
 
 
 @remember_short(512)
 def parse_accept(header: str) -> tuple[Clause, ...]:
-    """The clauses of an Accept header, best first. What cannot be read is left out; a quality that is no number is 0."""
+    """The clauses of an Accept header, most preferred first. Malformed clauses are skipped; a malformed quality is 0."""
     out: list[Clause] = []
     for part in header.split(",", _MAX_CLAUSES)[:_MAX_CLAUSES]:
         name, *parameters = part.strip().split(";", _MAX_CLAUSES)[: _MAX_CLAUSES + 1]
@@ -101,7 +102,7 @@ def parse_accept(header: str) -> tuple[Clause, ...]:
             else:
                 known[key.strip()] = value.strip()
         out.append(Clause(kind, pieces[1].strip(), quality, tuple(known.items())))
-    # The reference sorts by insertion with an order that is not total, so its algorithm is part of the answer.
+    # The reference uses insertion sort with a non-total order, so the algorithm determines the result.
     for end in range(1, len(out)):
         for at in range(end, 0, -1):
             if not _before(out[at], out[at - 1]):
@@ -122,9 +123,10 @@ def _before(a: Clause, b: Clause) -> bool:
 
 
 def check_route(accept: str, produced: tuple[str, ...]) -> None:
-    """The first gate of every path: does any clause name a type that the path can produce? Exact names and ``*/*`` only.
+    """Raise ApiError 406 unless a clause names a media type that the path can produce.
 
-    Raises ApiError 406."""
+    The first check of every path, which only considers exact names and ``*/*``.
+    """
     for part in (accept or "*/*").split(","):
         name = part.partition(";")[0].strip()
         if name == "*/*" or name in produced:
@@ -137,10 +139,10 @@ def negotiate(
     accept: str, *, dialect: Dialect, table: bool = True, partial: bool = True, watch: bool = False,
     protobuf: bool = True,
 ) -> Negotiated:
-    """The form for an Accept header ("" without one). Raises ApiError 406 naming what would be accepted.
+    """Negotiate the representation for an Accept header ("" without one). Raises ApiError 406 with the accepted types.
 
-    `table` and `partial` say whether the endpoint offers those representations, `watch` whether it streams events,
-    `protobuf` whether its objects have that form themselves; their metadata always has.
+    `table` and `partial`: the endpoint offers these representations. `watch`: it streams events. `protobuf`: its objects have a
+    protobuf encoding; their metadata always has one.
     """
     check_route(accept, media_types(dialect))
     forms = _forms(dialect)
@@ -148,7 +150,7 @@ def negotiate(
     if found is None:
         raise errors.not_acceptable(name for name, _ in forms)
     if watch and found.form is Form.YAML:
-        # There is such a form, but not for events.
+        # The encoding exists, but not for events.
         raise errors.not_acceptable(f"{name};stream=watch" for name, form in forms if form is not Form.YAML)
     return _streaming(found) if watch and found.form is Form.PROTOBUF else found
 
@@ -162,7 +164,7 @@ def _streaming(found: Negotiated) -> Negotiated:
 
 @remember_short(1024)
 def negotiate_error(accept: str, *, dialect: Dialect) -> Negotiated:
-    """The form of a Status: as asked for where that is possible, else indented JSON; an error is never hidden behind 406."""
+    """Negotiate the representation of a Status: the requested one if possible, else indented JSON. Never fails with 406."""
     found = _best(accept, _forms(dialect), dialect, table=False, partial=False)
     return found or Negotiated(form=Form.JSON, content_type=JSON_TYPE, pretty=True)
 
@@ -170,7 +172,7 @@ def negotiate_error(accept: str, *, dialect: Dialect) -> Negotiated:
 def _best(
     accept: str, forms: tuple[tuple[str, Form], ...], dialect: Dialect, *, table: bool, partial: bool, whole: bool = True
 ) -> Negotiated | None:
-    """The best that the clauses leave; `whole` says whether objects themselves have a protobuf form."""
+    """The most preferred representation that the clauses allow. `whole`: objects have a protobuf encoding."""
     if not accept:
         return Negotiated(form=forms[0][1], content_type=forms[0][0])
     for clause in parse_accept(accept):
@@ -185,7 +187,7 @@ def _best(
 
 
 def _offered(clause: Clause, name: str, form: Form, dialect: Dialect, *, table: bool, partial: bool) -> Negotiated | None:
-    """What `form` is for the clause's parameters, None when they ask for what it cannot be."""
+    """`form` with the parameters of a clause, None if they request an unsupported representation."""
     asked = dict(clause.parameters)
     stream = asked.get("stream", "")
     if stream and (stream != "watch" or form is Form.YAML):
@@ -194,7 +196,7 @@ def _offered(clause: Clause, name: str, form: Form, dialect: Dialect, *, table: 
         return None
     as_, group, version = asked.get("as", ""), asked.get("g", ""), asked.get("v", "")
     if as_ or group or version:
-        # Stock clients ask for tables under the name that they know; the answer carries the name that was asked for.
+        # Stock clients request tables of their own group; the response has the requested group.
         if group not in (dialect.meta_group, STOCK_META_GROUP) or version not in ("v1", "v1beta1"):
             return None
         if as_ == "Table":
@@ -209,14 +211,14 @@ def _offered(clause: Clause, name: str, form: Form, dialect: Dialect, *, table: 
 
 
 def wants_pretty(parameter: str, user_agent: str) -> bool:
-    """Is an indented answer wanted? `parameter` is the value of ``?pretty``; without one, people's clients get it."""
+    """True if the response is indented. `parameter` is the value of ``?pretty``. Default: true for browsers and curl."""
     if parameter:
         return parameter in ("1", "t", "T", "true", "TRUE", "True")
     return user_agent.startswith(("curl", "Wget", "Mozilla/5.0"))
 
 
 def parse_content_type(header: str) -> str:
-    """The media type of a Content-Type header in lower case, "" when the header cannot be read."""
+    """The media type of a Content-Type header in lower case, "" if the header is malformed."""
     match = _MEDIA_TYPE.match(header)
     if match is None:
         return ""
@@ -232,10 +234,10 @@ def parse_content_type(header: str) -> str:
 
 @remember_short(256)
 def body_form(content_type: str, *, dialect: Dialect) -> Form:
-    """The form of a request body; JSON when the header is missing (""). Raises ApiError 415.
+    """The encoding of a request body; JSON if the header is missing (""). Raises ApiError 415.
 
-    Stock clients write core kinds in protobuf whatever server they talk to. Those bytes are the same in both dialects
-    and the names inside them are checked as always, so only the label of the other dialect has to be known.
+    Stock clients send core kinds in protobuf to any server. The encoding is the same in both dialects, and the names inside are
+    checked as usual, so that only the media type of the other dialect has to be accepted.
     """
     if not content_type:
         return Form.JSON
@@ -247,7 +249,7 @@ def body_form(content_type: str, *, dialect: Dialect) -> Form:
 
 
 def patch_type(content_type: str, *, custom: bool = False) -> str:
-    """The media type of a patch. Raises ApiError 415; custom kinds have no strategic merge patch."""
+    """The media type of a patch. Raises ApiError 415. Custom kinds do not support strategic merge patch."""
     for part in content_type.split(","):
         name = part.partition(";")[0].strip()
         if name in PATCH_TYPES:

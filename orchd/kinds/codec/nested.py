@@ -1,6 +1,6 @@
-"""JSON that is nested deeper than the fast decoder goes, or whose repeated members count: read without recursion.
+"""A JSON decoder without recursion, for texts deeper than orjson's limit, and for repeated members.
 
-The texts are valid (`jsontext.syntax_error` said so); numbers come out as the fast decoder gives them.
+Texts must be valid (`jsontext.syntax_error`); numbers are decoded like by orjson.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _STRUCTURE: Final = re.compile(r"[ \t\r\n,:]*")
 _NUMBER: Final = re.compile(r"-?[0-9]+([.eE][-+.eE0-9]*)?")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _WORDS: Final[dict[str, tuple[Any, int]]] = {"t": (True, 4), "f": (False, 5), "n": (None, 4)}
-#: Reads a string from behind its opening quote; gives it and the position after it.
+#: Reads a string from after its opening quote; returns it and the position after it.
 _scan: Callable[[str, int], tuple[str, int]] = vars(decoder)["scanstring"]
 
 
 def decode(text: str, *, members: bool = False, number: Callable[[str], Any] = float) -> Any:
-    """The value of a valid JSON text; with `members` objects are `Members`. `number` reads what is no integer."""
+    """Decode a valid JSON text. With `members`, objects become `Members`. `number` parses non-integers."""
     open_: list[tuple[list[Any], bool]] = []
     at = 0
     value: Any = None
@@ -30,7 +30,7 @@ def decode(text: str, *, members: bool = False, number: Callable[[str], Any] = f
         at = _STRUCTURE.match(text, at).end()  # type: ignore[union-attr]  # the pattern matches everywhere
         char = text[at]
         if char in "{[":
-            # Objects are collected flat: key, value, key, value.
+            # Objects are collected as a flat list: key, value, key, value.
             open_.append(([], char == "{"))
             at += 1
             continue
@@ -67,5 +67,5 @@ def _number(found: re.Match[str], number: Callable[[str], Any]) -> Any:
 
 
 def without_surrogates(text: str) -> str:
-    """The text with U+FFFD for lone surrogates, which JSON can spell and UTF-8 cannot."""
+    """Replace lone surrogates, which UTF-8 cannot encode, by U+FFFD."""
     return _SURROGATE.sub("\ufffd", text)

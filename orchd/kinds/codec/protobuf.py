@@ -1,12 +1,12 @@
 """Protobuf bodies, byte for byte those of the reference's generated code.
 
-What that code does, and a general library would not: a field that is no pointer is written even when it is zero, a
-pointer only when it is set, lists and maps element by element, map entries sorted by key; messages are written in the
-order of field numbers. The rules are compiled from a `Type` once, into tables kept in its memo.
+Unlike general libraries, that code writes a non-pointer field even if it is zero, a pointer only if it is set, lists and maps
+element by element, map entries sorted by key, and fields in the order of their numbers. The rules are compiled from a `Type`
+once, into tables in its memo.
 
 A body is an envelope: four bytes of magic, then runtime.Unknown {typeMeta 1, raw 2, contentEncoding 3, contentType 4}.
 A message without it (`encode_message`) is the same for a GET, an item of a list and the object of an event, so it can
-be kept beside an entry.
+be cached beside an entry.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Envelope:
 
 
 def has_form(type_: Type) -> bool:
-    """Can objects of a struct be written as protobuf? Tables and custom kinds cannot."""
+    """True if objects of a struct have a protobuf encoding. Tables and custom kinds have none."""
     found: bool | None = type_.memo.get("protobuf.has_form")
     if found is None:
         members = type_.members
@@ -47,7 +47,7 @@ def has_form(type_: Type) -> bool:
 
 
 def no_form() -> ApiError:
-    """406 for protobuf asked of a kind that has no such form."""
+    """ApiError 406 for a kind without a protobuf encoding."""
     return ApiError(
         406,
         "NotAcceptable",
@@ -56,27 +56,29 @@ def no_form() -> ApiError:
 
 
 def encode_message(obj: Mapping[str, Any], type_: Type) -> bytes:
-    """An object's fields (without apiVersion and kind) as a message."""
+    """Encode the fields of an object (without apiVersion and kind) as a message."""
     out: bytes = protobuf_encode.struct(type_).encode(obj)
     return out
 
 
 def envelope(api_version: str, kind: str, raw: bytes) -> bytes:
-    """A message as a complete body."""
+    """Wrap a message as a complete body."""
     meta = delimited(b"\x0a", api_version.encode()) + delimited(b"\x12", kind.encode())
     return b"".join((PROTOBUF_MAGIC, delimited(b"\x0a", meta), delimited(b"\x12", raw), _NO_CONTENT))
 
 
 def encode(obj: Mapping[str, Any], type_: Type, *, api_version: str = "", kind: str = "") -> bytes:
-    """An object as a complete body; apiVersion and kind are its own unless given."""
+    """Encode an object as a complete body. apiVersion and kind default to those of the object."""
     return envelope(api_version or obj.get("apiVersion", ""), kind or obj.get("kind", ""), encode_message(obj, type_))
 
 
 def list_message(
     metadata: Mapping[str, Any], items: Iterable[bytes], list_meta: Type, *, items_first: bool = False
 ) -> bytes:
-    """A list from its items' messages. `list_meta` is the type ``meta/v1.ListMeta``. One list has its members the other
-    way round: PartialObjectMetadataList of meta/v1beta1 (`items_first`)."""
+    """Assemble a list message from the messages of its items. `list_meta` is the type ``meta/v1.ListMeta``.
+
+    `items_first`: items precede the metadata (PartialObjectMetadataList of meta/v1beta1).
+    """
     if items_first:
         return b"".join(delimited(b"\x0a", item) for item in items) + delimited(
             b"\x12", encode_message(metadata, list_meta)
@@ -95,19 +97,19 @@ def encode_list(
     *,
     items_first: bool = False,
 ) -> bytes:
-    """A list as a complete body; `kind` is the list's (PodList)."""
+    """Encode a list as a complete body. `kind` is that of the list (PodList)."""
     return envelope(api_version, kind, list_message(metadata, items, list_meta, items_first=items_first))
 
 
 def watch_frame(type_: str, body: bytes) -> bytes:
-    """An event as it stands in a stream: four bytes of length (big-endian), then meta/v1.WatchEvent, whose object is a
-    complete body."""
+    """Encode an event of a watch stream: four bytes of length (big-endian), then meta/v1.WatchEvent with a complete body as
+    its object."""
     event = delimited(b"\x0a", type_.encode()) + delimited(b"\x12", delimited(b"\x0a", body))
     return len(event).to_bytes(4, "big") + event
 
 
 def open_envelope(data: bytes) -> Envelope:
-    """The parts of a complete body. Raises ProtobufError."""
+    """Split a complete body into its parts. Raises ProtobufError."""
     if data[:4] != PROTOBUF_MAGIC:
         prefix = " ".join(str(b) for b in PROTOBUF_MAGIC)
         raise ProtobufError(f"provided data does not appear to be a protobuf message, expected prefix [{prefix}]")
@@ -123,7 +125,7 @@ def open_envelope(data: bytes) -> Envelope:
 
 
 def _fields(data: bytes, at: int, end: int, names: tuple[str, ...], message: str) -> dict[int, bytes]:
-    """The last payload of each field 1, 2 ... of a message whose fields all have lengths."""
+    """The last payload of each of the fields 1, 2 ... of a message of length-delimited fields."""
     out: dict[int, bytes] = {}
     while at < end:
         key, at = read_varint(data, at, end)
@@ -141,7 +143,7 @@ def _fields(data: bytes, at: int, end: int, names: tuple[str, ...], message: str
 
 
 def decode_message(data: bytes, type_: Type) -> dict[str, Any]:
-    """The fields of a message as JSON data, empty ones left out as the tables say. Raises ProtobufError."""
+    """Decode the fields of a message to JSON data, without empty fields flagged ``omit``. Raises ProtobufError."""
     FIELDS.left = MAX_VALUES
     try:
         out: dict[str, Any] = protobuf_decode.struct(type_).decode(data, 0, len(data))
@@ -153,6 +155,6 @@ def decode_message(data: bytes, type_: Type) -> dict[str, Any]:
 
 
 def decode(data: bytes, type_: Type) -> dict[str, Any]:
-    """The object in a complete body, with the envelope's apiVersion and kind. Raises ProtobufError."""
+    """Decode a complete body to an object with the envelope's apiVersion and kind. Raises ProtobufError."""
     found = open_envelope(data)
     return {"kind": found.kind, "apiVersion": found.api_version, **decode_message(found.raw, type_)}

@@ -1,5 +1,5 @@
-"""Compiles a `Type` into what reads its messages, giving JSON data as the tables say: a zero is left out where the field
-is ``omit`` and no pointer, a field that is always present gets its zero.
+"""Compiles a `Type` into a decoder of its messages to JSON data. A zero is omitted if the field is ``omit`` and not a pointer;
+a missing field that is always present gets its zero value.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from orchd.kinds.codec.wire import (
 )
 from orchd.kinds.ir import Field, Type
 
-#: Reads the value at a position: (data, at, end) -> (value, position after it).
+#: Decodes the value at a position: (data, at, end) -> (value, position after it).
 Read = Callable[[bytes, int, int], tuple[Any, int]]
-#: Reads a field into an object: (data, at, end, object) -> position after it.
+#: Decodes a field into an object: (data, at, end, object) -> position after it.
 Store = Callable[[bytes, int, int, dict[str, Any]], int]
 
 _MEMO: Final = "protobuf.decode"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _INTEGERS: Final = frozenset(("int32", "int64", "uint32", "uint64", "int64ns"))
-#: What a field that is always present is when the message does not have it.
+#: Values of fields that are always present and missing in the message.
 _ZEROS: Final[dict[str, Any]] = {
     "string": "", "bool": False, "int32": 0, "int64": 0, "uint32": 0, "uint64": 0, "int64ns": 0, "number": 0,
 }
 
 
 def check_key(message: str, number: int, wire_type: int) -> None:
-    """Raises ProtobufError for a tag that no message can have."""
+    """Raise ProtobufError for an invalid tag."""
     if wire_type == 4:
         raise ProtobufError(f"proto: {message}: wiretype end group for non-group")
     if not 0 < number < 1 << 29:
@@ -48,7 +48,7 @@ def check_key(message: str, number: int, wire_type: int) -> None:
 
 
 class StructReader:
-    """Reads the messages of one struct."""
+    """Decodes the messages of one struct."""
 
     __slots__ = ("_always", "_name", "_names", "_table")
 
@@ -98,7 +98,7 @@ class StructReader:
 
 
 class _Schema:
-    """The structs that are an object in JSON, or else an array or a boolean."""
+    """Decodes the JSONSchemaPropsOr... structs, whose JSON form is an object, an array or a boolean."""
 
     __slots__ = ("_inner", "_name")
 
@@ -119,11 +119,11 @@ class _Schema:
 
 
 def struct(type_: Type) -> Any:
-    """The reader of a struct: ``decode(data, at, end)``; compiled once."""
+    """The decoder of a struct: ``decode(data, at, end)``. Compiled once."""
     reader: Any = type_.memo.get(_MEMO)
     if reader is None:
         special = "JSONSchemaPropsOr" in type_.name
-        # Kept before it is filled, because structs may contain themselves.
+        # Memoized before it is filled, because structs may be recursive.
         reader = _Schema(type_) if special else StructReader(type_.name.rpartition(".")[2])
         type_.memo[_MEMO] = reader
         reader.fill(type_)
@@ -169,7 +169,7 @@ def _store_not_none(name: str, read: Read) -> Store:
 
 
 def _store_not_zero(name: str, read: Read) -> Store:
-    """For a field that is left out when empty. A quantity or int-or-string of 0 has no empty form and stays."""
+    """Store a value of an ``omit`` field unless it is empty. A quantity or int-or-string of 0 is not empty."""
     def store(data: bytes, at: int, end: int, out: dict[str, Any]) -> int:
         value, at = read(data, at, end)
         if value:
@@ -235,7 +235,7 @@ def _map(element: Type, name: str, *, wrapped: bool) -> Store:
 
 
 def _value(type_: Type) -> tuple[int, Read]:
-    """Wire type and reader of one value."""
+    """Wire type and decoder of one value."""
     kind = type_.kind
     if kind == "struct":
         return LENGTH, _message(type_)
@@ -298,7 +298,7 @@ def _bytes(data: bytes, at: int, end: int) -> tuple[str, int]:
 
 
 def _items(data: bytes, at: int, end: int) -> tuple[list[str], int]:
-    """A message {items 1} of strings."""
+    """Decode a message {items 1} of strings."""
     at, stop = read_length(data, at, end)
     out: list[str] = []
     while at < stop:
@@ -355,7 +355,7 @@ def _parsed(raw: bytes) -> Any:
 
 
 def _numbers(data: bytes, at: int, stop: int) -> tuple[dict[int, int], bytes]:
-    """The numbers of a message by field, and its field 3 when that has a length."""
+    """The integers of a message by field number, and its field 3 if that is length-delimited."""
     out: dict[int, int] = {}
     text = b""
     while at < stop:

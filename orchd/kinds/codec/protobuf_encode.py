@@ -1,7 +1,7 @@
-"""Compiles a `Type` into what writes its messages.
+"""Compiles a `Type` into an encoder of its messages.
 
-A struct has a row of chunks, one per member, that begins as the message of the zero value; a member that is present
-replaces its chunk, and the chunks are joined. So the cost goes with what an object has, not with what it could have.
+A struct has a list of chunks, one per member, initially those of the zero value; a present member replaces its chunk, and the
+chunks are joined. The cost therefore depends on the members that are present, not on those that are declared.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from orchd.kinds.codec import json_
 from orchd.kinds.codec.wire import FIXED64, LENGTH, VARINT, delimited, tag, varint
 from orchd.kinds.ir import Field, Type
 
-#: Writes a value, tag and all.
+#: Encodes a value with its tag.
 Write = Callable[[Any], bytes]
 
 _MEMO: Final = "protobuf.encode"
@@ -29,13 +29,13 @@ _ZEROS: Final = {
 
 
 class StructWriter:
-    """Writes the messages of one struct."""
+    """Encodes the messages of one struct."""
 
     __slots__ = ("_inlines", "_table", "_zero", "zero")
 
     def __init__(self) -> None:
         self._zero: list[bytes] = []
-        #: JSON name -> (index of the chunk, what writes it); an inlined struct's names have its index and None.
+        #: JSON name -> (index of the chunk, encoder); names of an inlined struct have its index and None.
         self._table: dict[str, tuple[int, Write | None]] = {}
         self._inlines: dict[int, Write] = {}
         self.zero = b""
@@ -76,7 +76,7 @@ class StructWriter:
 
 
 class _Schema:
-    """The structs that are an object in JSON, or else an array or a boolean."""
+    """Encodes the JSONSchemaPropsOr... structs, whose JSON form is an object, an array or a boolean."""
 
     __slots__ = ("_name", "_schema", "zero")
 
@@ -98,20 +98,20 @@ class _Schema:
 
 
 def struct(type_: Type) -> Any:
-    """The writer of a struct: ``encode(value) -> bytes`` and ``zero``; compiled once."""
+    """The encoder of a struct: ``encode(value) -> bytes`` and ``zero``. Compiled once."""
     writer: Any = type_.memo.get(_MEMO)
     if writer is None:
         if "JSONSchemaPropsOr" in type_.name:
             writer = type_.memo[_MEMO] = _Schema(type_)
         else:
-            # Kept before it is filled, because structs may contain themselves.
+            # Memoized before it is filled, because structs may be recursive.
             writer = type_.memo[_MEMO] = StructWriter()
             writer.fill(type_)
     return writer
 
 
 def _zero(member: Field) -> bytes:
-    """What is written for a member that is not there."""
+    """The encoding of an absent member."""
     kind = member.type.kind
     if member.ptr or kind in ("list", "map", "bytes"):
         return b""
@@ -142,7 +142,7 @@ def _member(member: Field) -> Write:
 
 
 def _strings_message(number: int) -> Write:
-    """A list of strings that is a message of its own, {items 1}."""
+    """Encode a list of strings as a message {items 1}."""
     head = tag(number, LENGTH)
     return lambda values: delimited(head, b"".join([delimited(b"\x0a", v.encode()) for v in values]))
 
@@ -170,7 +170,7 @@ def _map(element: Type, number: int, *, wrapped: bool) -> Write:
 
 
 def _value(type_: Type, number: int) -> Write:
-    """What writes one value of a type as field `number`."""
+    """The encoder of one value of a type as field `number`."""
     kind = type_.kind
     if kind == "struct":
         return _message(type_, number)
@@ -202,7 +202,7 @@ def _value(type_: Type, number: int) -> Write:
 
 def _message(type_: Type, number: int) -> Write:
     head = tag(number, LENGTH)
-    # Filled after this when the struct contains itself, so its method is bound now and called later.
+    # A recursive struct is filled later, so its method is bound now and called later.
     encode = struct(type_).encode
     return lambda value: delimited(head, encode(value))
 

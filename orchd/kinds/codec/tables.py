@@ -1,4 +1,4 @@
-"""Tables as JSON from rows that are made once per object: only ages are filled in when a table is sent (DESIGN 1)."""
+"""Tables as JSON from rows encoded once per object: only ages are inserted when a table is sent (docs/decisions.md 1)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from orchd.kinds.objects.tabulate.ages import UNKNOWN, Ages
 from orchd.kinds.objects.tabulate.table import METADATA, NO_OBJECT, Tabulator
 from orchd.kinds.objects.tabulate.text import Printing
 
-#: Stands for an age in a row's text; a character for private use, which no sensible object holds.
+#: Placeholder of an age in the text of a row: a private use character.
 _MARK: Final = "\ue0a9"
 _MARK_BYTES: Final = _MARK.encode()
 
 
 class _Marking(Ages):
-    """Ages that are not known yet: leaves a mark for each and remembers of which time it was."""
+    """Replaces ages by placeholders, and records their times."""
 
     __slots__ = ("times",)
 
@@ -35,7 +35,7 @@ class _Marking(Ages):
 
 
 class Row:
-    """One row as JSON, in pieces between which ages belong."""
+    """A row as JSON, split at the positions of its ages."""
 
     __slots__ = ("_pieces", "_times")
 
@@ -45,11 +45,11 @@ class Row:
 
     @property
     def size(self) -> int:
-        """Bytes that it takes, about."""
+        """Approximate size in bytes."""
         return sum(map(len, self._pieces))
 
     def at(self, ages: Ages) -> bytes:
-        """The row as of the moment of `ages`."""
+        """The row at the time of `ages`."""
         times, pieces = self._times, self._pieces
         if len(times) == 1:
             return b"%b%b%b" % (pieces[0], ages(times[0]).encode(), pieces[1])
@@ -63,7 +63,7 @@ class Row:
 def row(
     obj: Mapping[str, Any], how: Tabulator, dialect: Dialect, now: datetime, *, include_object: str, api_version: str
 ) -> Row | None:
-    """The row of an object; None for one whose own text holds the mark (it has to be made anew each time)."""
+    """The row of an object; None if its text contains the placeholder, so that the row cannot be cached."""
     marking = _Marking(now)
     shown: Any = obj
     if include_object == NO_OBJECT:
@@ -80,7 +80,7 @@ def row(
 def table_pieces(
     api_version: str, metadata: Mapping[str, Any], columns: bytes, rows: Iterable[bytes]
 ) -> list[bytes]:
-    """A Table in pieces to be sent in order, final newline included. `columns` is the JSON of its column definitions."""
+    """Encode a Table in pieces to be sent in order, with a final newline. `columns` is the JSON of its column definitions."""
     head = b'{"kind":"Table","apiVersion":%b,"metadata":%b,"columnDefinitions":%b,"rows":[' % (
         json_.encode(api_version), json_.encode(metadata), columns
     )

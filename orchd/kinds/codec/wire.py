@@ -1,4 +1,4 @@
-"""The protobuf wire format (protobuf.dev, "Encoding"): varints, tags, lengths, and how to skip what is not known."""
+"""The protobuf wire format (protobuf.dev, "Encoding"): varints, tags, lengths, skipping of unknown fields."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIXED32: Final = 5
 
 
 class ProtobufError(ValueError):
-    """Bytes that are not the message they should be. The message is the reference's."""
+    """A malformed message. The error message is the reference's."""
 
 
 def _varint(value: int) -> bytes:
@@ -27,12 +27,12 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-#: Varints of small numbers, which nearly all lengths are.
+#: Precomputed varints of small numbers, for lengths.
 _SMALL: Final = tuple(_varint(n) for n in range(2048))
 
 
 def varint(value: int) -> bytes:
-    """A number as a varint; negative ones as 64 bits, ten bytes long."""
+    """Encode a number as a varint. Negative numbers take ten bytes."""
     if 0 <= value < 2048:
         return _SMALL[value]
     return _varint(value & 0xFFFFFFFFFFFFFFFF)
@@ -43,7 +43,7 @@ def tag(number: int, wire_type: int) -> bytes:
 
 
 def delimited(head: bytes, payload: bytes) -> bytes:
-    """A field with a length: `head` is its tag."""
+    """Encode a length-delimited field. `head` is its tag."""
     size = len(payload)
     return head + (_SMALL[size] if size < 2048 else _varint(size)) + payload
 
@@ -53,7 +53,7 @@ def truncated() -> ProtobufError:
 
 
 def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """The unsigned number at `at` and the position after it."""
+    """Decode the unsigned varint at `at`. Returns it and the position after it."""
     value = shift = 0
     while True:
         if at >= end:
@@ -69,7 +69,7 @@ def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """Start and end of the payload whose length stands at `at`."""
+    """Start and end of the payload whose length is encoded at `at`."""
     if at < end and data[at] < 0x80:
         size, at = data[at], at + 1
     else:
@@ -82,7 +82,7 @@ def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 class Fields:
-    """Counts the fields of the message that is being read, those of messages within it included."""
+    """Counts the fields of the message being decoded, including nested messages."""
 
     __slots__ = ("left",)
 
@@ -90,18 +90,18 @@ class Fields:
         self.left = MAX_VALUES
 
     def spend(self, count: int) -> None:
-        """So many have been read. Raises ProtobufError."""
+        """Count decoded fields. Raises ProtobufError above the limit."""
         self.left -= count
         if self.left < 0:
             raise ProtobufError(f"proto: message holds more than {MAX_VALUES} fields")
 
 
-#: Reading does not wait, so there is one message at a time.
+#: Shared: decoding is synchronous, so that there is one message at a time.
 FIELDS: Final = Fields()
 
 
 def skip(data: bytes, at: int, end: int, wire_type: int) -> int:
-    """The position after a field of no interest, whose tag has been read."""
+    """The position after an unknown field whose tag has been read."""
     depth = 0
     FIELDS.spend(1)
     while True:

@@ -1,6 +1,6 @@
-"""YAML in and out, as the API reads it: YAML 1.1 booleans and numbers, dates stay text, keys become text, only the first
-document counts. The parser's events are put together here without recursion, so that neither deep nesting nor aliases
-that multiply can hurt.
+"""YAML encoding and decoding with the rules of the API: YAML 1.1 booleans and numbers; dates remain strings; keys become
+strings; only the first document is read. Values are built from parser events without recursion and with limits, so that deep
+nesting and multiplying aliases are harmless.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import yaml
 from orchd.kinds.bounds import MAX_VALUES
 from orchd.kinds.digits import integer
 
-#: Nesting above this is refused, as the reference's parser does; JSON has the same limit.
+#: Maximum nesting depth, as in the reference's parser; JSON has the same limit.
 MAX_DEPTH: Final = 10_000
 
-#: Brackets that are open, summed over all values: the C parser walks over them.
+#: Maximum of open brackets summed over all tokens: the C parser iterates over them.
 _MAX_WALKED: Final = 150_000_000
 
 _STR: Final = "tag:yaml.org,2002:str"
@@ -37,16 +37,16 @@ _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0
 _INTEGER: Final = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]*|[1-9][0-9]*)\Z")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt ].*)?\Z", re.S)
 _BASE60: Final = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z")
-#: First characters of scalars that can be anything but text.
+#: First characters of scalars that may resolve to something other than a string.
 _HINTS: Final = frozenset("+-.0123456789yYnNtTfFoO~")
 
 
 class YAMLError(ValueError):
-    """Text that is not YAML, or cannot be JSON. The message begins with ``yaml: `` as the API's does."""
+    """Invalid YAML, or YAML without a JSON equivalent. The message begins with ``yaml: ``, as in the API."""
 
 
 def resolve(text: str) -> Any:
-    """The value of a plain scalar: None, bool, int, float, or the text itself."""
+    """Resolve a plain scalar to None, bool, int, float or str."""
     if text in _NULLS:
         return None
     if text[0] not in _HINTS:
@@ -68,7 +68,7 @@ def _number(text: str) -> Any:
         if digits[:1] == "0" and len(digits) > 1:
             base = {"x": 16, "b": 2, "o": 8}.get(digits[1].lower(), 8)
             digits = digits[2:] if digits[1] in "xXbBoO" else digits[1:]
-        # Number bases that are powers of two are read in linear time, however long.
+        # Bases that are powers of two are parsed in linear time.
         value = integer(digits or "0") if base == 10 else int(digits or "0", base)
         value = -value if plain[0] == "-" else value
         if -(1 << 63) <= value < 1 << 64:
@@ -79,7 +79,7 @@ def _number(text: str) -> Any:
 
 
 def decode(data: bytes) -> Any:
-    """The first document as JSON data; None when there is none. Raises YAMLError."""
+    """Decode the first document to JSON data; None if there is none. Raises YAMLError."""
     try:
         return _Builder(data).document()
     except yaml.MarkedYAMLError as error:
@@ -90,15 +90,17 @@ def decode(data: bytes) -> Any:
 
 
 def duplicates(data: bytes) -> str:
-    """What strict decoding says about keys that stand twice in one mapping of a document that `decode` takes: a heading,
-    and a line for each. "" when there are none."""
+    """The strict decoding error about duplicate keys in a document that `decode` accepts: a heading and a line per key.
+
+    "" if there are none.
+    """
     builder = _Watching(data)
     builder.document()
     return "\n  ".join(["yaml: unmarshal errors:", *builder.found]) if builder.found else ""
 
 
 def _message(error: yaml.MarkedYAMLError) -> str:
-    """``yaml: line N: problem``: the line is counted as the reference counts it, so it may be left out."""
+    """Format an error as ``yaml: line N: problem``. The line is counted like in the reference, and may be absent."""
     line = 0
     if error.problem_mark is not None and error.problem_mark.line:
         line = error.problem_mark.line + (1 if isinstance(error, yaml.scanner.ScannerError) else 0)
@@ -109,7 +111,7 @@ def _message(error: yaml.MarkedYAMLError) -> str:
 
 
 class _Open:
-    """A collection that is being read."""
+    """A collection under construction."""
 
     __slots__ = ("anchor", "flow", "key", "merges", "size", "value", "wants_key")
 
@@ -127,13 +129,13 @@ _MERGE: Final = object()
 
 
 class _Builder:
-    """Puts the events of one document together. Sizes count what aliases would be written out as."""
+    """Builds the value of one document from parser events. Sizes include expanded aliases."""
 
     def __init__(self, data: bytes) -> None:
         self._loader: Any = yaml.CSafeLoader(data)
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._stack: list[_Open] = []
-        #: How many collections that are open have an anchor, and how many of them are in brackets.
+        #: Number of open collections with an anchor, and number of open flow collections.
         self._open_anchors: Counter[str] = Counter()
         self._open_flows = 0
         self._read = 0
@@ -154,7 +156,7 @@ class _Builder:
             self._loader.dispose()
 
     def _take(self, event: Any) -> None:
-        # The parser itself looks at every open bracket for each token.
+        # The parser iterates over all open brackets for each token.
         self._walked += self._open_flows
         if self._read + self._repeated > MAX_VALUES or self._walked > _MAX_WALKED:
             raise YAMLError(f"yaml: document holds more than {MAX_VALUES} values, or is too deep for their number")
@@ -187,7 +189,7 @@ class _Builder:
             self._done = True
 
     def _deepen(self, event: Any) -> None:
-        """Nesting in brackets and by indentation have a limit each."""
+        """Count a level of nesting. Flow and block collections have a limit each."""
         if len(self._stack) < MAX_DEPTH:
             return
         if (self._open_flows if event.flow_style else len(self._stack) - self._open_flows) >= MAX_DEPTH:
@@ -202,7 +204,7 @@ class _Builder:
             raise YAMLError(f"yaml: unknown anchor '{event.anchor}' referenced")
         value, size = self._anchors[event.anchor]
         self._repeated += size
-        # The reference's rule: what aliases repeat may be nearly all of a small document, and a tenth of a big one.
+        # The reference's rule: aliases may make up nearly all of a small document, and a tenth of a large one.
         total = self._read + self._repeated
         if self._repeated > 100 and total > 1000 and self._repeated > total * _allowed(total):
             raise YAMLError("yaml: document contains excessive aliasing")
@@ -240,13 +242,13 @@ class _Builder:
 
 
 class _Watching(_Builder):
-    """Notes keys that a mapping has already, as the reference does: by value before keys become text (1 is not "1"),
-    when the value has been read, with the line where that begins."""
+    """Records duplicate keys like the reference: compared before keys become strings (1 is not "1"), after their value has
+    been read, with the line at which the value begins."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
         self.found: list[str] = []
-        #: For each open collection the line where it begins, and for mappings the keys so far.
+        #: For each open collection, its first line, and for mappings, the keys so far.
         self._opened: list[tuple[int, dict[tuple[type, Any], None]]] = []
         self._keys: list[Any] = []
         self._line = 0
@@ -280,7 +282,7 @@ def _line(event: Any) -> int:
 
 
 def _shown(key: Any) -> str:
-    """A key as messages quote it."""
+    """Format a key for messages."""
     if isinstance(key, dict):
         inner = ", ".join(f"{_shown(k)}:{_shown(v)}" for k, v in key.items())
         return f"map[interface {{}}]interface {{}}{{{inner}}}"
@@ -290,7 +292,7 @@ def _shown(key: Any) -> str:
 
 
 def _tagged(tag: str, text: str) -> Any:
-    """A scalar with an explicit tag."""
+    """Resolve a scalar with an explicit tag."""
     short = tag.removeprefix("tag:yaml.org,2002:")
     value = resolve(text)
     types: dict[str, Any] = {"bool": bool, "int": int, "float": (int, float), "null": type(None)}
@@ -325,7 +327,7 @@ def _key(value: Any) -> str:
 
 
 def _merged(done: _Open) -> Any:
-    """The collection, with what ``<<`` keys bring in where it has no key of its own."""
+    """A finished collection, with merged ``<<`` mappings; its own keys take precedence."""
     if not done.merges:
         return done.value
     assert isinstance(done.value, dict)
@@ -348,7 +350,7 @@ def _allowed(total: int) -> float:
 
 
 class _Dumper(yaml.CSafeDumper):
-    """Block style, no resolver of its own: what needs quotes is decided here."""
+    """Writes block style. Quoting is decided here, not by a resolver."""
 
     yaml_implicit_resolvers: Final = {}  # type: ignore[misc]  # a class attribute of the base, emptied on purpose
 
@@ -380,7 +382,7 @@ _Dumper.add_representer(type(None), lambda dumper, value: _plain(dumper, "null")
 
 
 def encode(value: Any) -> bytes:
-    """A YAML document with sorted keys, as the body of an answer."""
+    """Encode a value as a YAML document with sorted keys, for a response body."""
     out: bytes = yaml.dump(
         value, Dumper=_Dumper, sort_keys=True, default_flow_style=False, allow_unicode=True, encoding="utf-8"
     )

@@ -1,6 +1,6 @@
-"""Custom kinds: from a CustomResourceDefinition to the same `Type` and `Resource` that built-in kinds have.
+"""Custom kinds: conversion of CustomResourceDefinitions to the `Type` and `Resource` that built-in kinds have as well.
 
-`schema` reads the structural schema of a version, `resources` makes what the catalog serves, `scale` says where a
-custom kind keeps its replicas. Nothing here knows how definitions are stored or followed. Schemas are read from the
-definition's bytes when a kind is first used: a definition that nobody uses costs its bytes and little more.
+`schema` converts the structural schema of a version, `resources` creates catalog entries, `scale` maps the scale
+subresource. Must not read or watch stored definitions. A schema is converted from the definition's bytes at the first use of
+its kind, so that an unused definition costs little more than its bytes.
 """

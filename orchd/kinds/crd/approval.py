@@ -1,4 +1,4 @@
-"""Groups under the API's own domains, whose definitions need a public decision (its enhancement 1111)."""
+"""Protected API groups, whose definitions need an approval annotation (enhancement 1111 of the reference)."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from urllib.parse import urlsplit
 
 from orchd.dialect import Dialect
 
-#: Annotation that says where a definition in such a group was decided upon.
+#: Annotation with the URL of the approval.
 APPROVAL: Final = "api-approved.{long}.io"
 
 
 def is_protected(group: str, dialect: Dialect) -> bool:
-    """Is a group one of the API's own?"""
+    """True if a group is protected."""
     return ("." + group).endswith((dialect(".{abbr}.io"), dialect(".{long}.io")))
 
 
 def approval(metadata: Mapping[str, Any], dialect: Dialect) -> tuple[str, str]:
-    """What the annotation says ("approved", "bypassed", "missing" or "invalid"), and the reference's words for it."""
+    """The state of the annotation ("approved", "bypassed", "missing" or "invalid"), and the reference's message about it."""
     key = dialect(APPROVAL)
     said = (metadata.get("annotations") or {}).get(key) or ""
     link = dialect("https://github.com/{long}/enhancements/pull/1111")

@@ -1,4 +1,4 @@
-"""The conditions in a definition's status, and the finalizer that holds it until its instances are gone."""
+"""The conditions of a definition's status, and the finalizer for the deletion of its instances."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 Object = Mapping[str, Any]
 
-#: Holds a deleted definition.
+#: Keeps a deleted definition until its instances are deleted.
 FINALIZER: Final = "customresourcecleanup.apiextensions.{abbr}.io"
 
 NAMES_ACCEPTED: Final = "NamesAccepted"
@@ -17,13 +17,13 @@ APPROVED: Final = "{Long}APIApprovalPolicyConformant"
 
 
 def condition(definition: Object, type_: str) -> str:
-    """The status of one of a definition's conditions, "" when it has not been set."""
+    """The status of a condition of a definition, "" if it is not set."""
     found = find(definition.get("status") or {}, type_)
     return "" if found is None else str(found.get("status") or "")
 
 
 def find(status: Object, type_: str) -> Object | None:
-    """A condition of a status."""
+    """The condition of a type in a status, None if it is not set."""
     for each in status.get("conditions") or ():
         if each.get("type") == type_:
             found: Object = each
@@ -32,12 +32,12 @@ def find(status: Object, type_: str) -> Object | None:
 
 
 def established(definition: Object) -> bool:
-    """Is the definition's kind served?"""
+    """True if the kind of a definition is established."""
     return condition(definition, ESTABLISHED) == "True"
 
 
 def with_condition(status: Object, type_: str, value: str, reason: str, message: str, *, now: str) -> dict[str, Any]:
-    """`status` with a condition set; the time of its last transition stays unless its status changes."""
+    """`status` with a condition set. lastTransitionTime only changes with the status of the condition."""
     made = {"type": type_, "status": value, "lastTransitionTime": now, "reason": reason, "message": message}
     conditions = list(status.get("conditions") or ())
     for i, old in enumerate(conditions):

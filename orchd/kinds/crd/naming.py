@@ -1,4 +1,4 @@
-"""Which of the names that a definition asks for it gets (specification, "Custom resources": accepted names)."""
+"""Acceptance of the names in definitions (specification, "Custom resources": accepted names)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchd.kinds.crd.conditions import APPROVED, ESTABLISHED, NAMES_ACCEPTED, co
 
 Object = Mapping[str, Any]
 
-#: What the approval annotation says -> status and reason of the condition about it.
+#: State of the approval annotation -> status and reason of the condition.
 _APPROVALS: Final = {
     "approved": ("True", "ApprovedAnnotation"),
     "bypassed": ("False", "UnapprovedAnnotation"),
@@ -26,13 +26,13 @@ _SINGLE: Final = (
 
 @dataclass(slots=True)
 class Taken:
-    """The names that other definitions of a group have."""
+    """Names accepted for other definitions of a group."""
 
     resources: set[str] = field(default_factory=set)
     kinds: set[str] = field(default_factory=set)
 
     def add(self, accepted: Object) -> None:
-        """The accepted names of one definition."""
+        """Add the accepted names of a definition."""
         self.resources.update(filter(None, (accepted.get("plural"), accepted.get("singular"))))
         self.resources.update(accepted.get("shortNames") or ())
         self.kinds.update(filter(None, (accepted.get("kind"), accepted.get("listKind"))))
@@ -45,10 +45,10 @@ def taken_by(accepted: Iterable[Object]) -> Taken:
     return out
 
 
-def named(definition: Object, taken: Taken, dialect: Dialect, *, now: str) -> dict[str, Any]:
-    """The status of `definition` with its names decided; equal to the one it has when nothing changes.
+def decide_names(definition: Object, taken: Taken, dialect: Dialect, *, now: str) -> dict[str, Any]:
+    """The status of `definition` after name acceptance; equal to its status if nothing changes.
 
-    Once established, a kind stays established under the names that it has, whatever is asked for later.
+    An established kind stays established under its accepted names, even if later names conflict.
     """
     status: dict[str, Any] = dict(definition.get("status") or {})
     names, problem = _decide(definition["spec"]["names"], status.get("acceptedNames") or {}, taken)
@@ -67,7 +67,7 @@ def named(definition: Object, taken: Taken, dialect: Dialect, *, now: str) -> di
 
 
 def _decide(wanted: Object, have: Object, taken: Taken) -> tuple[dict[str, Any], tuple[str, str] | None]:
-    """The names to have from now on, and reason and message of the last conflict."""
+    """The accepted names, and reason and message of the last conflict."""
     names = {"plural": have.get("plural") or "", "kind": have.get("kind") or ""}
     names.update({key: value for key, value in have.items() if value})
     problem: tuple[str, str] | None = None
@@ -101,7 +101,7 @@ def _replace(names: dict[str, Any], member: str, wanted: Object) -> None:
 
 
 def _approved(definition: Object, status: dict[str, Any], dialect: Dialect, *, now: str) -> dict[str, Any]:
-    """Says of a definition in one of the API's own groups whether that was approved."""
+    """Set the approval condition of a definition in a protected group."""
     if not is_protected(definition["spec"]["group"], dialect):
         return status
     state, text = approval(definition["metadata"], dialect)

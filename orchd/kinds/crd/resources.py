@@ -1,4 +1,4 @@
-"""What the catalog serves for a definition: one `Resource` per served version."""
+"""Catalog entries of a definition: one `Resource` per served version."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchd.kinds.crd.schema import Schema, SchemaReader
 from orchd.kinds.ir import Type, TypeTable
 
 Object = Mapping[str, Any]
-#: Gives a definition, complete, each time it is called.
+#: Loads the complete definition at each call.
 Load = Callable[[], Object]
 
 _STATUS_VERBS: Final = ("get", "patch", "update")
@@ -21,9 +21,9 @@ _EMPTY: Final[Schema] = {"type": "object"}
 
 
 class VersionEntry(Mapping[str, Any]):
-    """A version's entry in a definition. Its ``schema`` is read from the definition's bytes each time, not kept.
+    """The entry of a version in a definition. Its ``schema`` is loaded from the definition at each use, to save memory.
 
-    `terminating` says that the definition is being deleted.
+    `terminating`: the definition is being deleted.
     """
 
     __slots__ = ("_load", "_members", "_name", "terminating")
@@ -48,14 +48,14 @@ class VersionEntry(Mapping[str, Any]):
 
     @property
     def json_schema(self) -> Schema:
-        """The JSON schema of this version's objects; one that takes any object where the definition has none."""
+        """The JSON schema of this version; a schema for any object if the definition has none."""
         return self["schema"].get("openAPIV3Schema") or _EMPTY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeprecatedVersion(Deprecation):
-    """A deprecated version of a custom kind: `text` is what its author says about it, None for the usual words.
-    `replacement` is the apiVersion to use instead, "" for none."""
+    """Deprecation of a version of a custom kind. `text` is the author's warning, None for the standard text; `replacement`
+    is the apiVersion to use instead, "" for none."""
 
     since: str = ""
     text: str | None = None
@@ -68,7 +68,7 @@ class DeprecatedVersion(Deprecation):
 
 
 def deprecation_of(spec: Mapping[str, Any], entry: Mapping[str, Any]) -> DeprecatedVersion | None:
-    """What is said of a version that is deprecated: the best one that is served, not deprecated and better is named."""
+    """The deprecation of a version. The replacement is the best version that is served, not deprecated and of higher priority."""
     if not entry.get("deprecated"):
         return None
     others = (v["name"] for v in spec["versions"] if v.get("served") and not v.get("deprecated"))
@@ -80,7 +80,7 @@ def deprecation_of(spec: Mapping[str, Any], entry: Mapping[str, Any]) -> Depreca
 
 
 def key_of(definition: Object) -> str:
-    """The store key of a definition's objects: ``{group}/{plural}``."""
+    """The key of a custom kind in the store: ``{group}/{plural}``."""
     spec = definition["spec"]
     return f"{spec['group']}/{spec['names']['plural']}"
 
@@ -92,12 +92,13 @@ def _entry(definition: Object, version: str) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CustomKind:
-    """What a definition makes: the resources of its served versions in their order, the types of all its versions, and the
-    version in which objects are kept. `converter` is the webhook that converts between them, None when they are
-    all of one form."""
+    """A custom kind: resources of its served versions in order, types of all versions, and the storage version.
+
+    `converter` is the conversion webhook, None for the strategy None.
+    """
 
     resources: tuple[Resource, ...]
-    #: The resource of the storage version, served or not.
+    #: The resource of the storage version, which need not be served.
     stored: Resource
     types: Mapping[str, Type]
     storage: str
@@ -105,8 +106,8 @@ class CustomKind:
 
 
 def custom_kind(definition: Object, load: Load, types: TypeTable, dialect: Dialect) -> CustomKind:
-    """The kind of an established definition. `definition` is looked at and not kept; `load` gives it again when a
-    schema is needed."""
+    """Create the custom kind of an established definition. `definition` is not retained; `load` loads it when a schema is
+    needed."""
     reader = SchemaReader(dialect, types.get("meta/v1.ObjectMeta"))
     spec = definition["spec"]
     names = accepted_names(definition)
@@ -139,7 +140,7 @@ def custom_kind(definition: Object, load: Load, types: TypeTable, dialect: Diale
 
 
 def accepted_names(definition: Object) -> Mapping[str, Any]:
-    """The names that a definition has been granted."""
+    """The accepted names of a definition."""
     names: Mapping[str, Any] = (definition.get("status") or {}).get("acceptedNames") or {}
     return names if names.get("plural") else definition["spec"]["names"]
 

@@ -1,4 +1,4 @@
-"""Where a custom kind keeps what its scale subresource shows."""
+"""Mapping of the scale subresource of custom kinds to fields."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from orchd.kinds.catalog import Resource
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaleMapping:
-    """Member names from the root of an object to the desired and the actual number of replicas and to the selector in
-    its text form; `selector` is () where a kind has none."""
+    """Paths, as member names from the root of an object, of the desired and observed number of replicas and of the
+    selector in string form. `selector` is () if the kind has none."""
 
     spec_replicas: tuple[str, ...]
     status_replicas: tuple[str, ...]
@@ -20,13 +20,13 @@ class ScaleMapping:
 
 
 def scale_mapping(resource: Resource) -> ScaleMapping | None:
-    """The mapping of a custom kind, None when it has no scale subresource."""
+    """The mapping of a custom kind, None without a scale subresource."""
     scale = ((resource.definition or {}).get("subresources") or {}).get("scale")
     return None if scale is None else mapping(scale)
 
 
 def mapping(scale: Mapping[str, Any]) -> ScaleMapping:
-    """The mapping that a definition's ``scale`` describes."""
+    """The mapping of a definition's ``scale`` member."""
     return ScaleMapping(
         spec_replicas=steps(scale.get("specReplicasPath") or ""),
         status_replicas=steps(scale.get("statusReplicasPath") or ""),
@@ -35,5 +35,5 @@ def mapping(scale: Mapping[str, Any]) -> ScaleMapping:
 
 
 def steps(path: str) -> tuple[str, ...]:
-    """The member names of a simple JSON path: ``.spec.replicas``."""
+    """Split a simple JSON path such as ``.spec.replicas`` into member names."""
     return tuple(path.removeprefix(".").split(".")) if path else ()

@@ -1,7 +1,7 @@
 """The structural schema of a custom kind as a `Type` (specification, "Custom resources": structural schemas).
 
-Keywords that say what a value looks like become the type's own members; the others, and words for people, stay in
-`Type.constraints` under their JSON names. Fields of a struct are made when first asked for.
+Keywords about the shape of values become members of the type; others, and descriptions, are stored in `Type.constraints` under
+their JSON names. Fields of a struct are converted at their first use.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ LIST_KEYS: Final = "x-{long}-list-map-keys"
 MAP_TYPE: Final = "x-{long}-map-type"
 
 _SCALARS: Final = {"string": "string", "boolean": "bool", "integer": "int64", "number": "number"}
-#: Keywords that have a place of their own in a `Type` or a `Field`.
+#: Keywords that are members of `Type` or `Field`.
 _STRUCTURE: Final = frozenset(
     ("type", "properties", "additionalProperties", "items", "default", "enum", "nullable", "$schema", "$ref", "id")
 )
 
 
 class SchemaReader:
-    """Makes types in one dialect. `object_meta` is the type of the metadata that every object has."""
+    """Converts schemas to types in one dialect. `object_meta` is the type of ObjectMeta."""
 
     def __init__(self, dialect: Dialect, object_meta: Type) -> None:
         self._object_meta = object_meta
@@ -44,9 +44,10 @@ class SchemaReader:
         }  # fmt: skip
 
     def kind(self, schema: Schema, load: Callable[[], Schema], *, preserve_all: bool = False) -> Type:
-        """The type of a kind. `schema` is its root, looked at now and not kept; `load` gives it again when the fields
-        are first asked for. `preserve_all` keeps everything that is there, known or not (a definition's
-        preserveUnknownFields, whose schema need not be structural)."""
+        """The type of a kind. `schema` is its root schema, which is not retained; `load` loads it at the first use of fields.
+
+        `preserve_all` keeps all unknown fields (preserveUnknownFields of a definition, whose schema need not be structural).
+        """
         if preserve_all:
             return Type(
                 "struct",
@@ -64,7 +65,7 @@ class SchemaReader:
         )
 
     def node(self, schema: Schema) -> Type:
-        """The type of any node below the root."""
+        """The type of a schema below the root."""
         kind = self._kind_of(schema)
         more: dict[str, Any] = {}
         inner: Any = None
@@ -74,7 +75,7 @@ class SchemaReader:
             inner = schema.get("items" if kind == "list" else "additionalProperties")
             keep = kind == "list" and bool(schema.get(self._preserve))
             if isinstance(inner, dict):
-                # What a list preserves it preserves in its items.
+                # preserveUnknownFields of a list applies to its items.
                 more["element"] = self.node({**inner, self._preserve: True} if keep else inner)
             else:
                 more["element"] = Type("any", constraints={}, preserve_unknown=keep)
@@ -93,7 +94,7 @@ class SchemaReader:
         )
         default = inner.get("default") if isinstance(inner, dict) else None
         if default is not None:
-            # Members of structs have theirs in their field; this is what a null among the items becomes.
+            # Defaults of struct members are in their field; this one replaces null items.
             made.memo[ELEMENT_DEFAULT] = default
         return made
 
@@ -132,7 +133,7 @@ class SchemaReader:
         return tuple(members.values())
 
     def _identity(self, members: dict[str, Field]) -> None:
-        """What every object has. Metadata has the type that it has everywhere, whatever a schema says about names."""
+        """Fields that every object has. metadata always has the type ObjectMeta, whatever the schema restricts."""
         for name in ("apiVersion", "kind"):
             members.setdefault(name, Field(name, Type("string", constraints={})))
         members["metadata"] = Field("metadata", self._object_meta)

@@ -1,4 +1,4 @@
-"""Converts an object between the versions of its kind, in canonical shape, without losing anything."""
+"""Lossless conversion of objects in canonical shape between the versions of their kind."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from orchd.kinds.objects.conversions import autoscalers, custom, definitions, re
 from orchd.kinds.objects.shape import canonical
 
 Object = dict[str, Any]
-#: A step of a conversion: a new object, apiVersion not yet set.
+#: A conversion step. Returns a new object whose apiVersion is not set yet.
 Step = Callable[[Object, Catalog], Object]
 
-#: kind -> (first label of the group)/version -> steps to and from the form in the middle; versions that are not listed
-#: have the form of the middle.
+#: kind -> (first label of the group)/version -> steps from and to the hub version; other versions are equal to the hub.
 FORMS: Final[dict[str, dict[str, tuple[Step, Step]]]] = {
     "CustomResourceDefinition": {"apiextensions/v1beta1": (definitions.from_v1beta1, definitions.to_v1beta1)},
     "EndpointSlice": {"discovery/v1beta1": (renames.slice_from_v1beta1, renames.slice_to_v1beta1)},
@@ -26,7 +25,7 @@ FORMS: Final[dict[str, dict[str, tuple[Step, Step]]]] = {
     "HorizontalPodAutoscaler": {
         "autoscaling/v1": (autoscalers.from_v1, autoscalers.to_v1),
         "autoscaling/v2beta1": (autoscalers.from_v2beta1, autoscalers.to_v2beta1),
-        # Same form as the middle (version 2), but which members are always written differs.
+        # Equal to the hub (v2), except for the members that are always written.
         "autoscaling/v2": (renames.same, renames.same),
         "autoscaling/v2beta2": (renames.same, renames.same),
     },
@@ -36,13 +35,13 @@ FORMS: Final[dict[str, dict[str, tuple[Step, Step]]]] = {
 
 
 def package(api_version: str) -> str:
-    """``policy/v1`` for the types of that apiVersion; the core group's are in ``core/v1``."""
+    """The type package of an apiVersion: ``policy/v1``, ``core/v1`` for the core group."""
     group, version = split_group_version(api_version)
     return f"{group.partition('.')[0] or 'core'}/{version}"
 
 
 def same_form(kind: str, api_version: str, other: str) -> bool:
-    """Do objects of `kind` differ between two versions in nothing but apiVersion?"""
+    """True if objects of `kind` differ in apiVersion only between two versions."""
     if api_version == other:
         return True
     forms = FORMS.get(kind)
@@ -53,8 +52,10 @@ def same_form(kind: str, api_version: str, other: str) -> bool:
 
 
 def convert(obj: Object, to: str, catalog: Catalog) -> Object:
-    """`obj`, in canonical shape, in the version with apiVersion `to`. KeyError for an unknown version of a built-in kind,
-    ApiError 500 where another program would have to convert a custom one."""
+    """Convert `obj`, in canonical shape, to the apiVersion `to`.
+
+    Raises KeyError for an unknown version of a built-in kind, ApiError 500 for a custom kind with a conversion webhook.
+    """
     api_version, kind = obj["apiVersion"], obj["kind"]
     if api_version == to:
         return obj

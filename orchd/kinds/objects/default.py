@@ -1,6 +1,6 @@
-"""Applies default rules to an object: one compiled recursion per type, kept in `Type.memo`.
+"""Defaulting: one compiled recursion per type, cached in `Type.memo`.
 
-Objects come here in canonical shape (`orchd.kinds.objects.shape`): a member that is absent or None is unset.
+Objects must be in canonical shape (`orchd.kinds.objects.shape`). An absent or null member is unset.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from orchd.kinds.objects.settings import ObjectSettings
 
 Fill = Callable[[Any, ObjectSettings], Any]
 
-#: type name -> members that are set when absent.
+#: type name -> constants for absent members.
 CONSTANTS: Final[Mapping[str, Mapping[str, Any]]] = {**core.CONSTANTS, **workloads.CONSTANTS, **policies.CONSTANTS}
-#: type name -> what it takes more than constants to fill in; runs before the constants.
+#: type name -> rule for other defaults; runs before the constants.
 RULES: Final[Mapping[str, Rule]] = {**core.RULES, **workloads.RULES, **policies.RULES}
 
 
 def apply(obj: Object, resource: Resource, settings: ObjectSettings) -> Object:
-    """`obj` (of `resource`'s version) with defaults filled in; `obj` itself when nothing was missing."""
+    """Fill in the defaults of `obj`, which has the version of `resource`. Returns `obj` itself if nothing was missing."""
     return fill(obj, resource.type, settings)
 
 
 def fill(obj: Object, type: Type, settings: ObjectSettings) -> Object:
-    """Like `apply`, for a bare type (a pod template, an options object)."""
+    """Like `apply`, for a value of a type (a pod template, an options object)."""
     compiled = _filler(type)
     if compiled is None:
         return obj
@@ -39,7 +39,7 @@ def fill(obj: Object, type: Type, settings: ObjectSettings) -> Object:
 def _filler(type: Type) -> Fill | None:
     memo = type.memo
     if "default" not in memo:
-        # A type inside itself: schemas have no defaults, so the inner one needs no visit.
+        # A recursive type: only JSON schemas are recursive, and they have no defaults.
         memo["default"] = None
         memo["default"] = _compile(type)
     found: Fill | None = memo["default"]
@@ -122,7 +122,7 @@ def _plain_map(inner: Fill | None) -> Fill | None:
     return entries
 
 
-# --- custom kinds: a value of another type than the schema's is left for validation to refuse ---
+# --- custom kinds: values of the wrong type are left unchanged, for validation to reject --------
 
 
 def _custom_struct(type: Type) -> Fill:
@@ -188,7 +188,7 @@ def _custom_list(type: Type) -> Fill | None:
 def _map(type: Type) -> Fill | None:
     inner = _filler(type.element)
     guarded = None if inner is None else _guarded(type.element.kind, inner)
-    # Of elements without a schema of their own nothing is known, nor that they may not be null.
+    # Elements without a schema may be null.
     keep_null = type.element.nullable or (type.element.kind == "any" and not type.element.preserve_unknown)
     default = None if type.element.nullable else type.memo.get(ELEMENT_DEFAULT)
 

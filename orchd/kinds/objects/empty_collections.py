@@ -1,7 +1,7 @@
-"""Empty lists and maps on their way to storage.
+"""Conversion of empty lists and maps for storage.
 
-Most kinds are stored in a form that does not tell an empty list from none: members that are always written come back
-as null. Until then the two differ: who sends an empty list owns the member, who sends none does not.
+The reference stores most kinds in protobuf, which does not distinguish empty from absent lists: members that are always
+written are read back as null. Field ownership is computed before, so that a client that sends an empty list owns it.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ _COLLECTIONS: Final = frozenset(("list", "map"))
 
 
 def as_stored(obj: dict[str, Any], type: Type) -> dict[str, Any]:
-    """`obj` (in the shape of `type`) with null for every empty list or map that is always written; `obj` itself when it
-    has none."""
+    """`obj` (in the shape of `type`) with null in place of empty lists and maps that are always written.
+
+    Returns `obj` itself if it has none.
+    """
     convert = _converter(type)
     return obj if convert is None else convert(obj)
 
 
 def _converter(type: Type) -> Convert | None:
-    """The compiled conversion of a type, None where nothing in it can change."""
+    """The compiled conversion of a type, None if it changes nothing."""
     memo = type.memo
     if "emptied" not in memo:
-        # A type within itself changes nothing: only JSON schemas are such, and they keep what is empty.
+        # Only JSON schemas are recursive, and their empty collections are preserved.
         memo["emptied"] = None
         memo["emptied"] = _compile(type)
     found: Convert | None = memo["emptied"]

@@ -1,6 +1,6 @@
-"""Members behind feature gates: dropped on writes while their gate is off, unless the stored object uses them already.
+"""Fields behind feature gates: dropped on writes if their gate is off, unless the stored object uses them.
 
-The table is of release 1.23. Gated values that are refused instead of dropped are validation's business.
+The table is that of release 1.23. Gated values that are rejected instead are part of validation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ABSENT: Final = object()
 
 
 def _any_source(value: Any, settings: ObjectSettings) -> bool:
-    """Is a claim's data source something else than a claim or a snapshot?"""
+    """True if a claim's data source is neither a claim nor a snapshot."""
     group, kind = value.get("apiGroup") or "", value.get("kind")
     snapshots = settings.dialect("snapshot.storage.{abbr}.io")
     return (group, kind) not in (("", "PersistentVolumeClaim"), (snapshots, "VolumeSnapshot"))
@@ -26,8 +26,8 @@ def _any_source(value: Any, settings: ObjectSettings) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """A member behind a gate. `replacement` is what it becomes (nothing by default), `applies` tells gated values from
-    others where only some are, `part` names the only member of the value that is gated."""
+    """A field behind a gate. `replacement` is its value with the gate off (default: dropped), `applies` selects the gated
+    values if only some are gated, `part` names the member of the value if only that is gated."""
 
     gate: str
     on: bool
@@ -37,10 +37,10 @@ class Gated:
 
 
 _GRACE: Final = Gated("ProbeTerminationGracePeriod", False, part="terminationGracePeriodSeconds")
-#: Probes for readiness are left alone: validation refuses the member there.
+#: Not for readiness probes, for which validation rejects the member.
 _PROBES: Final = {"livenessProbe": _GRACE, "startupProbe": _GRACE}
 
-#: struct -> member -> its gate
+#: struct -> field -> its gate
 TABLE: Final[dict[str, dict[str, Gated]]] = {
     "apiextensions/v1.JSONSchemaProps": {"x-{long}-validations": Gated("CustomResourceValidationExpressions", False)},
     "apps/v1.RollingUpdateDaemonSet": {"maxSurge": Gated("DaemonSetUpdateSurge", True)},
@@ -95,14 +95,17 @@ TABLE: Final[dict[str, dict[str, Gated]]] = {
 
 @dataclass(slots=True, eq=False)
 class _Node:
-    """Where in values of a type gated members are: here, and below which members ("" stands for every element)."""
+    """Positions of gated fields in values of a type: in the value, and below members ("": every element)."""
 
     gated: dict[str, Gated] = field(default_factory=dict)
     below: dict[str, _Node] = field(default_factory=dict)
 
 
 def drop_disabled(obj: Object, old: Object | None, type: Type, settings: ObjectSettings) -> Object:
-    """`obj` in stored form, without the members whose gate is off and that `old` (the stored object, None on create) does not have."""
+    """`obj`, in stored form, without fields whose gate is off, except fields that `old` has.
+
+    `old` is the stored object, None on create.
+    """
     obj = empty_collections.as_stored(obj, type)
     node = _node(type, settings)
     if node is None:
@@ -117,7 +120,7 @@ def drop_disabled(obj: Object, old: Object | None, type: Type, settings: ObjectS
 
 
 def drop_job_tracking(job: Object, settings: ObjectSettings) -> Object:
-    """A new Job without the annotation that asks for tracking with finalizers, while that feature is off."""
+    """Remove the annotation for tracking with finalizers from a new Job, if that feature is off."""
     key = settings.dialect("batch.{long}.io/job-tracking")
     metadata = job.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
@@ -158,7 +161,7 @@ def _is_off(gated: Gated, value: Any, settings: ObjectSettings) -> bool:
 
 
 def _collect(value: Any, node: _Node, settings: ObjectSettings, used: set[str]) -> None:
-    """Gates that are off and whose members `value` has."""
+    """Collect the disabled gates whose fields are set in `value`."""
     if value.__class__ is list:
         inner = node.below.get("")
         if inner is not None:

@@ -1,4 +1,4 @@
-"""The parameters of lists and watches: resource versions, limits and selectors, and the rules between them.
+"""Query parameters of lists and watches: resource versions, limits, selectors, and the rules between them.
 
 The rules are the specification's ("Resource versions", table of resourceVersion and resourceVersionMatch).
 """
@@ -17,7 +17,7 @@ from orchd.kinds.objects import selectors
 
 
 class Selectable(Protocol):
-    """What has labels and indexed fields beside it: an entry of the cache."""
+    """A value with labels and selectable fields: an entry of the watch cache."""
 
     @property
     def labels(self) -> Mapping[str, str]: ...
@@ -39,13 +39,13 @@ class ListOptions:
     continue_: str = ""
 
 
-#: One more than the largest resourceVersion, and how many digits it has.
+#: The largest resourceVersion plus one, and its number of digits.
 _LIMIT: Final = 1 << 64
 _DIGITS: Final = 20
 
 
 def parse_version(text: str) -> int:
-    """A resourceVersion parameter as a number; "" and "0" are 0. Raises ApiError 500, as the reference does."""
+    """Parse a resourceVersion parameter; "" and "0" yield 0. Raises ApiError 500 like the reference."""
     if not text:
         return 0
     try:
@@ -55,10 +55,10 @@ def parse_version(text: str) -> int:
 
 
 def unsigned(text: str) -> int:
-    """A whole number of 64 bits without a sign. Raises ApiError 500 in the words of the reference."""
+    """Parse an unsigned 64-bit integer. Raises ApiError 500 with the reference's message."""
     if not (text.isascii() and text.isdecimal()):
         raise ApiError(500, "", f"strconv.ParseUint: parsing {errors.quoted(text)}: invalid syntax")
-    # Zeros in front do not count, and Python would not read a number of thousands of digits.
+    # Leading zeros do not count, and Python refuses to parse thousands of digits.
     digits = text.lstrip("0") or "0"
     value = int(digits) if len(digits) <= _DIGITS else _LIMIT
     if value >= _LIMIT:
@@ -67,14 +67,15 @@ def unsigned(text: str) -> int:
 
 
 def cached(resource: Resource) -> bool:
-    """Does the reference answer reads of `resource` from a cache where it may? It has none for events: those are seen with
-    the rules of its store."""
+    """True if the reference has a watch cache for `resource`. Without one (events), the rules of its store apply."""
     return resource.custom or resource.plural != "events"
 
 
 def validate_options(dialect: Dialect, options: ListOptions, *, watch: bool = False) -> None:
-    """The rules between resourceVersion, resourceVersionMatch and continue. Raises ApiError 422, or 400 for selectors
-    that cannot be read: those count first."""
+    """Check the rules between resourceVersion, resourceVersionMatch and continue.
+
+    Raises ApiError 400 for malformed selectors, which take precedence, else 422.
+    """
     if not options.match:
         return
     selectors.LabelSelector.parse(options.label_selector)
@@ -101,16 +102,17 @@ def validate_options(dialect: Dialect, options: ListOptions, *, watch: bool = Fa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Selectors, ready for the cache: what an index may serve, and the rest as a predicate (None: nothing left)."""
+    """Parsed selectors for the cache: exact requirements that an index can serve, and a predicate for the rest (None: no
+    rest)."""
 
     labels: Mapping[str, str] | None
     fields: Mapping[str, str] | None
     match: Callable[[Any], bool] | None
-    #: No selector at all: counts of what remains are known.
+    #: True without selectors: the number of remaining items is known.
     everything: bool
 
     def accepts(self, entry: Selectable) -> bool:
-        """Does an entry satisfy both selectors (exact parts included)?"""
+        """True if an entry matches both selectors, including their exact requirements."""
         if self.labels and any(entry.labels.get(k) != v for k, v in self.labels.items()):
             return False
         if self.fields and any(entry.fields.get(k) != v for k, v in self.fields.items()):
@@ -122,7 +124,7 @@ EVERYTHING = Selection(labels=None, fields=None, match=None, everything=True)
 
 
 def selection(resource: Resource, label_selector: str, field_selector: str) -> Selection:
-    """Parse both selectors. Raises ApiError 400 naming what is wrong."""
+    """Parse both selectors. Raises ApiError 400 that names the error."""
     if not label_selector and not field_selector:
         return EVERYTHING
     by_label = selectors.LabelSelector.parse(label_selector) if label_selector else None

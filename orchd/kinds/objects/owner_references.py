@@ -1,4 +1,4 @@
-"""Owner references that say the same: the API takes each once (release 1.23)."""
+"""Removal of duplicate owner references (release 1.23)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _REPEATED: Final = (
 
 
 def single_owners(obj: dict[str, Any], warn: Callable[[str], None], *, admitted: bool = False) -> dict[str, Any]:
-    """`obj` with each owner named once; `warn` is told of those that were named again, by a client or in admission."""
+    """`obj` without duplicate owner references. `warn` is called with a warning about each removal."""
     owners = (obj.get("metadata") or {}).get("ownerReferences")
     if not isinstance(owners, list) or len(owners) < 2:
         return obj

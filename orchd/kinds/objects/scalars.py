@@ -1,6 +1,6 @@
-"""Scalars with a JSON form of their own: quantities, times, durations, int-or-string. Parse, canonicalise, compare.
+"""Scalars with a special JSON form: quantities, times, durations, int-or-string. Parsing, canonical form, comparison.
 
-Parsers raise `ScalarError`, whose text is what the API answers. The forms follow the specification's "Quantities"
+Parsers raise `ScalarError` with the reference's message. The formats follow the specification's "Quantities"
 section, RFC 3339, and the duration syntax ``1h30m0s``; the texts of errors are recorded facts.
 """
 
@@ -18,7 +18,7 @@ from orchd.kinds.shorttexts import remember_short
 
 
 class ScalarError(ValueError):
-    """A scalar that cannot be read; the message is the API's."""
+    """A malformed scalar. The message is the reference's."""
 
 
 # --- quantities ---------------------------------------------------------------------------------
@@ -39,27 +39,27 @@ _BINARY_SUFFIXES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei
 _BINARY_NAMES: Final = {v: k for k, v in _BINARY_SUFFIXES.items()} | {0: ""}
 _NANO: Final = 10**9
 _MAX_BINARY: Final = (2**63 - 1) * _NANO
-#: Exponents beyond this are refused: the exact number would not be worth its memory.
+#: Maximum exponent, which limits the memory of the exact number.
 _MAX_EXPONENT: Final = 1000
-#: So are more digits: what is made of them has to be written again.
+#: Maximum number of digits, which limits the time of conversions.
 _MAX_DIGITS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """An exact amount in billionths, and the suffix family in which it is written."""
+    """An exact amount in billionths, and the suffix family of its text."""
 
     nano: int
     format: str = DECIMAL
 
     @staticmethod
     def parse(value: str | int | float) -> Quantity:
-        """The quantity that a JSON string or number says. Raises ScalarError."""
+        """Parse a JSON string or number. Raises ScalarError."""
         return _parse_quantity(value if isinstance(value, str) else _number_text(value))
 
     @staticmethod
     def of(number: int, format: str = DECIMAL) -> Quantity:
-        """A whole number."""
+        """The quantity of an integer."""
         return Quantity(number * _NANO, format)
 
     def __str__(self) -> str:
@@ -78,12 +78,12 @@ class Quantity:
             nano //= 1000
             exponent += 3
         if self.format == EXPONENT or exponent not in _DECIMAL_NAMES:
-            # Decimal suffixes end at E: larger amounts are written with an exponent instead of losing it.
+            # The largest decimal suffix is E: larger amounts are written with an exponent.
             return f"{nano}e{exponent}" if exponent else str(nano)
         return f"{nano}{_DECIMAL_NAMES[exponent]}"
 
     def __add__(self, other: Quantity) -> Quantity:
-        """The sum, written like the left side unless that is zero."""
+        """The sum, with the suffix family of the left operand unless that is zero."""
         return Quantity(self.nano + other.nano, self.format if self.nano else other.format)
 
     def __sub__(self, other: Quantity) -> Quantity:
@@ -105,7 +105,7 @@ class Quantity:
         return self.nano >= other.nano
 
     def same(self, other: Quantity) -> bool:
-        """Equal amounts, however written (`==` compares the family too)."""
+        """True for equal amounts; `==` compares the suffix family as well."""
         return self.nano == other.nano
 
     @property
@@ -124,7 +124,7 @@ class Quantity:
 
     @property
     def whole(self) -> bool:
-        """Is it an integer?"""
+        """True if the amount is an integer."""
         return self.nano % _NANO == 0
 
 
@@ -149,7 +149,7 @@ def _parse_quantity(text: str) -> Quantity:
         raise ScalarError(QUANTITY_FORMAT)
     sign, whole, fraction, suffix = match.group(1), match.group(2), match.group(3) or "", match.group(4)
     family, power, shift = _suffix(suffix)
-    # A lone sign, point or suffix is zero, as in the reference.
+    # A sign, point or suffix without digits is zero, as in the reference.
     if len(whole) + len(fraction) > _MAX_DIGITS:
         raise ScalarError(QUANTITY_FORMAT)
     number = int((whole + fraction) or "0") << shift
@@ -157,7 +157,7 @@ def _parse_quantity(text: str) -> Quantity:
     if power >= 0:
         nano = number * 10**power
     else:
-        # Less than a billionth is rounded up: who asks for a little gets some.
+        # Amounts below a billionth are rounded up.
         nano = -(-number // 10**-power)
     if family == BINARY:
         nano = min(nano, _MAX_BINARY)
@@ -221,7 +221,7 @@ def canonical_microtime(text: str) -> str | None:
 
 
 def format_time(moment: datetime) -> str | None:
-    """`moment` (aware) as a time of the API, None for the zero time."""
+    """Format `moment` (aware) as an API time, None for the zero time."""
     utc = moment.astimezone(UTC)
     if utc == _ZERO_TIME:
         return None
@@ -229,12 +229,12 @@ def format_time(moment: datetime) -> str | None:
 
 
 def timestamp(seconds: float) -> str:
-    """Seconds since the epoch as a time of the API."""
+    """Format seconds since the epoch as an API time."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def format_microtime(moment: datetime) -> str | None:
-    """`moment` (aware) with microseconds, None for the zero time."""
+    """Format `moment` (aware) with microseconds, None for the zero time."""
     text = format_time(moment)
     if text is None:
         return None
@@ -242,9 +242,9 @@ def format_microtime(moment: datetime) -> str | None:
 
 
 def parse_time(text: str, *, micro: bool = False) -> datetime:
-    """The moment that RFC 3339 text names (to the microsecond). `micro` wants exactly six digits of fraction.
+    """Parse RFC 3339, to the microsecond. `micro` requires exactly six fractional digits.
 
-    Raises ScalarError with the text that names the first part that does not fit.
+    Raises ScalarError that names the first malformed part.
     """
     return _TimeReader(text, _RFC3339_MICRO if micro else _RFC3339).read(micro)
 
@@ -254,7 +254,7 @@ def _quoted(text: str) -> str:
 
 
 class _TimeReader:
-    """Reads the parts of a time in order; `rest` is what has not been read."""
+    """Parses the parts of a time in order. `rest` is the unparsed text."""
 
     def __init__(self, text: str, layout: str) -> None:
         self.text = text
@@ -294,7 +294,7 @@ class _TimeReader:
         self.literal("-")
         day = self.digits(2, "02")
         self.literal("T")
-        # One digit is enough for the hour: the recorded server is lenient here.
+        # The reference accepts an hour of one digit.
         hour = self.digits(2, "15", least=1)
         if hour > 23:
             raise self.out_of_range("hour")
@@ -335,7 +335,7 @@ class _TimeReader:
         return int((match.group(1) + "000000")[:6])
 
     def zone(self) -> int:
-        """Seconds east of UTC."""
+        """Parse the time zone as seconds east of UTC."""
         if self.rest.startswith("Z"):
             self.rest = self.rest[1:]
             return 0
@@ -358,7 +358,7 @@ _MAX_FRACTION: Final = 30
 
 
 def parse_duration(text: str) -> int:
-    """Nanoseconds of ``1h30m``, ``-1.5s`` ... Raises ScalarError."""
+    """Parse a duration such as ``1h30m`` or ``-1.5s`` to nanoseconds. Raises ScalarError."""
     invalid = ScalarError(f"time: invalid duration {_quoted(text)}")
     negative = text.startswith("-")
     rest = text[1:] if text[:1] in ("-", "+") else text
@@ -378,7 +378,7 @@ def parse_duration(text: str) -> int:
         scale = _UNITS.get(unit)
         if scale is None:
             raise ScalarError(f"time: unknown unit {_quoted(unit)} in duration {_quoted(text)}")
-        # Less than a nanosecond does not count, so that not many digits of a fraction do.
+        # Digits below a nanosecond are ignored, which bounds their number.
         fraction = fraction[:_MAX_FRACTION]
         total += integer(whole or "0") * scale + int(fraction or "0") * scale // 10 ** len(fraction)
         if total > _MAX_INT64:
@@ -388,7 +388,7 @@ def parse_duration(text: str) -> int:
 
 
 def format_duration(nanoseconds: int) -> str:
-    """The canonical text: ``1h0m0s``, ``1.5s``, ``100ms``, ``0s``."""
+    """Format nanoseconds canonically: ``1h0m0s``, ``1.5s``, ``100ms``, ``0s``."""
     if nanoseconds == 0:
         return "0s"
     sign, left = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
@@ -423,12 +423,12 @@ _PERCENT = re.compile(r"[0-9]+%\Z", re.ASCII)
 
 
 def percent(value: str) -> int | None:
-    """30 for ``30%``; None when the text is no percentage."""
+    """Parse a percentage: 30 for ``30%``, None for other text."""
     return integer(value[:-1]) if _PERCENT.match(value) else None
 
 
 def scaled(value: int | str, total: int, *, round_up: bool) -> int:
-    """An absolute number, or a percentage of `total` rounded up or down. Raises ScalarError for other text."""
+    """An int-or-percent value relative to `total`, rounded up or down. Raises ScalarError for other text."""
     if isinstance(value, int):
         return value
     share = percent(value)

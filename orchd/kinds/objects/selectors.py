@@ -1,7 +1,7 @@
-"""Selectors: which objects a list, a watch or a controller means, by labels or by fields.
+"""Label selectors and field selectors.
 
-Label selectors come as text (specification, "Label selectors": ``a=b,c!=d,e in (f,g),!h``) or as LabelSelector objects;
-field selectors as text with ``=``, ``==`` and ``!=`` on the members that a kind indexes. Errors have the recorded texts.
+Label selectors are texts (specification, "Label selectors": ``a=b,c!=d,e in (f,g),!h``) or LabelSelector objects. Field
+selectors are texts with ``=``, ``==`` and ``!=`` on the selectable fields of a kind. Error messages are the reference's.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ _INTEGER = re.compile(r"[+-]?[0-9]+\Z", re.ASCII)
 
 
 class _WrongRequirementError(Exception):
-    """A requirement that cannot be read; the message follows ``unable to parse requirement: ``."""
+    """A malformed requirement. The message follows ``unable to parse requirement: ``."""
 
 
-#: Characters of a selector. The reference bounds the request's head alone.
+#: Maximum length of a selector. The reference only limits the request head.
 MAX_LENGTH: Final = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One condition on one label. `values` are those of the text; one for equality and comparison, none for existence."""
+    """A requirement on a label. `values` has one item for equality and comparison, none for existence."""
 
     key: str
     operator: str
@@ -74,11 +74,11 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """All `requirements` must hold; none at all selects everything. `impossible` selects nothing."""
+    """Selects labels that meet all `requirements`; without any, everything. `impossible`: selects nothing."""
 
     requirements: tuple[Requirement, ...] = ()
     impossible: bool = False
-    #: Labels that must have exactly these values, which an index can serve.
+    #: Required values of labels, for index lookups.
     exact: Mapping[str, str] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -91,13 +91,13 @@ class LabelSelector:
 
     @staticmethod
     def parse(text: str) -> LabelSelector:
-        """The selector that a query parameter says. Raises ApiError 400."""
+        """Parse a query parameter. Raises ApiError 400."""
         _check_length(text)
         return LabelSelector(tuple(_Reader(text).requirements()))
 
     @staticmethod
     def from_object(selector: Mapping[str, Any] | None) -> LabelSelector:
-        """The selector that a (valid) LabelSelector object says: None selects nothing, an empty one everything."""
+        """Convert a valid LabelSelector object. None selects nothing, an empty object everything."""
         if selector is None:
             return NOTHING
         found = [Requirement(k, EQUALS, frozenset((v,))) for k, v in (selector.get("matchLabels") or {}).items()]
@@ -110,7 +110,7 @@ class LabelSelector:
 
     @staticmethod
     def from_map(labels: Labels) -> LabelSelector:
-        """Exactly these values (selectors of services and replication controllers)."""
+        """A selector of exact values (services and replication controllers)."""
         return LabelSelector(tuple(Requirement(k, EQUALS, frozenset((v,))) for k, v in labels.items()))
 
     def matches(self, labels: Labels | None) -> bool:
@@ -148,7 +148,7 @@ def _text(requirement: Requirement) -> str:
 
 
 class _Reader:
-    """Reads requirements off the tokens of a text. "" is the end."""
+    """Parses the tokens of a text to requirements. "" is the end token."""
 
     def __init__(self, text: str) -> None:
         self.tokens = list(_tokens(text))
@@ -204,7 +204,7 @@ class _Reader:
         return _checked(key, operator, values)
 
     def value(self) -> str:
-        """What follows a sign: nothing before a comma or the end."""
+        """Parse the value after an operator; "" before a comma or the end."""
         if self.peek() in ("", ","):
             return ""
         token = self.take()
@@ -213,7 +213,7 @@ class _Reader:
         return token
 
     def values(self) -> list[str]:
-        """A list in parentheses; a place without a value is the empty value."""
+        """Parse a list in parentheses; an omitted value is the empty string."""
         token = self.take()
         if token != "(":
             raise _WrongRequirementError(f"found '{token}' expected: '('")
@@ -251,7 +251,7 @@ def _tokens(text: str) -> Iterable[str]:
         if sign is None and word is None:
             return
         token = sign or word
-        # "=!" is no sign: the longest prefix that is one ends the token.
+        # "=!" is not an operator: a token is the longest prefix that is one.
         while sign and len(token) > 1 and token not in _SIGNS:
             token = token[:-1]
         yield token
@@ -259,7 +259,7 @@ def _tokens(text: str) -> Iterable[str]:
 
 
 def _is_identifier(token: str) -> bool:
-    """Operator words count: where a key or value is wanted they are one."""
+    """True for identifiers, including operator words, which are valid keys and values."""
     return bool(token) and token[0] not in "()!,=<>"
 
 
@@ -287,7 +287,7 @@ def _checked(key: str, operator: str, values: list[str]) -> Requirement:
 _NAME: Final = "metadata.name"
 _NAMESPACE: Final = "metadata.namespace"
 
-#: kind (with the first label of its group, "core" for the core group) -> members to select by, besides metadata.
+#: kind (with the first label of its group, "core" for the core group) -> selectable fields besides metadata.
 _FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "core.Event": (
         "involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
@@ -305,9 +305,9 @@ _FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "batch.Job": ("status.successful",),
     "certificates.CertificateSigningRequest": ("spec.signerName",),
 }  # fmt: skip
-#: Kinds whose objects cannot be selected by namespace: other kinds without one can, and have none.
+#: Kinds without the field metadata.namespace. Other cluster-scoped kinds have it, with an empty value.
 _NAME_ONLY: Final = frozenset(("core.Namespace", "core.Node", "certificates.CertificateSigningRequest"))
-#: Kinds that go by other names in some version -> the name of the field.
+#: Kinds with other field names in some version -> the name of the field.
 _ALIASES: Final[dict[str, dict[str, str]]] = {
     "core.Pod": {"spec.host": "spec.nodeName"},
     "events.Event": {
@@ -324,7 +324,7 @@ def _group_kind(resource: Resource) -> str:
 
 
 def supported_fields(resource: Resource) -> dict[str, str]:
-    """What objects of `resource` can be selected by: names that clients use -> names in `fields_of`."""
+    """The selectable fields of `resource`: name in selectors -> name in `fields_of`."""
     kind = _group_kind(resource)
     names = {_NAME: _NAME}
     if resource.namespaced if resource.custom else kind not in _NAME_ONLY:
@@ -333,7 +333,7 @@ def supported_fields(resource: Resource) -> dict[str, str]:
         names.update((name, name) for name in _FIELDS.get(kind, ()))
         names.update(_ALIASES.get(kind, {}))
         if _is_old_cron_job(resource):
-            # No object has a value for it.
+            # The field has no value in any object.
             names["status.successful"] = "status.successful"
     return names
 
@@ -351,10 +351,10 @@ class FieldRequirement:
 
 @dataclass(frozen=True, slots=True)
 class FieldSelector:
-    """All `requirements` must hold."""
+    """Selects objects that meet all `requirements`."""
 
     requirements: tuple[FieldRequirement, ...] = ()
-    #: Fields that must have exactly these values, which an index can serve.
+    #: Required values of fields, for index lookups.
     exact: Mapping[str, str] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -366,7 +366,7 @@ class FieldSelector:
 
     @staticmethod
     def parse(text: str, resource: Resource) -> FieldSelector:
-        """The selector that a query parameter says. Raises ApiError 400, also for a field that the kind does not index."""
+        """Parse a query parameter. Raises ApiError 400, also for fields that the kind does not support."""
         _check_length(text)
         known = supported_fields(resource)
         terms = FieldSelector.terms(text)
@@ -377,7 +377,7 @@ class FieldSelector:
 
     @staticmethod
     def terms(text: str) -> list[tuple[str, bool, str]]:
-        """Field, "is equal" and value of each term. Raises ApiError 400."""
+        """Parse terms to (field, True for equality, value). Raises ApiError 400."""
         return [_field_term(part, text) for part in sorted(_split(text))]
 
     def matches(self, fields: Mapping[str, str]) -> bool:
@@ -400,13 +400,13 @@ def _unsupported(name: str, resource: Resource) -> ApiError:
 
 
 def _check_length(text: str) -> None:
-    """Raises ApiError 400 for more text than a selector needs: each part of it costs time."""
+    """Raise ApiError 400 for a selector above the maximum length."""
     if len(text) > MAX_LENGTH:
         raise bad_request(f"the selector is longer than {MAX_LENGTH} characters")
 
 
 def _split(text: str) -> list[str]:
-    """The terms of a field selector: commas part them unless a backslash precedes."""
+    """Split a field selector at commas that are not escaped by a backslash."""
     return re.findall(r"(?:[^\\,]|\\.)+|\\\Z", text, re.DOTALL)
 
 
@@ -435,11 +435,11 @@ def _unescaped(text: str) -> str:
     return "".join(out)
 
 
-# --- what objects have --------------------------------------------------------------------------
+# --- values of objects --------------------------------------------------------------------------
 
 
 def fields_of(obj: Mapping[str, Any], resource: Resource) -> dict[str, str]:
-    """The values of the fields that objects of `resource` are selected by, for an object in any version of the kind."""
+    """The values of the selectable fields of an object, which may have any version of the kind."""
     metadata = obj.get("metadata") or {}
     out = {"metadata.name": metadata.get("name", ""), "metadata.namespace": metadata.get("namespace", "")}
     special = None if resource.custom else _VALUES.get(resource.kind)
@@ -456,7 +456,7 @@ def _event(obj: Mapping[str, Any]) -> dict[str, str]:
     out = {f"involvedObject.{name}": about.get(name, "") for name in names}
     out["reason"] = obj.get("reason", "")
     out["reportingComponent"] = reporter
-    # The source of an event that has none is who reports it.
+    # An event without a source has that of its reporting component.
     out["source"] = source.get("component") or reporter
     out["type"] = obj.get("type", "")
     return out
@@ -493,7 +493,7 @@ _VALUES: Final[dict[str, Callable[[Mapping[str, Any]], dict[str, str]]]] = {
 
 
 def index_for(resource: Resource, dialect: Dialect) -> Callable[[bytes], tuple[Labels, Mapping[str, str]]]:
-    """The cache's index of `resource`: labels and selectable fields of stored bytes, decoded once."""
+    """The index function of the watch cache for `resource`: extracts labels and selectable fields from stored bytes."""
 
     def index(stored: bytes) -> tuple[Labels, Mapping[str, str]]:
         obj = orjson.loads(stored)

@@ -1,4 +1,4 @@
-"""What of a server's configuration the algorithms over objects depend on: one frozen value, passed in."""
+"""Settings that algorithms over objects depend on, passed in as a frozen value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchd.dialect import Dialect
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectSettings:
     """`service_cidrs` are the ranges of cluster IPs (one per IP family, the first is the default family), `node_ports`
-    the inclusive range of node ports, `features` the feature gates that differ from their defaults below."""
+    the inclusive range of node ports, `features` the configured feature gates."""
 
     dialect: Dialect
     allow_privileged: bool = False
@@ -21,5 +21,5 @@ class ObjectSettings:
     features: Mapping[str, bool] = field(default_factory=dict)
 
     def feature(self, name: str, default: bool) -> bool:
-        """Is a feature gate on? `default` is its default in release 1.23."""
+        """True if a feature gate is enabled. `default` is its default in release 1.23."""
         return self.features.get(name, default)

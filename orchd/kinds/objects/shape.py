@@ -1,16 +1,15 @@
-"""The shape of an object: what reading its JSON into typed structs and writing it again makes of it.
+"""Canonical shape of objects: the result of decoding JSON into typed structs and encoding it again.
 
-`canonical` checks types, prunes what the schema does not know, leaves out what is written only when it is set, adds
-what is always written, and puts scalars into their one form. It is compiled once per `Type` (kept in `Type.memo`)
-and gives back unchanged subtrees themselves. Two rule sets, as in the reference:
+`canonical` checks types, prunes unknown members, omits empty members that are optional, adds members that are always
+written, and converts scalars to canonical form. It is compiled once per `Type` (cached in `Type.memo`) and returns unchanged
+subtrees themselves. There are two sets of rules, as in the reference:
 
-* Named structs (built-in kinds, and the metadata of every kind): members flagged ``omit`` go when empty, ``ptr``
-  members only when null, all others are always there. A member that holds a struct, time, quantity or int-or-string
-  by value is never empty. Null means "not set". An empty list or map that must be written stays until it is stored
-  (`emptied`).
-* Custom kinds: unknown members go (but where the schema preserves them); the rest is for validation to judge.
+* Named structs (built-in kinds, and the metadata of every kind): members flagged ``omit`` are omitted when empty, ``ptr``
+  members only when null, others are always present. A struct, time, quantity or int-or-string by value is never empty. Null
+  means unset. An empty list or map that is always written is preserved until the object is stored (`empty_collections`).
+* Custom kinds: unknown members are pruned unless the schema preserves them; the rest is left to validation.
 
-Errors are `ShapeError`s with the recorded wording; a kind's field types are called as `typenames` spells them.
+Errors are `ShapeError`s with the reference's messages; `typenames` has the names of field types.
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ from orchd.kinds.objects.scalars import (
 
 Convert = Callable[[Any], Any]
 
-#: Packages whose objects the reference keeps as JSON: an empty list stays one.
+#: Packages whose objects the reference stores as JSON, which preserves empty lists.
 JSON_STORED: Final = ("apiextensions/", "apiregistration/")
-#: Structs with metadata that are no kinds: they carry neither kind nor apiVersion.
+#: Structs with metadata that are not kinds: without kind and apiVersion.
 _TEMPLATES: Final = frozenset(("JobTemplateSpec", "PersistentVolumeClaimTemplate", "PodTemplateSpec"))
 #: Kinds without metadata, besides the options.
 _BARE_KINDS: Final = frozenset(
     ("APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "AdmissionReview", "ConversionReview", "SerializedReference")
 )
-#: How names of kinds of options end; others that end alike are parts of objects.
+#: Suffix of names of option kinds; other structs with this suffix are parts of objects.
 _OPTIONS: Final = (
     *(f"{verb}Options" for verb in ("Create", "Delete", "Get", "List", "Patch", "Update", "Table")),
     *(f"{what}Options" for what in ("Log", "Exec", "Attach", "PortForward", "Proxy")),
@@ -53,9 +52,9 @@ _RANGES: Final = {
     "uint64": (0, 2**64 - 1),
 }
 _KEEP, _DROP = 0, 1
-#: Optional lists for which an empty one is not the same as none: only none gets a default.
+#: Optional lists for which empty differs from absent: only absent ones get a default.
 _EMPTY_IS_SAID: Final = frozenset((("HPAScalingRules", "policies"),))
-#: Kinds whose zero value counts as empty.
+#: Kinds of types whose zero value counts as empty.
 _EMPTIABLE: Final = frozenset(("string", "bool", "bytes", "int32", "int64", "int64ns", "uint32", "uint64", "number", "list", "map"))
 
 
@@ -64,7 +63,7 @@ class ShapeError(ValueError):
 
 
 class NumberText(float):
-    """A number of a body together with its spelling. A decoder that yields these gets exact texts of errors."""
+    """A number with its spelling in the body, for exact error messages."""
 
     text: str
 
@@ -75,7 +74,7 @@ class NumberText(float):
 
 
 class _MismatchError(Exception):
-    """On its way up to the struct that names it."""
+    """A type mismatch, which propagates to the struct that adds its name."""
 
     def __init__(self, found: str, wanted: str) -> None:
         self.found = found
@@ -89,7 +88,7 @@ class _MismatchError(Exception):
 
 
 class _EmbeddedError(Exception):
-    """What is wrong with an object inside a custom one, on its way up to the root; `path` is backwards."""
+    """An error in an embedded object, which propagates to the root; `path` is reversed."""
 
     def __init__(self, value: Any, why: str, *path: str) -> None:
         self.value = value
@@ -104,7 +103,7 @@ class _EmbeddedError(Exception):
 
 
 def canonical(obj: dict[str, Any], type: Type) -> dict[str, Any]:
-    """`obj` in the shape of `type`; `obj` itself when nothing changes. Raises ShapeError."""
+    """Convert `obj` to the canonical shape of `type`. Returns `obj` itself if nothing changes. Raises ShapeError."""
     try:
         result: dict[str, Any] = converter(type)(obj)
     except (_MismatchError, _EmbeddedError) as error:
@@ -112,7 +111,7 @@ def canonical(obj: dict[str, Any], type: Type) -> dict[str, Any]:
     except ScalarError as error:
         raise ShapeError(str(error)) from None
     if is_custom(type):
-        # Schemas of custom kinds need not mention what every object has.
+        # Schemas of custom kinds need not specify apiVersion, kind and metadata.
         lost = {name: obj[name] for name in _OBJECT_NAMES if name in obj and name not in result}
         if lost:
             return {**lost, **result}
@@ -120,7 +119,7 @@ def canonical(obj: dict[str, Any], type: Type) -> dict[str, Any]:
 
 
 def cannot_handle(kind: str, version: str, expected: str, why: str) -> errors.ApiError:
-    """The 400 for a body that is not what the endpoint takes. `version` is without the group."""
+    """ApiError 400 for a body that does not fit the type of the endpoint. `version` is without the group."""
     return errors.bad_request(f'{kind} in version "{version}" cannot be handled as a {expected}: {why}')
 
 
@@ -128,7 +127,7 @@ def converter(type: Type) -> Convert:
     """The compiled conversion of values of `type`."""
     found: Convert | None = type.memo.get("shape")
     if found is None:
-        # Types refer to themselves (JSON schemas do): a knot is tied through the memo.
+        # Recursive types (JSON schemas) are resolved through the memo.
         def later(value: Any) -> Any:
             return built(value)
 
@@ -139,7 +138,7 @@ def converter(type: Type) -> Convert:
 
 
 def zero(type: Type) -> Any:
-    """What is written for a member of `type` that must be there and was not given."""
+    """The value of an absent member of `type` that is always written."""
     kind = type.kind
     if kind == "struct":
         return _UNION_ZEROS[_short(type)] if _short(type) in _UNION_ZEROS else converter(type)({})
@@ -147,7 +146,7 @@ def zero(type: Type) -> Any:
 
 
 def empty(type: Type) -> dict[str, Any]:
-    """A struct with nothing set, in canonical shape."""
+    """The canonical shape of an empty struct."""
     result: dict[str, Any] = converter(type)({})
     return result
 
@@ -163,7 +162,7 @@ def _short(type: Type) -> str:
 
 
 def found(value: Any) -> str:
-    """What a JSON value is called in errors."""
+    """Name of the type of a JSON value in error messages."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, dict):
@@ -260,7 +259,7 @@ _BASE64: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 
 def _loose_base64(text: str) -> str:
-    """Base64 with line breaks in it, or the error that counts bytes up to the wrong one."""
+    """Decode base64 with line breaks, or raise the error with the offset of the invalid byte."""
     raw = text.encode("utf-8", "surrogatepass").decode("latin-1")
     clean = [(at, char) for at, char in enumerate(raw) if char not in "\r\n"]
     for index, (at, char) in enumerate(clean):
@@ -323,7 +322,7 @@ def _scalar(kind: str, alias: str = "") -> Convert:
 
 
 def is_custom(type: Type) -> bool:
-    """Does a struct come from the definition of a custom kind?"""
+    """True if a struct is defined by a custom kind."""
     return not type.name or type.constraints is not None
 
 
@@ -368,7 +367,7 @@ def _map(type: Type, alias: str = "") -> Convert:
 
 
 def is_kind(type: Type) -> bool:
-    """Does a built-in struct carry kind and apiVersion?"""
+    """True if a built-in struct has kind and apiVersion."""
     short = _short(type)
     if short in _TEMPLATES:
         return False
@@ -379,12 +378,12 @@ def is_kind(type: Type) -> bool:
 
 
 def _emptiness(field: Field) -> int:
-    """What becomes of an empty value of `field`."""
+    """The treatment of an empty value of `field`."""
     return _DROP if field.omit and not field.ptr and field.type.kind in _EMPTIABLE else _KEEP
 
 
 def _named_struct(type: Type) -> Convert:
-    #: name -> (conversion or None for text, what an empty value becomes, what null becomes: () for nothing, type's name)
+    #: name -> (conversion, None for strings; replacement of an empty value; replacement of null, () for none; type name)
     plans: dict[str, tuple[Convert | None, int, Any, str]] = {}
     always: dict[str, Any] = {}
     ready = False
@@ -479,7 +478,7 @@ def _schema_or(type: Type, other: Callable[[Type], Convert], accepts: type[Any],
     return union
 
 
-#: Types of a JSON schema that are one thing or another in JSON.
+#: Types of JSON schemas that have several JSON forms.
 _UNIONS: Final[dict[str, Callable[[Type], Convert]]] = {
     "JSONSchemaPropsOrArray": lambda t: _schema_or(t, lambda t: _list(t.fields["JSONSchemas"].type), list, ""),
     "JSONSchemaPropsOrStringArray": lambda t: _schema_or(t, lambda t: _list(t.fields["Property"].type), list, ""),
@@ -487,7 +486,7 @@ _UNIONS: Final[dict[str, Callable[[Type], Convert]]] = {
 }
 
 def is_union(type: Type) -> bool:
-    """Is a built-in struct written as one thing or another, never as itself?"""
+    """True if a built-in struct has several JSON forms (a JSONSchemaPropsOr... struct)."""
     return type.name.startswith("apiextensions/") and _short(type) in _UNIONS
 
 
@@ -504,7 +503,7 @@ _OBJECT_NAMES: Final = frozenset(("apiVersion", "kind", "metadata"))
 
 
 def _custom(type: Type) -> Convert | None:
-    """The conversion of a node of a custom kind, None when it leaves every value alone."""
+    """The conversion of a node of a custom kind, None if it changes nothing."""
     if type.kind == "struct":
         return converter(type)
     if type.kind == "list":
@@ -515,7 +514,7 @@ def _custom(type: Type) -> Convert | None:
 
 
 def _unknown_members(value: Any) -> Any:
-    """A value whose schema says nothing: whatever has a name is unknown."""
+    """Prune a value whose schema specifies no members: all are unknown."""
     if value.__class__ is dict:
         return {} if value else value
     if value.__class__ is list:
@@ -525,7 +524,7 @@ def _unknown_members(value: Any) -> Any:
 
 
 def _embedded_metadata(convert: Convert) -> Convert:
-    """Metadata of an object inside an object: nobody has created it, so it has no time of creation."""
+    """Convert the metadata of an embedded object, which has no creationTimestamp."""
 
     def metadata(value: Any) -> Any:
         try:
@@ -543,7 +542,7 @@ def _embedded_metadata(convert: Convert) -> Convert:
 
 
 def _embedded_text(value: Any) -> Any:
-    """The apiVersion or kind of an object inside an object."""
+    """Convert the apiVersion or kind of an embedded object."""
     if value.__class__ is not str:
         raise _EmbeddedError(value, "must be a string")
     return value

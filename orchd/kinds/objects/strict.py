@@ -1,8 +1,8 @@
-"""Strict decoding: what a body says that its kind does not know, or says twice.
+"""Strict decoding: reports unknown and duplicate members of bodies.
 
-By default unknown members are dropped in silence (`shape.canonical`) and of repeated ones the last counts. A request may
-ask to be told instead (``fieldValidation``), in the words of release 1.23: built-in kinds name a member of a body without
-its path, patched objects and custom kinds with it.
+By default, unknown members are dropped (`shape.canonical`) and the last of duplicate members is used. With
+``fieldValidation``, a request has them reported as in release 1.23: for built-in kinds by the name of the member, for patched
+objects and custom kinds by its path.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Any, Final, TypeAlias
 from orchd.kinds.ir import Type
 from orchd.kinds.objects import shape
 
-#: How many problems are kept of one body.
+#: Maximum number of problems reported for one body.
 MAX_PROBLEMS: Final = 100
 
 _OBJECT_NAMES: Final = frozenset(("apiVersion", "kind", "metadata"))
 _KIND_NAMES: Final = frozenset(("apiVersion", "kind"))
 
-#: Parts of a value that are still to be looked at, in order.
+#: Parts of a value still to be visited, in order.
 _Parts: TypeAlias = Iterator[tuple[Any, Type]]
 #: The same, each with its path.
 _Places: TypeAlias = Iterator[tuple[Any, Type, str]]
 
 
 class Members(list[tuple[str, Any]]):
-    """An object of a JSON text with its members as they stand there, repeated ones included."""
+    """A decoded JSON object with all members in order, including duplicates."""
 
 
 class Problems:
-    """Texts without repetition, in order, up to `MAX_PROBLEMS`."""
+    """Distinct messages in order, up to `MAX_PROBLEMS`."""
 
     def __init__(self) -> None:
         self._texts: dict[str, None] = {}
@@ -44,12 +44,12 @@ class Problems:
 
 
 def _members(value: Any) -> Iterable[tuple[str, Any]]:
-    """Members in the order in which they count: that of a text, and alphabetic for what came from YAML or a patch."""
+    """Members in reporting order: that of the text, or alphabetic for values from YAML or a patch."""
     return value if isinstance(value, Members) else [(key, value[key]) for key in sorted(value)]
 
 
 def duplicates(value: Any) -> list[str]:
-    """``duplicate field "x"`` for the members that stand twice in one object anywhere in a value with `Members`."""
+    """``duplicate field "x"`` for duplicate members at any level of a value with `Members`."""
     problems = Problems()
     stack: list[Iterator[Any]] = [iter((value,))]
     while stack:
@@ -66,7 +66,7 @@ def duplicates(value: Any) -> list[str]:
 
 
 def _noted(members: Members, problems: Problems) -> Iterator[Any]:
-    """The values of an object; a repetition is noted when its turn comes."""
+    """The values of an object. Duplicates are reported in order."""
     seen: set[str] = set()
     for key, item in members:
         if key in seen:
@@ -118,8 +118,8 @@ def _parts(value: Any, type: Type, problems: Problems) -> _Parts:
 
 
 def paths(value: Any, type: Type) -> list[str]:
-    """``unknown field "spec.x"`` for what pruning takes from a custom object, or the result of a strategic merge patch
-    has that its kind does not know; sorted."""
+    """``unknown field "spec.x"`` for pruned members of a custom object, or unknown members of the result of a strategic merge
+    patch; sorted."""
     found: list[str] = []
     below = _pruned if shape.is_custom(type) else _left_over
     stack = [below(value, type, "", found)]
@@ -134,7 +134,7 @@ def paths(value: Any, type: Type) -> list[str]:
 
 
 def _pruned(value: Any, type: Type, path: str, found: list[str]) -> _Places:
-    """Parts of a value of a custom kind; what its schema does not know is noted."""
+    """Parts of a value of a custom kind. Unknown members are reported."""
     kind = type.kind
     if isinstance(value, list):
         if kind in ("list", "any"):
@@ -157,7 +157,7 @@ def _pruned(value: Any, type: Type, path: str, found: list[str]) -> _Places:
 
 
 def _left_over(value: Any, type: Type, path: str, found: list[str]) -> _Places:
-    """The same for a built-in kind, where keys of maps are no part of a path."""
+    """Like `_pruned` for a built-in kind, where map keys are not part of paths."""
     kind = type.kind
     if isinstance(value, list):
         if kind == "list":

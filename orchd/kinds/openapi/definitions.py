@@ -260,7 +260,7 @@ class Definitions:
         name = definition_name(resource)
         gvk = self._x + "group-version-kind"
         own: Json = {"group": resource.group, "kind": resource.kind, "version": resource.version}
-        schema = self.inline(resource.type.passing())
+        schema = self.inline(resource.type.uncached())
         if schema.get(self._x + "preserve-unknown-fields") or "type" not in schema:
             schema = {k: v for k, v in schema.items() if k == "description"} | {"type": "object"}
         else:

@@ -1,7 +1,6 @@
-"""A patched object back in its type: the checks and texts of the step that follows a strategic merge patch.
+"""Conversion of the result of a strategic merge patch to its type, with the reference's checks and messages.
 
-Text scalars with a form of their own (quantities, the words of times) are not checked here: reading the object says more
-about them.
+Scalars with a special text form (quantities, times) are not checked here: decoding the object reports better errors.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from orchd.kinds.ir import Type
 from orchd.kinds.objects import typenames
 from orchd.kinds.patch.gotext import json_name, kind_name
 
-#: Integers: how they are called, and their bits.
+#: Kind of integer -> its Go name and number of bits.
 _INTEGERS: Final = {
     "int32": ("int32", 32), "int64": ("int64", 64), "int64ns": ("int64", 64), "uint32": ("uint32", 32), "uint64": ("uint64", 64),
 }  # fmt: skip
@@ -20,13 +19,15 @@ _TIMES: Final = frozenset(("time", "microtime", "duration"))
 
 
 class RestoreError(ValueError):
-    """A value that cannot become one of its type: ``cannot restore slice from map``."""
+    """A value that cannot be converted to its type: ``cannot restore slice from map``."""
 
 
-def restored(value: Any, type: Type, alias: str = "") -> Any:
-    """`value` as one of `type`; `value` itself when nothing changes, as nearly always. Integers that came with a fraction
-    of zero lose it, and those that are too large lose their high bits, as in the reference. `alias` is the name of the
-    type of the value's field where that has one (`typenames`). Raises RestoreError."""
+def restore(value: Any, type: Type, alias: str = "") -> Any:
+    """Convert `value` to `type`. Returns `value` itself if nothing changes. Raises RestoreError.
+
+    As in the reference, integers lose a fraction of zero, and high bits beyond their size. `alias` is the named type of the
+    value's field, if it has one (`typenames`).
+    """
     kind = type.kind
     if value is None:
         return None
@@ -37,19 +38,19 @@ def restored(value: Any, type: Type, alias: str = "") -> Any:
         for name, field in type.fields.items():
             old = value.get(name)
             if old is not None:
-                new = restored(old, field.type, typenames.alias(type.name, name))
+                new = restore(old, field.type, typenames.alias(type.name, name))
                 if new is not old:
                     out = {**out, name: new}
         return out
     if kind == "list":
         if not isinstance(value, list):
             raise RestoreError(f"cannot restore slice from {kind_name(value)}")
-        items = [restored(item, type.element, alias.removeprefix("*")) for item in value]
+        items = [restore(item, type.element, alias.removeprefix("*")) for item in value]
         return value if all(a is b for a, b in zip(items, value, strict=True)) else items
     if kind == "map":
         if not isinstance(value, dict):
             raise RestoreError(f"cannot restore map from {kind_name(value)}")
-        entries = {key: restored(item, type.element, alias.removeprefix("*")) for key, item in value.items()}
+        entries = {key: restore(item, type.element, alias.removeprefix("*")) for key, item in value.items()}
         return value if all(entries[key] is item for key, item in value.items()) else entries
     return _scalar(value, kind, alias)
 
@@ -57,7 +58,7 @@ def restored(value: Any, type: Type, alias: str = "") -> Any:
 def _scalar(value: Any, kind: str, alias: str) -> Any:
     is_bool = isinstance(value, bool)
     if kind == "string" and not isinstance(value, str):
-        # A number could be taken for a character; everything else has no conversion at all.
+        # Go converts numbers to strings as characters; other types have no conversion.
         number = isinstance(value, int) and not is_bool
         raise RestoreError(f"cannot convert int64 to {alias or 'string'}" if number else "unrecognized type: string")
     if kind == "bool" and not is_bool:

@@ -1,12 +1,12 @@
-"""Sets of field paths, in the form in which ``fieldsV1`` keeps them.
+"""Sets of field paths in the form of ``fieldsV1``.
 
 A set is a plain dict: every key is a path element, every value the set below it. An element spells
 ``f:name`` (field or map key), ``k:{"name":"a"}`` (list item by its keys, canonical JSON), ``v:"x"`` (item of a set, by
-value) or ``i:0`` (by position). A node is a member of the set when its dict is empty or has the key ``"."``; the root
-is never a member, and ``{}`` at the root is the empty set. No node without members below it is ever kept.
+value) or ``i:0`` (by position). A node is a member of the set if its dict is empty or has the key ``"."``; the root is never
+a member, and ``{}`` at the root is the empty set. Sets contain no nodes without members.
 
-Because the stored form is the working form, nothing is parsed or printed on the write path. Sets are shared, never
-edited. Source of the form: structured-merge-diff's serialization, release 4.
+The stored form is the working form, so that the write path neither parses nor formats sets. Sets are shared: do not modify
+them. Source of the form: the serialization of structured-merge-diff 4.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from orchd.kinds.shorttexts import remember_short
 
 FieldSet: TypeAlias = dict[str, Any]
 
-#: A member without anything below it. Shared: never edit.
+#: A member without members below it. Shared: do not modify.
 LEAF: Final[FieldSet] = {}
 SELF: Final = "."
 
 
 class FieldSetError(ValueError):
-    """Data that is no set of field paths."""
+    """Data that is not a set of field paths."""
 
 
 def is_member(node: FieldSet) -> bool:
-    """Is the path of this (non-root) node itself in the set?"""
+    """True if the path of a (non-root) node is a member of the set."""
     return not node or SELF in node
 
 
 def with_member(node: FieldSet | None) -> FieldSet:
-    """The node with its own path in the set."""
+    """The node with its own path as a member."""
     if not node:
         return LEAF
     return node if SELF in node else {SELF: LEAF, **node}
@@ -47,7 +47,7 @@ def with_member(node: FieldSet | None) -> FieldSet:
 
 
 def union(left: FieldSet, right: FieldSet) -> FieldSet:
-    """What is in either set."""
+    """The paths in either set."""
     if not left or left is right:
         return right
     if not right:
@@ -70,7 +70,7 @@ def _union_nodes(left: FieldSet, right: FieldSet) -> FieldSet:
 
 
 def difference(left: FieldSet, right: FieldSet) -> FieldSet:
-    """What is in `left` and not in `right`; paths below a removed one stay."""
+    """The paths in `left` that are not in `right`. Paths below a removed one remain."""
     if not right or not left:
         return left
     out: FieldSet = {}
@@ -89,7 +89,7 @@ def difference(left: FieldSet, right: FieldSet) -> FieldSet:
 
 
 def _difference_nodes(left: FieldSet, right: FieldSet) -> FieldSet | None:
-    """The rest of a node, None when nothing is left."""
+    """The difference of two nodes, None if it is empty."""
     gone = is_member(right)
     if not left:
         return None if gone else left
@@ -102,7 +102,7 @@ def _difference_nodes(left: FieldSet, right: FieldSet) -> FieldSet | None:
 
 
 def recursive_difference(left: FieldSet, right: FieldSet) -> FieldSet:
-    """What is in `left` and neither in `right` nor below a path of `right`."""
+    """The paths in `left` that are neither in `right` nor below a path of `right`."""
     if not right or not left:
         return left
     out: FieldSet = {}
@@ -124,7 +124,7 @@ def recursive_difference(left: FieldSet, right: FieldSet) -> FieldSet:
 
 
 def intersection(left: FieldSet, right: FieldSet) -> FieldSet:
-    """What is in both sets."""
+    """The paths in both sets."""
     out: FieldSet = {}
     if not left or not right:
         return out
@@ -146,7 +146,7 @@ def leaves(fields: FieldSet) -> FieldSet:
 
 
 def has(fields: FieldSet, path: Iterable[str]) -> bool:
-    """Is the path (its elements) in the set?"""
+    """True if a path (its elements) is in the set."""
     node: FieldSet | None = fields
     depth = 0
     for element in path:
@@ -169,7 +169,7 @@ def of_paths(*paths: Iterable[str]) -> FieldSet:
 
 
 def paths(fields: FieldSet, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every path, in the reference's order: at each level first the members, then what is below."""
+    """All paths in the reference's order: at each level the members, then the levels below."""
     elements = [key for key in _sorted(fields) if key != SELF]
     for key in elements:
         if is_member(fields[key]):
@@ -183,7 +183,7 @@ def paths(fields: FieldSet, above: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 
 
 def ordered(fields: FieldSet) -> FieldSet:
-    """The same set with its elements in stored order: ``.``, fields, keys, values, positions."""
+    """Sort the elements of a set in stored order: ``.``, fields, keys, values, positions."""
     if not fields:
         return fields
     return {key: ordered(fields[key]) if fields[key] else LEAF for key in _sorted(fields)}
@@ -241,9 +241,10 @@ def json_text(value: Any) -> str:
 
 
 def parse(fields: Any) -> FieldSet:
-    """A set from somebody's JSON: canonical, without empty branches. `FieldSetError` when it is none.
+    """Parse a set from external JSON to canonical form, without empty branches. Raises FieldSetError.
 
-    Stored sets are in this form already and need no parsing. Elements of unknown sort are left out."""
+    Stored sets have this form already. Elements of unknown types are dropped.
+    """
     if not isinstance(fields, dict):
         raise FieldSetError("expected an object of path elements")
     out: FieldSet = {}
@@ -259,7 +260,7 @@ def parse(fields: Any) -> FieldSet:
 
 
 def parse_root(fields: Any) -> FieldSet:
-    """`parse` for a whole set, whose root is no path."""
+    """`parse` for a whole set, whose root is not a path."""
     return {key: node for key, node in parse(fields).items() if key != SELF}
 
 
@@ -286,12 +287,12 @@ def _canonical(element: str) -> str:
 
 
 def show(path: Iterable[str]) -> str:
-    """A path as messages write it: ``.spec.ports[port=80,protocol="TCP"].name``, ``.metadata.finalizers[="x"]``."""
+    """Format a path for messages: ``.spec.ports[port=80,protocol="TCP"].name``, ``.metadata.finalizers[="x"]``."""
     return "".join(map(show_element, path))
 
 
 def show_element(element: str) -> str:
-    """One element of `show`."""
+    """Format one path element for messages."""
     kind, rest = element[0], element[2:]
     if kind == "f":
         return "." + rest

@@ -1,4 +1,4 @@
-"""Values and types spelled as the API's messages spell them.
+"""Formatting of values and types in the style of Go, for messages.
 
 The reference prints values with its language's formatting verbs; several recorded messages contain them, so the
 rules are written down here: `plain` is ``%v``, `quoted` is ``%q``, `type_name` and `kind_name` are the names of types.

@@ -1,4 +1,4 @@
-"""JSON patch (RFC 6902), with the liberties that the reference takes.
+"""JSON patch (RFC 6902), with the deviations of the reference.
 
 Negative indexes count from the end, indexes may have leading zeros, `replace` of a missing member adds it, `copy` of a
 missing one copies null, and `test` of a missing one against null holds. Every failure to apply gives the same 422.
@@ -22,10 +22,10 @@ from orchd.kinds.patch.syntax import SyntaxProblem, decode
 T = TypeVar("T")
 
 MAX_OPERATIONS: Final = 10_000
-#: How much all `copy` operations of one patch may add, in bytes of JSON.
+#: Maximum bytes of JSON that all `copy` operations of a patch may add.
 MAX_COPIED: Final = 3 * 1024 * 1024
 
-#: Members of an operation that are text.
+#: String members of an operation.
 _TEXTS: Final = ("op", "path", "from")
 _MISSING: Final = "missing value"
 _OUT_OF_RANGE: Final = "Unable to access invalid index: {}: invalid index referenced"
@@ -33,21 +33,21 @@ _INDEX = re.compile(r"[+-]?[0-9]+")
 
 
 class FailedError(Exception):
-    """An operation that does not apply; the text is the reference's."""
+    """An operation that cannot be applied. The message is the reference's."""
 
 
 class _Failed(FailedError):
-    """Raised inside, without what the operation was."""
+    """A failure inside an operation, without the description of the operation."""
 
     def __init__(self, why: str = _MISSING) -> None:
         super().__init__(why)
 
 
 def apply(doc: Any, patch: bytes | str | list[Any] | None) -> Any:
-    """The document after all operations. ApiError: 400 for what is no patch, 413 for more than `MAX_OPERATIONS`
-    operations, 422 when one does not apply."""
+    """Apply a patch document. Raises ApiError: 400 for a malformed patch, 413 for more than `MAX_OPERATIONS` operations,
+    422 if an operation cannot be applied."""
     try:
-        made = edited(doc, parse(patch))
+        made = apply_operations(doc, parse(patch))
     except FailedError:
         raise rejected() from None
     if isinstance(made, list):
@@ -55,8 +55,8 @@ def apply(doc: Any, patch: bytes | str | list[Any] | None) -> Any:
     return made
 
 
-def edited(doc: Any, operations: list[dict[str, Any]]) -> Any:
-    """The document after `operations` that `parse` gave, which may be a list. Raises FailedError."""
+def apply_operations(doc: Any, operations: list[dict[str, Any]]) -> Any:
+    """Apply operations from `parse` to a document. The result may be a list. Raises FailedError."""
     editor = _Editor(doc)
     for operation in operations:
         editor.do(operation)
@@ -64,7 +64,7 @@ def edited(doc: Any, operations: list[dict[str, Any]]) -> Any:
 
 
 def parse(patch: bytes | str | list[Any] | None) -> list[dict[str, Any]]:
-    """The operations of a patch document, checked for number and shape."""
+    """Parse a patch document to operations, whose number and types are checked."""
     if isinstance(patch, bytes | str):
         try:
             patch = decode(patch)
@@ -90,8 +90,8 @@ def parse(patch: bytes | str | list[Any] | None) -> list[dict[str, Any]]:
 
 
 def check(patch: bytes) -> None:
-    """ApiError 400 unless `patch` is a list of operations whose members have the right types, as strict decoding wants
-    it before anything else."""
+    """Raise ApiError 400 unless `patch` is a list of operations with members of the right types. First step of strict
+    decoding."""
     why = ""
     try:
         value = decode(patch)
@@ -118,7 +118,7 @@ def _wrong_member(operation: Any) -> str:
 
 
 def problems(operations: Any) -> list[str]:
-    """What strict decoding says about a patch, read with its members as they stand (`strict.Members`)."""
+    """Strict decoding problems of a patch that was decoded to `strict.Members`."""
     found = strict.Problems()
     for operation in operations or ():
         seen: set[str] = set()
@@ -136,7 +136,7 @@ def problems(operations: Any) -> list[str]:
 
 
 def equal(left: Any, right: Any) -> bool:
-    """Are two JSON values the same, types included (1 is neither true nor 1.0)?"""
+    """True if two JSON values are equal, including their types (1 is neither true nor 1.0)."""
     if type(left) is not type(right):
         return False
     if isinstance(left, dict):
@@ -154,7 +154,7 @@ def _text(operation: dict[str, Any], member: str) -> str:
 
 
 def _index(part: str, length: int, note: str = "") -> int:
-    """The position that `part` names among `length` possible ones; `note` stands before why it is no number."""
+    """Parse the list index `part` among `length` positions. `note` precedes the error of a malformed number."""
     if not _INDEX.fullmatch(part) or len(part) > 18:
         why = "invalid syntax" if not _INDEX.fullmatch(part) else "value out of range"
         raise _Failed(f"{note}strconv.Atoi: parsing {quoted(part)}: {why}")
@@ -167,7 +167,7 @@ def _index(part: str, length: int, note: str = "") -> int:
 
 
 def _within(text: str, work: Callable[[], T], *, alone: bool = False) -> T:
-    """What `work` gives. Raises FailedError with `text` before the words of its failure, or `alone`."""
+    """The result of `work`. Raises FailedError with `text` before the message of its failure, or with `alone`."""
     try:
         return work()
     except _Failed as failed:
@@ -178,26 +178,26 @@ def _text_of(value: Any) -> bytes:
     try:
         return orjson.dumps(value)
     except orjson.JSONEncodeError:
-        # Copies into copies have nested it deeper than any object may be.
+        # Repeated copies can exceed the maximum nesting depth.
         raise _Failed from None
 
 
 def _get(container: Any, part: str) -> Any:
-    """A member, null when an object has none."""
+    """The value of a member, null if an object does not have it."""
     return container.get(part) if isinstance(container, dict) else container[_index(part, len(container))]
 
 
 class _Editor:
-    """One run over one document. Containers are copied before their first change; `_own` holds the copies, by id."""
+    """Applies operations to one document. Containers are copied before their first change; `_own` has the copies by id."""
 
     def __init__(self, doc: Any) -> None:
         self.doc = doc
         self._own: dict[int, Any] = {}
-        #: Bytes and values that copies have added.
+        #: Bytes and values added by `copy` operations.
         self._copied = self._values = 0
 
     def do(self, operation: dict[str, Any]) -> None:
-        """Raises FailedError."""
+        """Apply one operation. Raises FailedError."""
         kind, value = operation.get("op"), operation.get("value")
         if kind == "add":
             path = _text(operation, "path")
@@ -220,7 +220,7 @@ class _Editor:
 
     def _replace(self, path: str, value: Any) -> None:
         if path == "":
-            # The whole document; a scalar in its place is not taken, and nobody is told.
+            # Replacement of the whole document. As in the reference, a scalar is ignored silently.
             if isinstance(value, dict | list):
                 self.doc = value
             return
@@ -290,8 +290,8 @@ class _Editor:
             raise _Failed(f"Unable to remove nonexistent key: {part}: {_MISSING}")
 
     def _find(self, path: str, missing: str) -> tuple[Any, str]:
-        """The container of the last part of `path`, ours to edit, and that part. Raises FailedError, which begins with
-        `missing`, where there is none."""
+        """The writable container of the last part of `path`, and that part. Raises FailedError that begins with `missing` if
+        there is none."""
         return _within(f"{missing}: {_MISSING}", lambda: self._container(path), alone=True)
 
     def _container(self, path: str) -> tuple[Any, str]:
@@ -319,7 +319,7 @@ class _Editor:
         return copy
 
     def _disown(self, value: Any) -> None:
-        """Two places share `value` from now on: an edit of either must copy again."""
+        """Mark `value` as shared by two places: a change of either must copy it."""
         if isinstance(value, dict | list):
             self._own.pop(id(value), None)
             for child in value.values() if isinstance(value, dict) else value:

@@ -1,7 +1,7 @@
-"""``metadata.managedFields`` as owners, and back.
+"""Conversion of ``metadata.managedFields`` to owners and back.
 
-An `Owner` is one entry: a manager with one operation, version and subresource, and the fields it owns. Owners are
-kept by identity: appliers without the version, so that applying in another version replaces what was applied before.
+An `Owner` is one entry: a manager with an operation, version and subresource, and the fields it owns. Owners are identified
+by these; appliers without the version, so that an apply in another version replaces the previous one.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from orchd.kinds.patch.gotext import quoted
 
 APPLY: Final = "Apply"
 UPDATE: Final = "Update"
-#: How many entries of updates an object keeps; older ones are thrown together.
+#: Maximum number of update entries of an object; older ones are merged.
 MAX_UPDATERS: Final = 10
-#: The manager of updates that were thrown together.
+#: Manager of the merged update entry.
 ANCIENT: Final = "ancient-changes"
 
-#: Members of an entry that are text.
+#: String members of an entry.
 _TEXTS: Final = ("manager", "operation", "apiVersion", "time", "fieldsType", "subresource")
 
 #: (manager, operation, apiVersion or "" for appliers, subresource)
@@ -28,13 +28,12 @@ Identity: TypeAlias = tuple[str, str, str, str]
 
 
 class ManagedFieldsError(ValueError):
-    """Entries that cannot be read."""
+    """Malformed entries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """One entry. `time` is RFC 3339 to the second, "" when it has none. `entry` is the JSON it was read from, as long
-    as it says the same."""
+    """One entry. `time` is RFC 3339 with seconds, "" if absent. `entry` is the JSON that it was decoded from, if unchanged."""
 
     identity: Identity
     version: str
@@ -46,14 +45,14 @@ class Owner:
     def applied(self) -> bool:
         return self.identity[1] == APPLY
 
-    def owning(self, fields: FieldSet) -> Owner:
-        """The same owner with other fields; itself when they are the same."""
+    def with_fields(self, fields: FieldSet) -> Owner:
+        """A copy with other fields; the owner itself if they are equal."""
         if fields is self.fields:
             return self
         return Owner(identity=self.identity, version=self.version, fields=fields, time=self.time)
 
     def at(self, moment: str) -> Owner:
-        """The same owner, changed at `moment`."""
+        """A copy with the time `moment`."""
         return Owner(identity=self.identity, version=self.version, fields=self.fields, time=moment)
 
 
@@ -66,9 +65,9 @@ def identity(manager: str, operation: str, version: str, subresource: str) -> Id
 
 
 def decode(entries: Any, *, trusted: bool = False) -> Owners:
-    """Owners from stored entries. `trusted` entries were written by `encode`: their sets are taken as they are.
+    """Decode entries. `trusted` entries were written by `encode`, and their sets are used without parsing.
 
-    Raises `ManagedFieldsError` with the reference's text.
+    Raises `ManagedFieldsError` with the reference's message.
     """
     out: Owners = {}
     if entries is None:
@@ -105,7 +104,7 @@ def decode(entries: Any, *, trusted: bool = False) -> Owners:
 
 
 def encode(owners: Owners) -> list[dict[str, Any]]:
-    """The entries to store: appliers first, then by time, manager, version and subresource; sets in stored order."""
+    """Encode owners to entries, sorted with appliers first, then by time, manager, version and subresource."""
     return [_encoded(o) for o in sorted(owners.values(), key=_place)]
 
 
@@ -133,19 +132,19 @@ def _encoded(owner: Owner) -> dict[str, Any]:
 
 
 def is_reset(entries: Any) -> bool:
-    """Does a client ask to forget all owners: an empty list, or a list of one empty entry?"""
+    """True if a client requests the removal of all owners, with an empty list or a list of one empty entry."""
     return isinstance(entries, list) and (not entries or entries == [{}])
 
 
 def identity_text(key: Identity) -> str:
-    """The order of owners in messages is that of these texts."""
+    """Sort key of owners in messages."""
     manager, operation, version, subresource = key
     named = {"manager": manager, "operation": operation, "apiVersion": version, "subresource": subresource}
     return json.dumps({k: v for k, v in named.items() if v}, separators=(",", ":"), ensure_ascii=False)
 
 
 def show(key: Identity) -> str:
-    """An owner as conflicts name it: ``"x" with subresource "scale" using apps/v1``."""
+    """Format an owner for conflict messages: ``"x" with subresource "scale" using apps/v1``."""
     manager, operation, version, subresource = key
     text = quoted(manager)
     if subresource:
@@ -155,8 +154,8 @@ def show(key: Identity) -> str:
     return text
 
 
-def capped(owners: Owners) -> Owners:
-    """At most `MAX_UPDATERS` owners by update: the oldest of one version go together into one called `ANCIENT`."""
+def merge_oldest_updaters(owners: Owners) -> Owners:
+    """Limit update entries to `MAX_UPDATERS`: merge the oldest, per version, into an entry of the manager `ANCIENT`."""
     updaters = [o for o in owners.values() if not o.applied]
     excess = len(updaters) - MAX_UPDATERS
     if excess <= 0:

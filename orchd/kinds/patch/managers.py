@@ -1,4 +1,4 @@
-"""Who writes: names of field managers, from options and user agents."""
+"""Names of field managers from options and user agents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_LENGTH: Final = 128
 
 
 def manager_from_user_agent(user_agent: str) -> str:
-    """The manager of a request that names none: the user agent up to the first slash, printable, at most 128 bytes."""
+    """The default field manager: the user agent up to the first slash, printable characters, at most 128 bytes."""
     out = ""
     for char in user_agent.partition("/")[0]:
         if not char.isprintable():
@@ -23,7 +23,7 @@ def manager_from_user_agent(user_agent: str) -> str:
 
 
 def validate_manager(name: str, field: str = "fieldManager") -> list[Cause]:
-    """What is wrong with the option ``fieldManager``: more than 128 bytes, characters that are not printable."""
+    """Errors of the option ``fieldManager``: more than 128 bytes, non-printable characters."""
     causes = []
     if len(name.encode("utf-8", "replace")) > MAX_LENGTH:
         causes.append(Cause("FieldValueTooLong", f"Too long: must have at most {MAX_LENGTH} bytes", field))

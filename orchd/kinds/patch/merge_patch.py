@@ -11,7 +11,7 @@ from orchd.kinds.patch.syntax import SyntaxProblem, decode
 
 
 def apply(doc: dict[str, Any], patch: bytes | str | dict[str, Any]) -> dict[str, Any]:
-    """The document with `patch` merged in. ApiError: 400 for what is no patch, 422 when the result is no object."""
+    """Apply `patch` to a document. Raises ApiError: 400 for a malformed patch, 422 if the result is not an object."""
     value: Any = patch
     if isinstance(patch, bytes | str):
         try:
@@ -26,7 +26,7 @@ def apply(doc: dict[str, Any], patch: bytes | str | dict[str, Any]) -> dict[str,
 
 
 def check(patch: bytes) -> None:
-    """ApiError 400 unless `patch` is an object, as strict decoding wants it before anything else."""
+    """Raise ApiError 400 unless `patch` is an object. First step of strict decoding."""
     why = ""
     try:
         value = decode(patch)
@@ -39,7 +39,7 @@ def check(patch: bytes) -> None:
 
 
 def merge(doc: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
-    """Merge two objects: null removes, objects merge, everything else replaces."""
+    """Merge two objects: null removes, objects are merged, other values replace."""
     out = dict(doc)
     for key, value in patch.items():
         if value is None:
@@ -47,7 +47,7 @@ def merge(doc: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
             continue
         old = out.get(key)
         if isinstance(old, dict):
-            # What is no object takes an object's place as it is, nulls inside a list included.
+            # A value other than an object replaces unchanged, including nulls inside lists.
             out[key] = merge(old, value) if isinstance(value, dict) else value
         else:
             out[key] = _without_nulls(value)
@@ -55,7 +55,7 @@ def merge(doc: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_nulls(value: Any) -> Any:
-    """A value that takes a place of its own: nulls in its objects would have removed something there."""
+    """A new value without null members in its objects, which have nothing to remove."""
     if isinstance(value, dict):
         return {k: _without_nulls(v) for k, v in value.items() if v is not None}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What ownership of fields needs to know of a type: compiled once per `Type` and kept in its memo.
+"""The structure of types for field ownership, compiled once per `Type` and cached in its memo.
 
 A node is scalar, map (structs included), list, or of unknown schema. Which lists are merged by key or value follows
 the list type, else the strategic merge strategy: a list that strategic merge merges is associative here too.
@@ -16,23 +16,23 @@ MAP: Final = 1
 LIST: Final = 2
 #: Unknown schema: objects are owned by member, lists as one.
 DEDUCED: Final = 3
-#: Unknown schema, owned as one.
+#: Unknown schema, owned as a whole.
 OPAQUE: Final = 4
 
 _NUMERIC: Final = frozenset(("int32", "int64", "uint32", "uint64", "int64ns", "number"))
 _TEXT: Final = frozenset(("string", "bytes", "duration"))
 
-#: Stands for a list key without a default.
+#: Marks a list key without a default.
 NO_DEFAULT: Final = object()
 
 
 class Node:
-    """One type as ownership sees it.
+    """The structure of one type for field ownership.
 
-    `atomic` nodes are owned as one. `fields` maps the declared member names to their path element and node; `element`
+    `atomic` nodes are owned as a whole. `fields` maps the declared member names to their path element and node; `element`
     is the node of map values and list items (None: no undeclared members). `keys` are those of a keyed list ("" for a
-    set). `text` is "string", "numeric" or "boolean" where a scalar is checked. `exact`: is Python's equality good
-    enough to find values unchanged (it takes 1 for true)?
+    set). `text` is "string", "numeric" or "boolean" where a scalar is checked. `exact`: Python's equality
+    suffices to compare values (it treats 1 and true as equal).
     """
 
     __slots__ = ("_fields", "atomic", "defaults", "element", "exact", "keys", "kind", "preserve", "text", "type")
@@ -57,18 +57,18 @@ class Node:
         return self._fields
 
     def child(self, name: str) -> Node | None:
-        """The node of a member, declared or not; None where undeclared ones are not allowed."""
+        """The node of a member; None for an undeclared one where these are not allowed."""
         found = self.fields.get(name)
         return self.element if found is None else found[1]
 
     @property
     def granular(self) -> bool:
-        """Do parts of a value have owners of their own?"""
+        """True if parts of a value are owned separately."""
         return not self.atomic and self.kind in (MAP, LIST)
 
 
 def root(type: Type) -> Node:
-    """The node of a kind: like any struct, and knows apiVersion and kind."""
+    """The node of a kind: a struct with apiVersion and kind."""
     found: Node | None = type.memo.get("owned")
     if found is None:
         found = type.memo["owned"] = _build(type, False)
@@ -151,8 +151,7 @@ def _list(type: Type, preserve: bool) -> Node:
 
 
 def _key_default(field: Field | None, named: bool) -> Any:
-    """What a list item that leaves out a key counts as having there. Members that built-in structs always write
-    default to their zero value."""
+    """The value of a list key that an item omits. Members that built-in structs always write default to their zero value."""
     if field is None:
         return NO_DEFAULT
     if field.default is not None:

@@ -1,7 +1,6 @@
-"""How writes and applies change who owns what: the merge rules of server-side apply (specification, "Server-Side
-Apply"), with the edges of release 1.23.
+"""Field ownership of writes and applies: the rules of server-side apply (specification, "Server-Side Apply") in release 1.23.
 
-`on_write` gives the managedFields after create, update or patch; `on_apply` the new object of an apply. Both are pure.
+`on_write` computes the managedFields after create, update or patch; `on_apply` the new object of an apply. Both are pure.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ from orchd.kinds.patch.typed import TypedError
 
 Object = dict[str, Any]
 
-#: Owner of what an object held when it was first applied to and nobody was known to own anything.
+#: Owner of the fields of an object without managedFields before its first apply.
 BEFORE_FIRST_APPLY: Final = "before-first-apply"
-#: Annotations may hold this much altogether, in bytes.
+#: Maximum total size of annotations in bytes.
 MAX_ANNOTATIONS: Final = 256 * 1024
 
-#: Fields that nobody owns.
+#: Fields without ownership.
 _NEVER_OWNED: Final = of_paths(
     ("f:apiVersion",),
     ("f:kind",),
@@ -66,7 +65,7 @@ _EMPTY: Final[FieldSet] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnershipTarget:
-    """What is written, and through which endpoint.
+    """The object written to, and its endpoint.
 
     `reset` holds the fields that this endpoint takes back to their stored value (status on the main one): they are
     neither owned nor compared. `convert` gives an object in another apiVersion, None when that is not served any more;
@@ -91,14 +90,14 @@ class OwnershipTarget:
 
 
 class _Versions:
-    """Comparisons of one pair of objects in each version that owners used, made when first asked for."""
+    """Comparisons of a pair of objects in the versions of its owners, computed at their first use."""
 
     def __init__(self, target: OwnershipTarget, old: Object, new: Object) -> None:
         self._target, self._old, self._new = target, old, new
         self._known: dict[str, tuple[FieldSet, FieldSet] | None] = {}
 
     def changes(self, version: str) -> tuple[FieldSet, FieldSet] | None:
-        """Fields set and removed, as `version` sees it; None when that version is not served any more."""
+        """Fields set and removed, in terms of `version`; None if that version is no longer served."""
         if version not in self._known:
             self._known[version] = self._compare(version)
         return self._known[version]
@@ -109,7 +108,7 @@ class _Versions:
         old, new = target.object_in(self._old, version), target.object_in(self._new, version)
         if type is None or old is None or new is None:
             return None
-        added, modified, removed = typed.changes(nodes.root(type), old, new)
+        added, modified, removed = typed.compare_nodes(nodes.root(type), old, new)
         set_ = union(added or _EMPTY, modified or _EMPTY)
         gone = removed or _EMPTY
         if target.reset:
@@ -123,19 +122,19 @@ class _Versions:
 def on_write(target: OwnershipTarget, live: Object | None, new: Object, *, manager: str, now: float) -> list[dict[str, Any]]:
     """``metadata.managedFields`` for `new`, written over `live` (None: created) by `manager`; [] for none at all.
 
-    `new` is the object after patching and defaults and before admission, and may carry managedFields of the client's:
-    valid ones are honoured, an empty list or entry forgets all owners, anything else leaves those of `live`.
+    `new` is the object after patching and defaulting and before admission, and may have managedFields of the client: valid ones
+    are used, an empty list or entry removes all owners, otherwise those of `live` are used.
     """
     owners, trusted = _live_or_new(target, live, new)
     if not owners and live is not None:
-        # Nobody ever asked for tracking, or the client switched it off.
+        # Ownership is not tracked, or the client has disabled it.
         return []
     before = dict(owners)
     try:
         owners = _updated(target, live, new, owners, manager or "unknown", now)
     except TypedError:
-        # Not an object of this type (duplicate keys, say). Validation has the word; if it lets that pass, nobody can be
-        # said to own anything.
+        # The object does not fit its type (duplicate keys, for example). If validation accepts it, ownership cannot be
+        # computed.
         return []
     if trusted and live is not None and _same(owners, before):
         entries: list[dict[str, Any]] = live["metadata"]["managedFields"]
@@ -152,7 +151,7 @@ def _entries(obj: Object | None) -> Any:
 
 
 def _live_or_new(target: OwnershipTarget, live: Object | None, new: Object) -> tuple[Owners, bool]:
-    """The owners to start from, and whether they are those of the live object."""
+    """The initial owners, and whether they are those of the live object."""
     kept, given = _entries(live), _entries(new)
     if target.subresource or given is kept or given is None or (live is not None and given == kept):
         return _stored(kept), True
@@ -169,12 +168,12 @@ def _stored(entries: Any) -> Owners:
     try:
         return managed.decode(entries, trusted=True)
     except managed.ManagedFieldsError:
-        # Written by something else than this module: start over, as the reference does.
+        # Malformed stored entries are discarded, as in the reference.
         return {}
 
 
 def _updated(target: OwnershipTarget, live: Object | None, new: Object, owners: Owners, manager: str, now: float) -> Owners:
-    """Owners after an update: what changed belongs to `manager` alone, what went belongs to nobody."""
+    """Owners after an update: changed fields belong to `manager` alone, removed fields to no manager."""
     old = _unmanaged(live) if live is not None else _blank(target)
     new = _unmanaged(new)
     known = owners
@@ -189,16 +188,16 @@ def _updated(target: OwnershipTarget, live: Object | None, new: Object, owners: 
         previous, former = owners.get(key), known.get(key)
         fields = union(previous.fields, mine) if previous else mine
         if former is not None and former.fields == fields:
-            # Other values in the fields that were owned already: the entry stays, its time included.
+            # Only values of owned fields changed: the entry and its time remain.
             owners[key] = former
         else:
             owners[key] = Owner(identity=key, version=target.api_version, fields=fields, time=timestamp(now))
-    return managed.capped(owners)
+    return managed.merge_oldest_updaters(owners)
 
 
 def _without_lost(owners: Owners, versions: _Versions, keep: Identity | None) -> Owners:
-    """Owners without what somebody else changed and what is gone; those with nothing left or of a version that is not
-    served are dropped. `keep` is not touched."""
+    """Remove changed and deleted fields from all owners except `keep`. Owners without fields, and of versions that are not
+    served, are dropped."""
     out: Owners = {}
     for key, owner in owners.items():
         if key == keep:
@@ -211,12 +210,12 @@ def _without_lost(owners: Owners, versions: _Versions, keep: Identity | None) ->
         changed, gone = found
         fields = difference(difference(owner.fields, changed), gone)
         if fields:
-            out[key] = owner.owning(fields)
+            out[key] = owner.with_fields(fields)
     return out
 
 
 def _reconciled(target: OwnershipTarget, live: Object, owners: Owners) -> Owners:
-    """Owners under the schemas of today."""
+    """Reconcile owners with the current schemas."""
     out: Owners = {}
     objects: dict[str, Object | None] = {}
     for key, owner in owners.items():
@@ -225,12 +224,12 @@ def _reconciled(target: OwnershipTarget, live: Object, owners: Owners) -> Owners
             objects[version] = target.object_in(live, version)
         type, obj = target.type_in(version), objects[version]
         if type is not None and obj is not None:
-            out[key] = owner.owning(prune.reconciled(owner.fields, type))
+            out[key] = owner.with_fields(prune.reconcile(owner.fields, type))
     return out
 
 
 def _blank(target: OwnershipTarget) -> Object:
-    """The object before a create: what is always written is there, so creating takes no ownership of it."""
+    """The base of a create: members that are always written are present, so that creating does not take ownership of them."""
     type = target.type
     if type.name and type.constraints is None:
         blank: Object = shape.zero(type)
@@ -251,10 +250,10 @@ def _unmanaged(obj: Object) -> Object:
 def on_apply(
     target: OwnershipTarget, live: Object | None, config: Object, *, manager: str, force: bool = False, now: float
 ) -> Object:
-    """The object after applying `config` to `live` (None: creates it), managedFields included; `live` itself when that
-    changes nothing. Defaults are still to be filled in.
+    """Apply `config` to `live` (None: create). Returns the new object with managedFields, before defaulting; `live` itself if
+    nothing changes.
 
-    ApiError: 400 for another apiVersion or managedFields in `config`, 409 with a cause for every field and manager in
+    Raises ApiError: 400 for another apiVersion or managedFields in `config`, 409 with a cause for every field and manager in
     conflict unless `force`, 500 for what does not fit the type.
     """
     stored = _stored_strictly(live)
@@ -302,8 +301,7 @@ def on_apply(
 
 
 def _explained(target: OwnershipTarget, obj: Object, error: TypedError) -> str:
-    """What is wrong with an object of which some algorithm found out that it does not fit its type: everything, with
-    paths."""
+    """The complete error of an object that does not fit its type, with all paths."""
     try:
         typed.validate(obj, target.type)
     except TypedError as whole:
@@ -336,7 +334,7 @@ def _check_config(target: OwnershipTarget, config: Object) -> None:
 
 
 def _named(target: OwnershipTarget, obj: Object) -> str:
-    """An object as errors of apply name it: ``namespace/name; group/version, Kind=Kind``."""
+    """Format an object for errors of apply: ``namespace/name; group/version, Kind=Kind``."""
     metadata = obj.get("metadata")
     texts = (metadata.get(name) if isinstance(metadata, dict) else None for name in ("namespace", "name"))
     namespace, name = (text if isinstance(text, str) else "" for text in texts)
@@ -355,11 +353,11 @@ def _stored_strictly(live: Object | None) -> Owners:
 def _applied(
     target: OwnershipTarget, live: Object, config: Object, owners: Owners, key: Identity
 ) -> tuple[Object, Owners, dict[Identity, FieldSet]]:
-    """The merged and pruned object, the owners if it is taken, and who would lose what by that."""
+    """The merged and pruned object, its owners, and the conflicts with other owners."""
     owners = _reconciled(target, live, owners)
     merged: Object = typed.merge(live, config, target.type)
     last = owners.get(key)
-    fields = typed.of_value(config, target.type)
+    fields = typed.fields_of(config, target.type)
     if target.reset:
         fields = recursive_difference(fields, target.reset)
     owners[key] = Owner(identity=key, version=target.api_version, fields=fields)
@@ -367,7 +365,7 @@ def _applied(
         merged = _empty_as_said(_pruned(target, merged, owners, key, last), config)
     versions = _Versions(target, live, merged)
     if versions.changes(target.api_version) == (_EMPTY, _EMPTY):
-        # Another order of items, or values in fields that this endpoint takes back, is no change.
+        # A different order of items, or changes of fields that the endpoint resets, do not count as changes.
         merged = live
     conflicts: dict[Identity, FieldSet] = {}
     for other, owner in owners.items():
@@ -379,15 +377,17 @@ def _applied(
     after = _without_lost(owners, versions, key)
     mine = difference(fields, _NEVER_OWNED)
     if mine:
-        after[key] = owners[key].owning(mine)
+        after[key] = owners[key].with_fields(mine)
     else:
         after.pop(key, None)
     return merged, after, conflicts
 
 
 def _empty_as_said(value: Any, said: Any) -> Any:
-    """`value` after pruning, where what lost all its parts is null or gone, with empty objects and lists back where the
-    configuration `said` so. The reference leaves them out, and would add them when the same is applied again."""
+    """Restore empty objects and lists of the configuration `said` that pruning reduced to null or removed.
+
+    The reference omits them here, and adds them when the same configuration is applied again.
+    """
     if not isinstance(value, dict):
         return value
     out = value
@@ -404,10 +404,11 @@ def _empty_as_said(value: Any, said: Any) -> Any:
 
 
 def _pruned(target: OwnershipTarget, merged: Object, owners: Owners, key: Identity, last: Owner) -> Object:
-    """`merged` without what the applier gave up and nobody else owns.
+    """Prune fields from `merged` that the applier no longer applies and no other manager owns.
 
-    Three steps as in the reference: take out everything applied last time, put back what any owner has, put back what
-    the applier never had (defaults inside an item that stays, for instance)."""
+    Three steps as in the reference: remove all fields of the last apply, restore fields that any manager owns, restore fields
+    that the applier never owned (for example defaults inside a remaining item).
+    """
     if not difference(last.fields, owners[key].fields) and last.version == target.api_version:
         return merged
     type, whole = target.type_in(last.version), target.object_in(merged, last.version)
@@ -430,7 +431,7 @@ def _pruned(target: OwnershipTarget, merged: Object, owners: Owners, key: Identi
 
 
 def _put_back(target: OwnershipTarget, whole: Object, rest: Object, held: FieldSet, version: str, home: str) -> Object | None:
-    """`rest` of `whole` plus what `held` (in `version`) names; both objects are in version `home`."""
+    """Restore the fields `held` (of `version`) of `whole` in `rest`; both objects have the version `home`."""
     type = target.type_in(version)
     there, left = (whole, rest) if version == home else (target.convert(whole, version), target.convert(rest, version))
     if type is None or there is None or left is None:
@@ -441,14 +442,14 @@ def _put_back(target: OwnershipTarget, whole: Object, rest: Object, held: FieldS
 
 
 def _members(obj: Object, type: Type) -> FieldSet:
-    return prune.with_named_members(typed.of_value(obj, type), type)
+    return prune.with_named_members(typed.fields_of(obj, type), type)
 
 
 # -- conflicts --------------------------------------------------------------------------------------------------------
 
 
 def _refuse(conflicts: dict[Identity, FieldSet]) -> None:
-    """Raise 409 unless there are no conflicts."""
+    """Raise ApiError 409 if there are conflicts."""
     lines: list[tuple[str, list[str]]] = []
     for key in sorted(conflicts, key=managed.identity_text):
         lines.append((managed.show(key), [show_path(p) for p in paths(conflicts[key])]))
@@ -467,8 +468,8 @@ def _refuse(conflicts: dict[Identity, FieldSet]) -> None:
 
 
 def _not_excused(target: OwnershipTarget, live: Object, conflicts: dict[Identity, FieldSet]) -> dict[Identity, FieldSet]:
-    """Conflicts without those over fields that the same tool applied from the client's side before: what the
-    last-applied annotation says, where the live object still has it so."""
+    """Conflicts except those on fields that client-side apply set: fields of the last-applied annotation with unchanged
+    values."""
     text = ((live.get("metadata") or {}).get("annotations") or {}).get(target.dialect.last_applied)
     if not text:
         return conflicts
@@ -476,7 +477,7 @@ def _not_excused(target: OwnershipTarget, live: Object, conflicts: dict[Identity
         last = decode(text)
         if not isinstance(last, dict) or last.get("apiVersion") != target.api_version or not last.get("kind"):
             return conflicts
-        fields = typed.of_value(last, target.type)
+        fields = typed.fields_of(last, target.type)
         for changed in typed.compare(live, last, target.type):
             fields = difference(fields, changed)
     except (SyntaxProblem, TypedError):
@@ -485,7 +486,7 @@ def _not_excused(target: OwnershipTarget, live: Object, conflicts: dict[Identity
 
 
 def _with_last_applied(target: OwnershipTarget, obj: Object, config: Object) -> Object:
-    """The last-applied annotation brought up to date, where there is one, so that going back to client-side apply works."""
+    """Update an existing last-applied annotation, so that clients can return to client-side apply."""
     name = target.dialect.last_applied
     metadata = obj.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
@@ -505,9 +506,10 @@ def _with_last_applied(target: OwnershipTarget, obj: Object, config: Object) -> 
 
 
 def keep_times(new: Object, live: Object) -> Object:
-    """`live` when `new` differs from it only in times of managedFields, so that nothing is written; else `new`.
+    """`live` if `new` differs from it only in times of managedFields, so that nothing is written; else `new`.
 
-    For the end of a write: what looked like a change may have been undone by defaults or the endpoint."""
+    For the end of a write, because defaults or the endpoint may have undone a change.
+    """
     mine, theirs = _entries(new), _entries(live)
     if mine is theirs or not mine or not theirs or len(mine) != len(theirs):
         return new
@@ -518,8 +520,7 @@ def keep_times(new: Object, live: Object) -> Object:
 
 
 def after_admission(obj: Object, before: Object) -> Object:
-    """`obj` as mutating admission left it, with entries in stored form if it changed those of `before`; with those of
-    `before` if it made them unreadable."""
+    """Normalize the managedFields of `obj` after mutating admission. Malformed ones are replaced by those of `before`."""
     mine, theirs = _entries(obj), _entries(before)
     if mine is theirs or mine == theirs:
         return obj
@@ -533,6 +534,6 @@ def after_admission(obj: Object, before: Object) -> Object:
 
 def _timeless(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     out = [{k: v for k, v in entry.items() if k != "time"} for entry in entries]
-    # Clients write entries too, and need not say who the manager is.
+    # Clients may write entries without a manager.
     out.sort(key=lambda e: tuple(e.get(name) or "" for name in ("operation", "manager", "apiVersion", "subresource")))
     return out

@@ -1,4 +1,4 @@
-"""The answers to patches that cannot be used, shared by the patch formats."""
+"""Errors shared by the patch formats."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from orchd.kinds.patch.gotext import quoted
 
 
 def rejected() -> ApiError:
-    """422 without particulars: what a patch gets that is well-formed and does not fit the object."""
+    """ApiError 422 without details, for a well-formed patch that does not fit the object."""
     return ApiError(422, "Invalid", "the server rejected our request due to an error in our request", details={})
 
 
 def server_error(message: str) -> ApiError:
-    """500 with a bare message: the reference gives its merge errors no reason."""
+    """ApiError 500 with a message only: merge errors of the reference have no reason."""
     return ApiError(500, "", message)
 
 
 def unusable_result(shown: str, why: str) -> ApiError:
-    """422 for a patched object that does not decode. `shown` is the text of the result (or, for a strategic merge
-    patch, of the patch), `why` what the decoder said."""
+    """ApiError 422 for a patched object that cannot be decoded. `shown` is the text of the result (for a strategic merge
+    patch, of the patch), `why` the decoder's message."""
     message = f"Invalid value: {quoted(shown)}: {why}"
     cause = Cause("FieldValueInvalid", message, "patch")
     return ApiError(422, "Invalid", f' "" is invalid: patch: {message}', details={"causes": [cause.as_json()]})
 
 
 def no_object(result: list[Any]) -> ApiError:
-    """422 for a patch that makes a list of an object."""
+    """ApiError 422 for a patch that replaces an object by a list."""
     return unusable_result(
         orjson.dumps(result).decode(),
         "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type "

@@ -1,4 +1,4 @@
-"""Taking fields out of values, and sets to the schema in force: what giving up fields needs besides `typed`."""
+"""Removal of fields from values, and adaptation of owned sets to schema changes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from orchd.kinds.patch.typed import item_element
 
 
 def remove(value: Any, fields: FieldSet, type: Type) -> Any:
-    """The value without the members of `fields`. What loses all its parts and is no member itself stays, as null: it is
-    there because somebody holds it."""
+    """Remove the members of `fields` from a value. A container that loses all parts without being a member becomes null,
+    because a manager owns it."""
     return _remove(nodes.root(type), value, fields)
 
 
@@ -45,7 +45,7 @@ def _remove(node: Node, value: Any, fields: FieldSet) -> Any:
 
 
 def extract(value: Any, fields: FieldSet, type: Type) -> Any:
-    """Only what `fields` names of the value, with the containers and keys that lead there; None when there is nothing."""
+    """The parts of a value in `fields`, with their containers and keys; None if there are none."""
     return _extract(nodes.root(type), value, fields)
 
 
@@ -81,7 +81,7 @@ def _extract(node: Node, value: Any, fields: FieldSet) -> Any:
 
 
 def with_named_members(fields: FieldSet, type: Type) -> FieldSet:
-    """The set plus every declared field on the way to its members: whoever owns all of a struct owns the struct."""
+    """The set plus the declared parents of its members."""
     return _named(nodes.root(type), fields)
 
 
@@ -110,15 +110,16 @@ def _named(node: Node | None, fields: FieldSet) -> FieldSet:
 # -- schema changes ---------------------------------------------------------------------------------------------------
 
 
-def reconciled(fields: FieldSet, type: Type) -> FieldSet:
-    """An owned set under the schema of today: what became atomic since is owned as one. The same set when nothing
-    changed, as almost always. What became granular counts as if it had always been: its owner keeps the field itself and
-    none of its parts."""
+def reconcile(fields: FieldSet, type: Type) -> FieldSet:
+    """Adapt an owned set to the current schema. Returns the same set if nothing changed.
+
+    A field that became atomic is owned as a whole. The owner of a field that became granular owns the field, but not its parts.
+    """
     return _reconciled(nodes.root(type), fields)
 
 
 def _reconciled(node: Node, fields: FieldSet) -> FieldSet:
-    """`reconciled` for the children of a granular node."""
+    """`reconcile` for the children of a granular node."""
     out = fields
     for key, below in fields.items():
         if key == SELF or not below:
@@ -135,7 +136,7 @@ def _reconciled(node: Node, fields: FieldSet) -> FieldSet:
 
 
 def _child(node: Node, element: str) -> Node | None:
-    """The node that a path element leads to, None when the schema says nothing about it."""
+    """The node of a path element, None if the schema does not specify it."""
     child = node.element
     if element[0] == "f":
         found = node.fields.get(element[2:])

@@ -1,4 +1,4 @@
-"""Owners seen through the scale subresource: its ``.spec.replicas`` is a field of the parent elsewhere."""
+"""Field ownership of the scale subresource, whose ``.spec.replicas`` maps to a field of the parent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Replicas: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
 def to_scale(parent: Any, replicas: Replicas) -> list[dict[str, Any]]:
-    """managedFields of the Scale of an object with entries `parent`: those that own its replicas."""
+    """managedFields of a Scale: the entries of `parent` that own its replicas."""
     out: Owners = {}
     for key, owner in managed.decode(parent, trusted=True).items():
         path = replicas.get(owner.version)
@@ -29,7 +29,7 @@ def to_scale(parent: Any, replicas: Replicas) -> list[dict[str, Any]]:
 def to_parent(parent: Any, scale: Any, replicas: Replicas, api_version: str) -> list[dict[str, Any]]:
     """managedFields of the object after its Scale was written with entries `scale`.
 
-    Who is new among the owners of the replicas gets an entry in `api_version`, without a time, as in the reference."""
+    A new owner of the replicas gets an entry in `api_version`, without a time, as in the reference."""
     scaled = managed.decode(scale, trusted=True)
     out: Owners = {}
     for key, owner in managed.decode(parent, trusted=True).items():
@@ -44,9 +44,9 @@ def to_parent(parent: Any, scale: Any, replicas: Replicas, api_version: str) -> 
         else:
             rest = difference(owner.fields, of_paths(path))
             if rest:
-                out[key] = owner.owning(rest)
+                out[key] = owner.with_fields(rest)
     for key in scaled:
-        # An updater's identity names the version of its entry, which is the parent's from here on.
+        # The identity of an updater contains the version of its entry, which becomes that of the parent.
         manager, operation, _, subresource = key
         mine = managed.identity(manager, operation, api_version, subresource)
         out[mine] = Owner(identity=mine, version=api_version, fields=of_paths(replicas[api_version]))

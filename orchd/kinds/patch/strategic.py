@@ -1,4 +1,4 @@
-"""Strategic merge patch: merge by the schema's merge keys, steered by directives in the patch.
+"""Strategic merge patch: merging by the schema's merge keys and by directives in the patch.
 
 ``$patch: delete|replace`` on an object or list item, ``$patch: replace`` as an item for the whole list,
 ``$retainKeys`` (all other members go), ``$deleteFromPrimitiveList/FIELD`` and ``$setElementOrder/FIELD``. Lists merge
@@ -26,15 +26,16 @@ _ORDER: Final = "$setElementOrder"
 
 
 def apply(doc: Object, patch: bytes | str | Object | None, type: Type) -> Object:
-    """`doc` after the patch; members of new objects that are directives or unknown are left for pruning.
+    """Apply a patch to `doc`. Directives and unknown members in new objects remain, for pruning.
 
-    ApiError: 400 for what is no patch, 422 for lists of lists, 500 with the reference's text for the rest."""
+    Raises ApiError: 400 for a malformed patch, 422 for lists of lists, 500 with the reference's message for other errors.
+    """
     value = parse(patch)
     return _merge_map(doc, value, type) if value else doc
 
 
 def parse(patch: bytes | str | Object | None) -> Object:
-    """The patch as an object; null counts as an empty one."""
+    """Parse a patch to an object; null yields an empty one."""
     value: Any = patch
     if isinstance(patch, bytes | str):
         try:
@@ -95,7 +96,7 @@ def _bad_directive(directive: Any, where: Object) -> Exception:
 
 
 def _retain(out: Object, patch: Object) -> None:
-    """Drop what the directive does not list; everything that the patch sets must be listed."""
+    """Remove members that the directive does not list. It must list all members that the patch sets."""
     keep = patch.pop(_RETAIN)
     if not isinstance(keep, list):
         raise bad_request("invalid patch format of retainKeys")
@@ -114,7 +115,7 @@ def _suffix(name: str, prefix: str, problem: str) -> str:
 
 
 def _field(type: Type | None, name: str) -> Type | None:
-    """Type of a member; None below unknown schema. A member that the struct does not have is an error."""
+    """The type of a member; None for unknown schemas. Raises ApiError for a member that the struct does not have."""
     if type is None or type.kind not in ("struct", "map"):
         return None
     if type.kind == "map":
@@ -173,7 +174,7 @@ def _merge_field(original: list[Any], patch: list[Any], field: Type | None, *, d
 
 
 def _of_maps(*lists: list[Any]) -> bool:
-    """Are the items objects? All must be of one sort, and not lists."""
+    """True if the items are objects. Raises ApiError for mixed items and for lists."""
     found: Any = None
     for items in lists:
         for item in items:
@@ -189,7 +190,7 @@ def _of_maps(*lists: list[Any]) -> bool:
 
 
 def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
-    """Carry out the items of a patch that are directives; gives what to merge into and with what."""
+    """Apply the directive items of a patch. Returns the list to merge into and the items to merge."""
     plain_items = []
     replace = False
     identify = _identify(key)
@@ -219,7 +220,7 @@ def _no_key(item: Object, key: str) -> Exception:
 
 
 def _in_order(merged: list[Any], wanted: list[Any], live: list[Any], key: str) -> list[Any]:
-    """Items named in `wanted` in that order, with the others put in where they were in `live` as far as possible."""
+    """Sort items by `wanted`; other items keep their position in `live` as far as possible."""
     order, before = _places(wanted, key), _places(live, key)
     identify = _identify(key)
     ours: list[Any] = []
@@ -244,12 +245,12 @@ def _in_order(merged: list[Any], wanted: list[Any], live: list[Any], key: str) -
 
 
 def _deletes(item: Any) -> bool:
-    """Is an item that is new a directive to delete it? Such ones stay, at the end, without the directive."""
+    """True if a new item is a directive to delete it. Such items are appended without the directive."""
     return isinstance(item, dict) and item.get(_DIRECTIVE) == "delete"
 
 
 def _identify(key: str) -> Callable[[Any], Any]:
-    """What tells an item from others, as something hashable."""
+    """The hashable identity of an item."""
 
     def identify(item: Any) -> Any:
         value = item.get(key) if key else item
@@ -271,7 +272,7 @@ def _places(items: list[Any], key: str) -> dict[Any, int]:
 
 
 def _order(out: Object, patch: Object, name: str, type: Type | None) -> None:
-    """Carry out ``$setElementOrder/FIELD`` together with the patch of FIELD; both are taken out of `patch`."""
+    """Apply ``$setElementOrder/FIELD`` together with the patch of FIELD, and remove both from `patch`."""
     order = patch.pop(name)
     _expect_list(order)
     field_name = _suffix(name, _ORDER, "invalid patch format of setElementOrder list")
@@ -301,7 +302,7 @@ def _expect_list(value: Any) -> None:
 
 
 def _check_order(change: list[Any], order: list[Any], key: str) -> None:
-    """Items of the patch, directives aside, must be in the order list, in that order; an empty list says nothing."""
+    """Check that the items of the patch, except directives, are in the order list in that order. An empty list is ignored."""
     if not change or not order:
         return
     if key:

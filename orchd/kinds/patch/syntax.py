@@ -8,17 +8,16 @@ import orjson
 
 from orchd.kinds.jsontext import syntax_error
 
-#: Patches that are nested deeper are refused like those that are deeper than the reference allows: what they make could
-#: not be written.
+#: Maximum nesting depth of a patch. Results of deeper ones could not be encoded.
 MAX_DEPTH: Final = 250
 
 
 class SyntaxProblem(ValueError):
-    """A document that is not JSON; the text is the reference decoder's."""
+    """Invalid JSON. The message is the reference's."""
 
 
 def decode(document: bytes | str) -> Any:
-    """The value of a JSON document; `SyntaxProblem` when it is none."""
+    """Decode a JSON document. Raises SyntaxProblem."""
     data = document.encode("utf-8", "replace") if isinstance(document, str) else document
     may_be_deep = data.count(b"{") + data.count(b"[") > MAX_DEPTH
     try:

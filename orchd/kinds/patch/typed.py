@@ -1,7 +1,7 @@
-"""Values with their types: validation, the fields a value has, comparison and merging.
+"""Typed values: validation, their fields, comparison and merging.
 
-The rules are those of structured-merge-diff 4.2, which release 1.23 uses. All functions take shared trees and give
-back new ones that share what did not change.
+The rules are those of structured-merge-diff 4.2, which release 1.23 uses. Functions do not modify values; results share
+unchanged parts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from orchd.kinds.patch.fieldset import LEAF, SELF, FieldSet, json_text, show_ele
 from orchd.kinds.patch.gotext import plain, quoted, type_name
 from orchd.kinds.patch.nodes import DEDUCED, LIST, MAP, NO_DEFAULT, SCALAR, Node
 
-#: Added, modified and removed fields of a comparison; None where there are none.
+#: Added, modified and removed fields; None for an empty set.
 Changes: TypeAlias = tuple[FieldSet | None, FieldSet | None, FieldSet | None]
 
 _MISSING: Final = object()
@@ -27,7 +27,7 @@ class TypedError(ValueError):
 
 
 def same(left: Any, right: Any) -> bool:
-    """Are two JSON values equal? Numbers compare by value, but no boolean is a number."""
+    """True if two JSON values are equal. Numbers are compared by value; booleans are not numbers."""
     if left is right:
         return True
     if isinstance(left, dict):
@@ -45,7 +45,7 @@ def same(left: Any, right: Any) -> bool:
 
 
 def validate(value: Any, type: Type) -> None:
-    """Check a whole object. `TypedError` lists everything wrong with it."""
+    """Validate an object. Raises TypedError with all errors."""
     errors: list[str] = []
     _validate(nodes.root(type), value, "", errors)
     if len(errors) == 1:
@@ -115,7 +115,7 @@ def _at(path: str, what: str) -> str:
 
 
 def _literal(value: Any) -> str:
-    """A value as ``%#v`` prints it."""
+    """Format a value like ``%#v``."""
     if isinstance(value, dict):
         inner = ", ".join(f"{quoted(k)}:{_literal(value[k])}" for k in sorted(value))
         return f"{type_name(value)}{{{inner}}}"
@@ -128,7 +128,7 @@ def _literal(value: Any) -> str:
 
 
 def item_element(node: Node, item: Any) -> str:
-    """The path element of an item of an associative list. `TypedError` when the item cannot be told from others."""
+    """The path element of an item of an associative list. Raises TypedError for an item without identity."""
     if not node.keys:
         if item is None:
             raise TypedError("associative list without keys has an element that's an explicit null")
@@ -154,8 +154,8 @@ def item_element(node: Node, item: Any) -> str:
     return "k:" + json_text(values)
 
 
-def indexed(node: Node, items: list[Any] | None) -> dict[str, Any]:
-    """The items of an associative list by path element, in order. `TypedError` for duplicates."""
+def index_items(node: Node, items: list[Any] | None) -> dict[str, Any]:
+    """Index the items of an associative list by path element, in order. Raises TypedError for duplicates."""
     out: dict[str, Any] = {}
     for position, item in enumerate(items or ()):
         try:
@@ -177,21 +177,23 @@ def _as(kind: type, value: Any) -> Any:
 # -- fields of a value ------------------------------------------------------------------------------------------------
 
 
-def of_value(value: Any, type: Type) -> FieldSet:
-    """The fields that an applied configuration speaks about."""
-    return owned(nodes.root(type), value) or {}
+def fields_of(value: Any, type: Type) -> FieldSet:
+    """The fields that an applied configuration sets."""
+    return owned_fields(nodes.root(type), value) or {}
 
 
-def owned(node: Node, value: Any) -> FieldSet | None:
-    """The fields of a value. Items of lists and of open maps, nulls and empty objects count themselves; declared
-    structs, maps and lists only through what is in them."""
+def owned_fields(node: Node, value: Any) -> FieldSet | None:
+    """The fields of a value, None if there are none.
+
+    Items of lists and of open maps, nulls and empty objects are members; declared structs, maps and lists only have members.
+    """
     if node.atomic:
         return LEAF
     kind = node.kind
     if kind == LIST:
         element = node.element
         assert element is not None
-        return {k: with_member(owned(element, v)) for k, v in indexed(node, _as(list, value)).items()} or None
+        return {k: with_member(owned_fields(element, v)) for k, v in index_items(node, _as(list, value)).items()} or None
     if kind == DEDUCED and not isinstance(value, dict):
         return None if value is None else LEAF
     if not value:
@@ -201,11 +203,11 @@ def owned(node: Node, value: Any) -> FieldSet | None:
     for key, item in _as(dict, value).items():
         found = fields.get(key)
         if found is None:
-            below = owned(_undeclared(node, key), item)
+            below = owned_fields(_undeclared(node, key), item)
             out["f:" + key] = with_member(below)
             continue
         child = found[1]
-        mine = LEAF if child.atomic else owned(child, item)
+        mine = LEAF if child.atomic else owned_fields(child, item)
         if item is None or item == {}:
             mine = with_member(mine)
         if mine is not None:
@@ -213,18 +215,18 @@ def owned(node: Node, value: Any) -> FieldSet | None:
     return out or None
 
 
-def everything(node: Node, value: Any) -> FieldSet:
-    """The node of a value that came or went as a whole: it and every part of it."""
+def all_fields(node: Node, value: Any) -> FieldSet:
+    """The set of a value that was added or removed as a whole: the value and all of its parts."""
     if node.atomic:
         return LEAF
     kind = node.kind
     if kind == LIST:
-        items = indexed(node, _as(list, value))
+        items = index_items(node, _as(list, value))
         if not items:
             return LEAF
         element = node.element
         assert element is not None
-        return {SELF: LEAF, **{k: everything(element, v) for k, v in items.items()}}
+        return {SELF: LEAF, **{k: all_fields(element, v) for k, v in items.items()}}
     if kind == DEDUCED and not isinstance(value, dict):
         return LEAF
     if not value:
@@ -234,15 +236,15 @@ def everything(node: Node, value: Any) -> FieldSet:
     for key, item in _as(dict, value).items():
         found = fields.get(key)
         if found is None:
-            out["f:" + key] = everything(_undeclared(node, key), item)
+            out["f:" + key] = all_fields(_undeclared(node, key), item)
         else:
             child = found[1]
-            out[found[0]] = LEAF if child.atomic else everything(child, item)
+            out[found[0]] = LEAF if child.atomic else all_fields(child, item)
     return out
 
 
 def _undeclared(node: Node, key: str) -> Node:
-    """The node of a member that no field declares."""
+    """The node of an undeclared member."""
     if node.kind == DEDUCED:
         return node
     if node.element is None:
@@ -254,12 +256,12 @@ def _undeclared(node: Node, key: str) -> Node:
 
 
 def compare(left: Any, right: Any, type: Type) -> tuple[FieldSet, FieldSet, FieldSet]:
-    """Fields added, modified and removed between two whole objects. `TypedError` when one does not fit the type."""
-    added, modified, removed = changes(nodes.root(type), left, right)
+    """Fields added, modified and removed between two objects. Raises TypedError if one does not fit the type."""
+    added, modified, removed = compare_nodes(nodes.root(type), left, right)
     return added or {}, modified or {}, removed or {}
 
 
-def changes(node: Node, left: Any, right: Any) -> Changes:
+def compare_nodes(node: Node, left: Any, right: Any) -> Changes:
     """`compare` for two present values of one node."""
     if left is right:
         return _UNCHANGED
@@ -282,7 +284,7 @@ def changes(node: Node, left: Any, right: Any) -> Changes:
         if not left and not right:
             return _MODIFIED
         if not isinstance(odd, dict | None):
-            # An object took the place of something else, or lost it: its parts came or went, and the place is another.
+            # An object replaced another value, or vice versa: its parts are added or removed, and the field is modified.
             added, _, removed = _map_changes(node, left, right)
             return added, LEAF, removed
     return _map_changes(node, _as(dict, left), _as(dict, right))
@@ -306,24 +308,24 @@ def _map_changes(node: Node, left: dict[str, Any] | None, right: dict[str, Any] 
         else:
             element, child = found
         if before is _MISSING:
-            added[element] = LEAF if child.atomic else everything(child, item)
+            added[element] = LEAF if child.atomic else all_fields(child, item)
         elif child.kind == SCALAR:
             if not same(before, item):
                 modified[element] = LEAF
         else:
-            _note(element, changes(child, before, item), added, modified, removed)
+            _note(element, compare_nodes(child, before, item), added, modified, removed)
     for key, before in left.items():
         if key not in right:
             found = fields.get(key)
             if found is None:
-                removed["f:" + key] = everything(_undeclared(node, key), before)
+                removed["f:" + key] = all_fields(_undeclared(node, key), before)
             else:
-                removed[found[0]] = everything(found[1], before)
+                removed[found[0]] = all_fields(found[1], before)
     return added or None, modified or None, removed or None
 
 
 def _list_changes(node: Node, left: Any, right: Any) -> Changes:
-    before, after = indexed(node, _as(list, left)), indexed(node, _as(list, right))
+    before, after = index_items(node, _as(list, left)), index_items(node, _as(list, right))
     if not before and not after:
         return _MODIFIED
     element = node.element
@@ -333,12 +335,12 @@ def _list_changes(node: Node, left: Any, right: Any) -> Changes:
     removed: FieldSet = {}
     for key, item in after.items():
         if key not in before:
-            added[key] = everything(element, item)
+            added[key] = all_fields(element, item)
         else:
-            _note(key, changes(element, before[key], item), added, modified, removed)
+            _note(key, compare_nodes(element, before[key], item), added, modified, removed)
     for key, item in before.items():
         if key not in after:
-            removed[key] = everything(element, item)
+            removed[key] = all_fields(element, item)
     return added or None, modified or None, removed or None
 
 
@@ -358,12 +360,12 @@ def _note(element: str, found: Changes, added: FieldSet, modified: FieldSet, rem
 
 
 def merge(left: Any, right: Any, type: Type) -> Any:
-    """`left` with what `right` says. `left` itself when that changes nothing."""
-    return merged(nodes.root(type), left, right)
+    """Merge `right` into `left`. Returns `left` itself if nothing changes."""
+    return merge_nodes(nodes.root(type), left, right)
 
 
-def merged(node: Node, left: Any, right: Any) -> Any:
-    """`merge` for two present values of one node. A null does not empty a map or list that is owned by parts."""
+def merge_nodes(node: Node, left: Any, right: Any) -> Any:
+    """`merge` for two present values of a node. A null does not clear a granular map or list."""
     kind = node.kind
     if left is right:
         return left
@@ -389,7 +391,7 @@ def merged(node: Node, left: Any, right: Any) -> Any:
             after = item
         else:
             found = fields.get(key)
-            after = merged(_undeclared(node, key) if found is None else found[1], before, item)
+            after = merge_nodes(_undeclared(node, key) if found is None else found[1], before, item)
             if after is before:
                 continue
         if out is None:
@@ -399,16 +401,16 @@ def merged(node: Node, left: Any, right: Any) -> Any:
 
 
 def _merged_list(node: Node, mine: list[Any] | None, theirs: list[Any] | None, left: Any, right: Any) -> Any:
-    """Both lists in one: items keep the order of `theirs`; items that only `mine` has stay where they were, in front
-    of what followed them."""
-    before, after = indexed(node, mine), indexed(node, theirs)
+    """Merge two associative lists in the order of `theirs`. Items that only `mine` has keep their position before the items
+    that followed them."""
+    before, after = index_items(node, mine), index_items(node, theirs)
     if not after:
         return left if before or same(left, right) else right
     if not before:
         return right
     element = node.element
     assert element is not None
-    both = {key: merged(element, before[key], item) if key in before else item for key, item in after.items()}
+    both = {key: merge_nodes(element, before[key], item) if key in before else item for key, item in after.items()}
     shared = [key for key in after if key in before]
     out: list[Any] = []
     old, new = list(before), list(after)
@@ -420,7 +422,7 @@ def _merged_list(node: Node, mine: list[Any] | None, theirs: list[Any] | None, l
                 i, j, next_shared = i + 1, j + 1, next_shared + 1
                 continue
             if old[i] in after and next_shared < len(shared) and shared[next_shared] != old[i]:
-                # Shared with `theirs`, which places it elsewhere.
+                # Also in `theirs`, which determines its position.
                 i += 1
                 continue
         if i < len(old) and old[i] not in after:
@@ -433,7 +435,7 @@ def _merged_list(node: Node, mine: list[Any] | None, theirs: list[Any] | None, l
             if next_shared < len(shared) and shared[next_shared] == key:
                 next_shared += 1
         else:
-            # Placed already, where `theirs` wants it.
+            # Added already, at its position in `theirs`.
             i += 1
     if len(out) == len(old) and all(x is y for x, y in zip(out, mine or (), strict=False)):
         return left

@@ -1,4 +1,4 @@
-"""Admission: what the cluster's policies make of a write. A mutating chain in series, then a validating one (DESIGN 3, 7)."""
+"""Admission: what the cluster's policies make of a write. A mutating chain in series, then a validating one (docs/decisions.md 3, 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Authentication: who sends this request? A chain of methods, each of which may know, refuse or pass (DESIGN 7)."""
+"""Authentication: who sends this request? A chain of methods, each of which may know, refuse or pass (docs/decisions.md 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Authorization: may this user do this? A union of authorizers in flag order; the first opinion counts (DESIGN 7)."""
+"""Authorization: may this user do this? A union of authorizers in flag order; the first opinion counts (docs/decisions.md 7)."""
 
 from __future__ import annotations
 

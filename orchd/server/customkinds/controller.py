@@ -15,7 +15,7 @@ from twisted.logger import Logger
 from orchd.client.interfaces import IClient, Object, ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, with_condition
-from orchd.kinds.crd.naming import named, taken_by
+from orchd.kinds.crd.naming import decide_names, taken_by
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.schema_check.definitions.condition import with_structure
 from orchd.server.customkinds.apiservices import ApiServices
@@ -87,7 +87,7 @@ class DefinitionController:
             if other.group == known.group and other.name != known.name
         ]
         settings, now = self._kinds.settings, timestamp(self._wall())
-        status = named(definition, taken_by(others), settings.dialect, now=now)
+        status = decide_names(definition, taken_by(others), settings.dialect, now=now)
         status = with_structure(definition, status, settings, now=now)
         if status != (definition.get("status") or {}):
             await self._write(definition, status)

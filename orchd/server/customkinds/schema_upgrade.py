@@ -1,7 +1,7 @@
 """Objects that were written under an older schema, as the schema in force has them.
 
 Objects are stored as they were when they were written. When a definition changes, those of before are pruned, filled
-with defaults and moved to the storage version when they are read; newer ones pass untouched (DESIGN 1). What an entry
+with defaults and moved to the storage version when they are read; newer ones pass untouched (docs/decisions.md 1). What an entry
 becomes is kept beside it.
 """
 
@@ -54,7 +54,7 @@ class _Reader:
         if known is None or (written or entry.revision) > known.since:
             return entry
         mark = ("settled", known.since)
-        found: Entry | None = entry.forms.get(mark)
+        found: Entry | None = entry.derived.get(mark)
         if found is None:
             found = self._settled(entry, known)
             entry.keep(mark, found, len(found.json))
@@ -66,7 +66,7 @@ class _Reader:
         if new == obj:
             return entry
         body = stored.with_revision(stored.encode(new), entry.revision)
-        return Entry(entry.path, entry.revision, entry.created, body, entry.labels, entry.fields, entry.derived)
+        return Entry(entry.path, entry.revision, entry.created, body, entry.labels, entry.fields, entry.budget)
 
     def change(self, change: Change) -> Change:
         previous = change.previous
@@ -75,9 +75,9 @@ class _Reader:
         before = previous if previous is None else self.entry(previous)
         if entry is change.entry and before is previous:
             return change
-        made: Change | None = change.frames.get("settled")
+        made: Change | None = change.versions.get("settled")
         if made is None or made.entry is not entry:
-            made = change.frames["settled"] = Change(change.type, entry, before, change.derived)
+            made = change.versions["settled"] = Change(change.type, entry, before, change.budget)
         return made
 
 

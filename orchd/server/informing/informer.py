@@ -71,7 +71,7 @@ class CachedInformer:
         entries = self._cache.page(prefix=f"{namespace}/" if namespace else "", labels=labels).entries
         # Whoever goes through everything needs each object once: what others look at often must not give way to it.
         make, form = self._object if namespace or labels else self._decode, self._form
-        return (entry.forms.get(form) or make(entry) for entry in entries)
+        return (entry.derived.get(form) or make(entry) for entry in entries)
 
     def by_index(self, index: str, value: str) -> Iterable[Object]:
         return list(map(self._object, self._having(index, value)))
@@ -87,7 +87,7 @@ class CachedInformer:
                 yield entry
 
     def _object(self, entry: Entry) -> Object:
-        found: Object | None = entry.forms.get(self._form)
+        found: Object | None = entry.derived.get(self._form)
         if found is None:
             found = self._decode(entry)
             entry.keep(self._form, found, _WEIGHT * len(entry.json))
@@ -95,7 +95,7 @@ class CachedInformer:
 
     def _glance(self, entry: Entry) -> Object:
         """The object, without keeping it."""
-        found: Object | None = entry.forms.get(self._form)
+        found: Object | None = entry.derived.get(self._form)
         return self._decode(entry) if found is None else found
 
     # -- indexes

@@ -1,4 +1,4 @@
-"""From entries to answers: in the version, form and shape that a request asked for (DESIGN 1).
+"""From entries to answers: in the version, form and shape that a request asked for (docs/decisions.md 1).
 
 The plain case, JSON in the storage version, hands on stored bytes. Whatever is derived from them is kept beside the
 entry, once per form, so that a second reader pays nothing, as long as there is place for it (cache.derived).
@@ -165,7 +165,7 @@ class Presenter:
         # Ages make tables differ from one second to the next: they are not kept.
         if view.chosen.as_ == "Table":
             return self._table_json(view, [entry], {"resourceVersion": str(entry.revision)})
-        body: bytes | None = entry.forms.get(view.key)
+        body: bytes | None = entry.derived.get(view.key)
         if body is None:
             body = self.encoded(view, self._shown(view, entry))
             entry.keep(view.key, body, len(body))
@@ -200,7 +200,7 @@ class Presenter:
         ages = Ages(now)
         rows = []
         for entry in entries:
-            row: tables.Row | None = entry.forms.get(view.key)
+            row: tables.Row | None = entry.derived.get(view.key)
             if row is None:
                 row = self._row(view, entry, how, now)
                 if row is None:
@@ -290,7 +290,7 @@ class Presenter:
 
     def _message(self, view: Representation, entry: Entry) -> bytes:
         key = ("message", view.resource.api_version)
-        found: bytes | None = entry.forms.get(key)
+        found: bytes | None = entry.derived.get(key)
         if found is None:
             obj = self.in_version(view.resource, entry)
             found = protobuf.encode_message(obj, view.resource.type)
@@ -340,7 +340,7 @@ class Presenter:
             meta = {"resourceVersion": str(entry.revision)}
             return self.object_frame(view, kind, self._table(view, [entry], meta, with_columns=first))
         key = ("frame", *view.key)
-        body: bytes | None = entry.forms.get(key)
+        body: bytes | None = entry.derived.get(key)
         if body is None:
             body = self._body(view, self._shown(view, entry))
             entry.keep(key, body, len(body))

@@ -1,4 +1,4 @@
-"""The registry's contract: the one write sequence, and where kinds differ (DESIGN 3)."""
+"""The registry's contract: the one write sequence, and where kinds differ (docs/decisions.md 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one write sequence for create and change (DESIGN 3).
+"""The one write sequence for create and change (docs/decisions.md 3).
 
 Current object, patch or replacement, mutating admission, defaults again, strategy (prepare, validate), validating
 admission on the result, compare-and-swap; a lost race repeats from the top.

@@ -9,7 +9,7 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.crd.conditions import condition, with_condition
-from orchd.kinds.crd.naming import named, taken_by
+from orchd.kinds.crd.naming import decide_names, taken_by
 from orchd.kinds.crd.resources import CustomKind, custom_kind, deprecation_of
 from orchd.kinds.crd.scale import scale_mapping
 from orchd.kinds.objects import default, shape
@@ -241,10 +241,10 @@ def test_scale_mapping() -> None:
 def test_names_are_granted_once() -> None:
     """Who asks first gets a name; the other is told which one is taken and is not served."""
     whole = definition({"type": "object"})
-    free = named(whole, taken_by([]), ORCH, now="T")
+    free = decide_names(whole, taken_by([]), ORCH, now="T")
     assert free["acceptedNames"]["kind"] == "Thing" and condition({"status": free}, "Established") == "True"
     other = {"plural": "others", "singular": "other", "kind": "Other", "listKind": "ThingList", "shortNames": ["th"]}
-    refused = named(whole, taken_by([other]), ORCH, now="T")
+    refused = decide_names(whole, taken_by([other]), ORCH, now="T")
     (accepted, established) = refused["conditions"]
     assert (accepted["status"], accepted["reason"]) == ("False", "ListKindConflict")
     assert accepted["message"] == '"ThingList" is already in use'
@@ -255,10 +255,10 @@ def test_names_are_granted_once() -> None:
 def test_an_established_kind_keeps_its_names() -> None:
     """A conflict that comes later takes nothing away, and settling names twice changes nothing."""
     whole = definition({"type": "object"})
-    whole["status"] = named(whole, taken_by([]), ORCH, now="T")
-    assert named(whole, taken_by([]), ORCH, now="U") == whole["status"]
+    whole["status"] = decide_names(whole, taken_by([]), ORCH, now="T")
+    assert decide_names(whole, taken_by([]), ORCH, now="U") == whole["status"]
     whole["spec"]["names"] = {**whole["spec"]["names"], "shortNames": ["th", "tg"]}
-    later = named(whole, taken_by([{"plural": "tg", "kind": "Tg"}]), ORCH, now="U")
+    later = decide_names(whole, taken_by([{"plural": "tg", "kind": "Tg"}]), ORCH, now="U")
     assert condition({"status": later}, "Established") == "True"
     assert condition({"status": later}, "NamesAccepted") == "False"
     assert later["acceptedNames"]["shortNames"] == ["th"]
@@ -269,9 +269,9 @@ def test_protected_groups_say_whether_they_were_approved() -> None:
     whole = definition({"type": "object"})
     whole["spec"]["group"] = ORCH("things.{abbr}.io")
     type_ = ORCH("{Long}APIApprovalPolicyConformant")
-    assert condition({"status": named(whole, taken_by([]), ORCH, now="T")}, type_) == "False"
+    assert condition({"status": decide_names(whole, taken_by([]), ORCH, now="T")}, type_) == "False"
     whole["metadata"]["annotations"] = {ORCH("api-approved.{long}.io"): "https://example.com/1"}
-    assert condition({"status": named(whole, taken_by([]), ORCH, now="T")}, type_) == "True"
+    assert condition({"status": decide_names(whole, taken_by([]), ORCH, now="T")}, type_) == "True"
 
 
 def test_conditions_keep_the_time_of_their_transition() -> None:
@@ -284,6 +284,6 @@ def test_conditions_keep_the_time_of_their_transition() -> None:
 def test_a_look_leaves_nothing_behind() -> None:
     """A document about every kind reads the types of kinds that nobody uses without keeping them."""
     type_ = made(obj({"spec": obj({"a": {"type": "string"}})})).resources[0].type
-    looked_at = type_.passing()
+    looked_at = type_.uncached()
     assert looked_at is not type_ and "spec" in looked_at.fields and type_.members_ is None
-    assert "spec" in type_.fields and type_.passing() is type_
+    assert "spec" in type_.fields and type_.uncached() is type_

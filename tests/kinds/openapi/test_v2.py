@@ -264,7 +264,7 @@ def test_v3_defaults(catalog: Catalog) -> None:
     assert spec["strategy"] == {
         "allOf": [{"$ref": ORCH("#/components/schemas/io.{abbr}.api.apps.v1.DeploymentStrategy")}],
         "default": {},
-        "description": "How old pods are replaced by new ones.",
+        "description": "How pods of the old template are replaced by pods of the new one.",
         ORCH("x-{long}-patch-strategy"): "retainKeys",
     }
     selector = {"$ref": ORCH("#/components/schemas/io.{abbr}.apimachinery.pkg.apis.meta.v1.LabelSelector")}
@@ -295,14 +295,14 @@ def test_everything_is_described(dialect: Any) -> None:
         assert one is not None and not list(_undescribed(one["components"]["schemas"]))
 
 
-def test_words_are_found() -> None:
-    """A type's own words go before those that a member of that name has everywhere; all versions of a type share them."""
+def test_descriptions_are_found() -> None:
+    """A type's own description takes precedence over the default of the member name; all versions of a type share it."""
     known = Descriptions(ORCH)
-    assert known.of_member("apps/v1.DeploymentSpec", "replicas") == "How many pods are wanted; 1 without it."
+    assert known.of_member("apps/v1.DeploymentSpec", "replicas") == "Desired number of pods. Default: 1."
     assert known.of_member("x/v1.Nobody", "apiGroups") == known.of_member("rbac/v1.PolicyRule", "apiGroups") != ""
-    assert known.of_member("core/v1.NodeSystemInfo", ORCH("{short}letVersion")) == "The version of the node agent."
+    assert known.of_member("core/v1.NodeSystemInfo", ORCH("{short}letVersion")) == "Version of the node agent."
     assert known.of_type("autoscaling/v2.Scale") == known.of_type("autoscaling/v1.Scale") != ""
-    assert known.of_type("core/v1.PodList") == "A list of Pod."
+    assert known.of_type("core/v1.PodList") == "List of Pod objects."
     assert known.of_type("x/v1.Nobody") == known.of_member("x/v1.Nobody", "nothing") == ""
     for table in TABLES:
         for name, words in table.items():

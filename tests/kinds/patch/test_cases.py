@@ -34,7 +34,7 @@ def _attempt(case: dict[str, Any], live: Any, target: OwnershipTarget) -> None:
     elif "strategic" in kind:
         result = strategic.apply(live, raw, target.type)
         try:
-            decode_result.restored(result, target.type)
+            decode_result.restore(result, target.type)
         except decode_result.RestoreError as error:
             raise unusable_result(plain(strategic.parse(raw)), str(error)) from None
     elif "json-patch" in kind:

@@ -182,5 +182,5 @@ def test_no_patch_breaks_anything(doc: Any, operations: Any) -> None:
 def test_words_of_failures(operation: dict[str, Any], words: str) -> None:
     """What does not apply says which operation it was and why."""
     with pytest.raises(json_patch.FailedError) as caught:
-        json_patch.edited(_DOC, [operation])
+        json_patch.apply_operations(_DOC, [operation])
     assert str(caught.value) == words

@@ -405,7 +405,7 @@ def test_apply_is_idempotent(before: Any, first: Any, second: Any) -> None:
     live = _apply(_write(None, _thing(before), "creator"), first, "m1", force=True)
     once = _apply(live, second, "m1", 20.0, force=True)
     assert _apply(once, second, "m1", 30.0) is once
-    fields = typed.of_value(_thing(second), KIND)
+    fields = typed.fields_of(_thing(second), KIND)
     entry = next((e for e in once["metadata"].get("managedFields", []) if e["manager"] == "m1"), None)
     assert (entry or {}).get("fieldsV1", {}).get("f:spec") == fields.get("f:spec")
 

@@ -64,7 +64,7 @@ def test_patches(name: str, exchange: Any, type_of: Any) -> None:
                     result = json_patch.apply(live, raw)
                 elif "strategic" in request["contentType"]:
                     try:
-                        result = decode_result.restored(strategic.apply(live, raw, type_), type_)
+                        result = decode_result.restore(strategic.apply(live, raw, type_), type_)
                     except decode_result.RestoreError as error:
                         raise unusable_result(plain(strategic.parse(raw)), str(error)) from None
                 else:

@@ -167,7 +167,7 @@ def test_errors(doc: Any, patch: Any, code: int, message: str) -> None:
 def test_restore(value: Any, message: str) -> None:
     """Why a patched object does not fit its type."""
     try:
-        assert decode_result.restored(value, KIND) is value
+        assert decode_result.restore(value, KIND) is value
         found = ""
     except decode_result.RestoreError as error:
         found = str(error)
@@ -184,7 +184,7 @@ def test_restore_built_in_kinds(field: str, given: Any, result: Any, catalog: Ca
     """Types are called by their names; integers keep what fits into them."""
     container = catalog.type("core/v1.Container")
     try:
-        assert decode_result.restored({field: given}, container) == {field: result}
+        assert decode_result.restore({field: given}, container) == {field: result}
     except decode_result.RestoreError as error:
         assert str(error) == result
 
@@ -192,7 +192,7 @@ def test_restore_built_in_kinds(field: str, given: Any, result: Any, catalog: Ca
 def test_restore_times(catalog: Catalog) -> None:
     """What is no text cannot be a time."""
     with pytest.raises(decode_result.RestoreError, match=r"^json: cannot unmarshal number into Go value of type string$"):
-        decode_result.restored({"creationTimestamp": 5}, catalog.type("meta/v1.ObjectMeta"))
+        decode_result.restore({"creationTimestamp": 5}, catalog.type("meta/v1.ObjectMeta"))
 
 
 _NAMES = st.sampled_from("abcd")
@@ -227,7 +227,7 @@ def test_merged_lists(live: list[str], patch: list[str]) -> None:
 
 def restored(value: Any) -> None:
     with contextlib.suppress(decode_result.RestoreError):
-        decode_result.restored(value, KIND)
+        decode_result.restore(value, KIND)
 
 
 @given(st.dictionaries(st.sampled_from(["items", "tags", "labels", "union", "text"]), _ODD, max_size=4), _ODD)

@@ -98,7 +98,7 @@ def test_validate(value: Any, message: str) -> None:
 )
 def test_of_value(value: Any, fields: Any) -> None:
     """What an applied configuration speaks about, by sort of field."""
-    assert typed.of_value(value, KIND) == fields
+    assert typed.fields_of(value, KIND) == fields
 
 
 @pytest.mark.parametrize(
@@ -219,9 +219,9 @@ def test_comparison_mirrors(left: Any, right: Any) -> None:
 @given(_VALUES)
 def test_all_fields_of_a_value(value: Any) -> None:
     """Extracting all fields of a value gives the value; removing them leaves no leaf behind."""
-    fields = typed.of_value(value, KIND)
+    fields = typed.fields_of(value, KIND)
     extracted = prune.extract(value, fields, KIND) or {}
-    assert typed.of_value(extracted, KIND) == fields
+    assert typed.fields_of(extracted, KIND) == fields
     # Nobody owns an empty list that merges by item.
     unowned = {k: v for k, v in value.items() if k in ("set", "map") and not v}
     assert prune.remove(value, prune.with_named_members(fields, KIND), KIND) == (unowned or ({} if not value else None))
@@ -273,7 +273,7 @@ def test_named_members() -> None:
 )
 def test_schema_changes(owned: Any, now: Any) -> None:
     """Owned sets follow a type that turned atomic, and stay themselves otherwise."""
-    after = prune.reconciled(owned, KIND)
+    after = prune.reconcile(owned, KIND)
     if now is None:
         assert after is owned
     else:

@@ -160,9 +160,9 @@ def test_lists() -> None:
         bench.put(path)
     bench.start()
     assert [path_of(o) for o in bench.informer.list()] == ["m/a", "n-/a", "n/a", "n/b"]
-    assert bench.caches.derived.bytes == 0
+    assert bench.caches.derived_budget.bytes == 0
     assert [path_of(o) for o in bench.informer.list("n")] == ["n/a", "n/b"] and not list(bench.informer.list("x"))
-    assert bench.caches.derived.bytes > 0
+    assert bench.caches.derived_budget.bytes > 0
 
 
 def test_lists_by_label() -> None:
@@ -459,7 +459,7 @@ class Follows(RuleBasedStateMachine):
 
     @invariant()
     def little_is_kept(self) -> None:
-        assert self.bench.caches.derived.bytes <= 2000
+        assert self.bench.caches.derived_budget.bytes <= 2000
 
 
 TestFollows = Follows.TestCase

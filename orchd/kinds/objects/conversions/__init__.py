@@ -1,3 +1,3 @@
-"""Where versions of a kind differ in form: `renames` (members under other names), `autoscalers` (metrics that version 1
-keeps in annotations). `orchd.kinds.objects.convert` applies them.
+"""Conversions between versions with different members: `renames`, `autoscalers` (metrics in annotations of v1), `definitions`,
+`custom`. Applied by `orchd.kinds.objects.convert`.
 """

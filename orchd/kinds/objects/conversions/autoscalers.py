@@ -1,7 +1,7 @@
-"""HorizontalPodAutoscalers in their four versions. The form in the middle is that of version 2.
+"""Conversion of the four versions of HorizontalPodAutoscaler, with v2 as the hub version.
 
-Version 1 knows a CPU target only: other metrics, metric states, conditions and behaviour travel in annotations, as JSON
-of the shapes of v2beta1 (behaviour: of capitalised member names). v2beta1 has no behaviour and keeps it the same way.
+v1 only has a CPU target: other metrics, metric statuses, conditions and behavior are stored in annotations, as JSON in the
+form of v2beta1 (behavior: with capitalized member names). v2beta1 stores its behavior in an annotation as well.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _SPEC_V1: Final = "targetCPUUtilizationPercentage"
 _STATUS_V1: Final = "currentCPUUtilizationPercentage"
 
 
-# --- version 1 ----------------------------------------------------------------------------------
+# --- v1 -----------------------------------------------------------------------------------------
 
 
 def to_v1(obj: Object, catalog: Catalog) -> Object:
-    """From the middle to version 1."""
+    """Convert v2 to v1."""
     spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
     notes: dict[str, Any] = {}
     others = []
     for metric in spec.pop("metrics", None) or ():
         target = (metric.get("resource") or {}).get("target") or {}
         is_cpu = metric.get("type") == "Resource" and bool(target) and metric["resource"].get("name") == "cpu"
-        # The CPU's raw value has no place in the spec of version 1.
+        # The spec of v1 has no member for the raw CPU value.
         if is_cpu and target.get("averageUtilization") is not None and "averageValue" not in target and _SPEC_V1 not in spec:
             spec[_SPEC_V1] = target["averageUtilization"]
         else:
@@ -62,7 +62,7 @@ def to_v1(obj: Object, catalog: Catalog) -> Object:
 
 
 def from_v1(obj: Object, catalog: Catalog) -> Object:
-    """From version 1 to the middle; annotations that cannot be read are ignored."""
+    """Convert v1 to v2. Malformed annotations are ignored."""
     spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
     metadata, notes = _unnoted(obj.get("metadata") or {}, catalog)
     metrics = [metric_from_old(metric) for metric in notes.get(_METRICS) or ()]
@@ -95,7 +95,7 @@ def _noted(metadata: Object, notes: dict[str, Any], catalog: Catalog) -> Object:
 
 
 def _unnoted(metadata: Object, catalog: Catalog) -> tuple[Object, dict[str, Any]]:
-    """Metadata without the annotations of this module, and what those that can be read say."""
+    """Metadata without the annotations of this module, and the values of the readable ones."""
     annotations = metadata.get("annotations") or {}
     ours = {catalog.dialect(key): key for key in (_METRICS, _STATES, _CONDITIONS, _BEHAVIOR)}
     if not annotations.keys() & ours.keys():
@@ -105,7 +105,7 @@ def _unnoted(metadata: Object, catalog: Catalog) -> tuple[Object, dict[str, Any]
         try:
             notes[ours[name]] = _read(ours[name], json.loads(annotations[name]), catalog)
         except (ValueError, ShapeError):
-            # Written by hand and wrong: as if it were not there.
+            # A malformed annotation counts as absent.
             continue
     rest = {name: text for name, text in annotations.items() if name not in ours}
     kept = {name: item for name, item in metadata.items() if name != "annotations"}
@@ -148,7 +148,7 @@ def _rules_to_note(rules: Object | None) -> Object | None:
 
 
 def _member(value: Any, name: str) -> Any:
-    """A member of an annotation's object, whatever its case: people write these by hand."""
+    """A member of an annotation's object, case-insensitively, because annotations may be written by hand."""
     if not isinstance(value, dict):
         return None
     found = value.get(name)
@@ -176,7 +176,7 @@ def behavior_from_note(note: Object) -> Object:
 
 
 def to_v2beta1(obj: Object, catalog: Catalog) -> Object:
-    """From the middle to v2beta1."""
+    """Convert v2 to v2beta1."""
     spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
     if spec.get("metrics"):
         spec["metrics"] = [_metric_to_old(metric) for metric in spec["metrics"]]
@@ -188,7 +188,7 @@ def to_v2beta1(obj: Object, catalog: Catalog) -> Object:
 
 
 def from_v2beta1(obj: Object, catalog: Catalog) -> Object:
-    """From v2beta1 to the middle."""
+    """Convert v2beta1 to v2."""
     spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
     metadata, notes = _unnoted(obj.get("metadata") or {}, catalog)
     if spec.get("metrics"):
@@ -200,7 +200,7 @@ def from_v2beta1(obj: Object, catalog: Catalog) -> Object:
     return {**obj, "metadata": metadata, "spec": spec, "status": status}
 
 
-# --- metrics: flat in the old form, {metric, target} in the new one -------------------------------
+# --- metrics: flat in v2beta1, {metric, target} in v2 ---------------------------------------------
 
 _SOURCES: Final = ("object", "pods", "resource", "containerResource", "external")
 

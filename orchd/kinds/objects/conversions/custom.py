@@ -1,4 +1,4 @@
-"""Custom kinds: every version has the same form, so that only apiVersion differs, and what a version does not know goes."""
+"""Conversion of custom kinds with the strategy None: only apiVersion changes, and unknown fields are pruned."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ Object = dict[str, Any]
 
 
 def convert(obj: Object, to: str, resource: Resource) -> Object:
-    """`obj` in the version with apiVersion `to`. `resource` is that version, or any of the kind where `to` is not
-    served. Raises ApiError 500 where another program converts: that takes more than a function."""
+    """Convert `obj` to the apiVersion `to`. `resource` is that version, or any version of the kind if `to` is not served.
+
+    Raises ApiError 500 for kinds with a conversion webhook, which cannot be called here.
+    """
     if resource.converter is not None:
         raise not_called(obj["apiVersion"], obj["kind"])
     return canonical({**obj, "apiVersion": to}, _type(to, resource))
 
 
 def not_called(api_version: str, kind: str) -> ApiError:
-    """What is answered instead of an object that only a webhook could convert."""
+    """ApiError 500 for an object that only a webhook can convert."""
     return ApiError(500, "", f"conversion webhook for {api_version}, Kind={kind} has not been called")
 
 

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions of v1beta1, where what all versions share stands above them."""
+"""Conversion of CustomResourceDefinitions of v1beta1, in which the spec holds the members that all versions share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orchd.kinds.catalog import Catalog
 
 Object = dict[str, Any]
 
-#: Member of the spec -> the member of a version that it stands for, and what several of these are called.
+#: Member of the v1beta1 spec -> the corresponding member of a version, and its plural in messages.
 _SHARED: Final = (
     ("validation", "schema", "schemas"),
     ("subresources", "subresources", "subresources"),
@@ -19,7 +19,7 @@ _SHARED: Final = (
 
 
 def from_v1beta1(obj: Object, catalog: Catalog) -> Object:
-    """A definition of v1beta1 as v1 has it. Raises ApiError 422 for one that says the same thing in two places."""
+    """Convert a definition from v1beta1 to v1. Raises ApiError 422 if a member is set in the spec and in versions."""
     spec = dict(obj.get("spec") or {})
     versions = [_columns(version, "JSONPath", "jsonPath") for version in spec.pop("versions", None) or ()]
     version = spec.pop("version", None)
@@ -44,7 +44,7 @@ def from_v1beta1(obj: Object, catalog: Catalog) -> Object:
 
 
 def to_v1beta1(obj: Object, catalog: Catalog) -> Object:
-    """A definition of v1 as v1beta1 has it."""
+    """Convert a definition from v1 to v1beta1."""
     spec = dict(obj.get("spec") or {})
     versions = [_columns(version, "jsonPath", "JSONPath") for version in spec.get("versions") or ()]
     if versions:
@@ -55,7 +55,7 @@ def to_v1beta1(obj: Object, catalog: Catalog) -> Object:
                 spec[member] = versions[0][word]
             versions = [{key: value for key, value in each.items() if key != word} for each in versions]
     spec["versions"] = versions or None
-    # What v1 leaves out is said here: left out, it would mean the opposite.
+    # Set explicitly: the default of v1beta1 is the opposite of that of v1.
     spec["preserveUnknownFields"] = bool(spec.get("preserveUnknownFields"))
     conversion = dict(spec.get("conversion") or {})
     webhook = conversion.pop("webhook", None) or {}
@@ -68,7 +68,7 @@ def to_v1beta1(obj: Object, catalog: Catalog) -> Object:
 
 
 def _columns(value: Object, old: str, new: str) -> Object:
-    """A version, or what all share, with the paths of its columns under another name."""
+    """A version, or the spec, with the path member of its columns renamed."""
     columns = value.get("additionalPrinterColumns")
     if not columns:
         return value

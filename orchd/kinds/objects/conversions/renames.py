@@ -1,4 +1,4 @@
-"""Versions that differ in names and places of members: events, endpoint slices, disruption budgets, runtime classes."""
+"""Conversions that rename or move members: events, endpoint slices, disruption budgets, runtime classes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CORE_EVENT: Final = {core: name for name, core in _EVENT.items()}
 
 
 def event_to_core(obj: Object, catalog: Catalog) -> Object:
-    """An Event of the events group as the core group has it."""
+    """Convert an Event of the events group to the core group."""
     return _renamed(obj, _EVENT)
 
 
@@ -53,7 +53,7 @@ def _each_endpoint(obj: Object, change: Any, dialect: Dialect) -> Object:
 
 
 def slice_from_v1beta1(obj: Object, catalog: Catalog) -> Object:
-    """Topology labels become zone and nodeName; what is left of them is deprecatedTopology."""
+    """Convert an EndpointSlice from v1beta1 to v1: topology labels become zone and nodeName, others deprecatedTopology."""
     return _each_endpoint(obj, _endpoint_from_v1beta1, catalog.dialect)
 
 
@@ -67,7 +67,7 @@ def _endpoint_from_v1beta1(endpoint: Object, dialect: Dialect) -> Object:
     zone = topology.pop(dialect(_ZONE), None)
     if zone is not None:
         out["zone"] = zone
-    # A host name other than the node's is kept: old clients could tell the two apart.
+    # A host name that differs from the node's is preserved, because v1beta1 has both.
     hostname = dialect(_HOSTNAME)
     if hostname in topology and topology[hostname] == endpoint.get("nodeName"):
         del topology[hostname]
@@ -98,7 +98,10 @@ def _only(dialect: Dialect, operator: str) -> Object:
 
 
 def budget_from_v1beta1(obj: Object, catalog: Catalog) -> Object:
-    """An empty selector means "nothing" in v1beta1 and "everything" in v1; a label that nobody has tells them apart."""
+    """Convert a PodDisruptionBudget from v1beta1 to v1.
+
+    An empty selector matches nothing in v1beta1 and everything in v1; a requirement that no pod meets preserves the meaning.
+    """
     return _selector(obj, {}, _only(catalog.dialect, "Exists"), _only(catalog.dialect, "DoesNotExist"), {})
 
 
@@ -120,7 +123,7 @@ def _selector(obj: Object, first: Object, becomes: Object, second: Object, turns
 
 
 def runtime_from_v1alpha1(obj: Object, catalog: Catalog) -> Object:
-    """v1alpha1 has a spec, later versions have its members at the top."""
+    """Convert a RuntimeClass from v1alpha1: the members of its spec move to the top level."""
     spec = obj.get("spec") or {}
     out = {key: item for key, item in obj.items() if key != "spec"}
     return {**out, **_renamed(spec, {"runtimeHandler": "handler"})}

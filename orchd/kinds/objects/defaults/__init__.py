@@ -1,4 +1,4 @@
-"""The rules of defaulting, by type name: `core`, `workloads`, `policies`. `orchd.kinds.objects.default` applies them.
+"""Default rules by type name: `core`, `workloads`, `policies`. Applied by `orchd.kinds.objects.default`.
 
-Values that come from create strategies, allocators or admission are not defaults.
+Values set by strategies, allocators or admission are not defaults.
 """

@@ -1,4 +1,4 @@
-"""Defaults of the core group: pods and what they hold, services, volumes, namespaces, nodes, quotas."""
+"""Default rules of the core group: pods, services, volumes, namespaces, nodes, quotas."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ CONSTANTS: Final[dict[str, dict[str, Any]]] = {
 
 
 def resource_list(value: Object, settings: ObjectSettings) -> Object:
-    """Amounts of resources are kept to the thousandth, rounded up."""
+    """Round resource amounts up to thousandths."""
     for text in value.values():
         if text[-1] in "nu" or "e-" in text:
             return {name: _rounded(text) for name, text in value.items()}
@@ -83,7 +83,7 @@ def _container(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _without_old_init_containers(value: Object, settings: ObjectSettings) -> Object:
-    """Annotations from before init containers were a field are gone from pods and their templates."""
+    """Remove annotations that predate the initContainers field from pods and templates."""
     annotations = (value.get("metadata") or {}).get("annotations")
     if not annotations or not any("/init-container" in name for name in annotations):
         return value
@@ -102,7 +102,7 @@ def _pod(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _request_limits(container: Object) -> Object:
-    """A limit without a request is the request."""
+    """Default requests to limits."""
     resources = container.get("resources") or {}
     limits = resources.get("limits")
     if not limits:
@@ -131,7 +131,7 @@ def _pod_spec(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _host_ports(container: Object) -> Object:
-    """On the host's network a port is the host's."""
+    """Default hostPort to containerPort on the host network."""
     return _each(container, "ports", lambda port: port if port.get("hostPort") else {**port, "hostPort": port["containerPort"]})
 
 
@@ -140,7 +140,7 @@ def _volume(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _pod_status(value: Object, settings: ObjectSettings) -> Object:
-    """podIP is the first of podIPs; where they differ podIP counts."""
+    """Synchronize podIP with the first of podIPs. podIP takes precedence."""
     one, many = value.get("podIP"), value.get("podIPs")
     if one and not (many and many[0].get("ip") == one):
         return {**value, "podIPs": [{"ip": one}]}
@@ -165,7 +165,7 @@ def _replication_controller(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _secret(value: Object, settings: ObjectSettings) -> Object:
-    """stringData is only ever written: it goes into data."""
+    """Merge stringData into data."""
     texts = value.get("stringData")
     if not texts:
         return value
@@ -196,7 +196,7 @@ def _service_port(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _namespace(value: Object, settings: ObjectSettings) -> Object:
-    """A namespace is labelled with its own name."""
+    """Default the name label of a namespace."""
     metadata = value.get("metadata") or {}
     name = metadata.get("name")
     key = settings.dialect("{long}.io/metadata.name")
@@ -207,7 +207,7 @@ def _namespace(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _node_spec(value: Object, settings: ObjectSettings) -> Object:
-    """podCIDR is the first of podCIDRs; where they differ podCIDR counts."""
+    """Synchronize podCIDR with the first of podCIDRs. podCIDR takes precedence."""
     one, many = value.get("podCIDR"), value.get("podCIDRs")
     if one and not (many and many[0] == one):
         return {**value, "podCIDRs": [one]}
@@ -223,7 +223,7 @@ def _node_status(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _limit_range_item(value: Object, settings: ObjectSettings) -> Object:
-    """For containers, the default limit is the maximum and the default request the default limit or the minimum."""
+    """For containers, default the default limit to max, and the default request to the default limit or min."""
     if value.get("type") != "Container":
         return value
     limit = {**(value.get("max") or {}), **(value.get("default") or {})}

@@ -1,4 +1,4 @@
-"""Names of container images, as far as defaults depend on them.
+"""Parsing of container image names for defaults.
 
 The grammar is that of the Docker distribution project's reference: ``[domain/]path[:tag][@digest]``.
 """
@@ -12,7 +12,7 @@ from orchd.kinds.shorttexts import remember_short
 
 _LABEL: Final = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
 _DOMAIN: Final = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
-#: Each separator has a character, so that there is one way only to take a part apart: time is linear in its length.
+#: The grammar is unambiguous, so that matching takes linear time.
 _PART: Final = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _REFERENCE = re.compile(
     rf"(?P<name>(?:{_DOMAIN}/)?{_PART}(?:/{_PART})*)"
@@ -25,7 +25,7 @@ _HEX = re.compile(r"[a-f0-9]{64}")
 
 @remember_short(1024)
 def tag(image: str) -> str:
-    """The tag of an image name: ``latest`` when it has neither tag nor digest, "" when it has a digest or is no name."""
+    """The tag of an image name: ``latest`` without tag and digest, "" with a digest or for an invalid name."""
     if len(image) > 4096 or _HEX.fullmatch(image):
         return ""
     match = _REFERENCE.fullmatch(image)
@@ -35,5 +35,5 @@ def tag(image: str) -> str:
 
 
 def pull_policy(image: str) -> str:
-    """What imagePullPolicy is when it is not given."""
+    """The default of imagePullPolicy for an image."""
     return "Always" if tag(image) == "latest" else "IfNotPresent"

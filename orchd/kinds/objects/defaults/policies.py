@@ -1,4 +1,4 @@
-"""Defaults of the groups that rule over others: networking, RBAC, storage, admission, flow control, definitions."""
+"""Default rules of the groups networking, RBAC, storage, admission registration, flow control, API extensions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ CONSTANTS: Final[dict[str, dict[str, Any]]] = {
 
 
 def _zeros(**members: int) -> Rule:
-    """Numbers for which zero, too, means unset."""
+    """Fill in members for which zero means unset as well."""
 
     def rule(value: Object, settings: ObjectSettings) -> Object:
         missing = {name: number for name, number in members.items() if not value.get(name)}
@@ -93,7 +93,7 @@ def _definition(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _definition_v1beta1(value: Object, settings: ObjectSettings) -> Object:
-    """One version may stand in a place of its own instead of the list."""
+    """Synchronize version with the first of versions."""
     spec = dict(value.get("spec") or {})
     version, versions = spec.get("version"), spec.get("versions")
     if version and not versions:
@@ -109,7 +109,7 @@ def _definition_v1beta1(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _endpoint_v1beta1(value: Object, settings: ObjectSettings) -> Object:
-    """The node of an endpoint is its host name too, in the version that has topology labels."""
+    """In v1beta1, which has topology labels, nodeName is part of the topology."""
     node = value.get("nodeName")
     hostname = settings.dialect("{long}.io/hostname")
     topology = value.get("topology") or {}

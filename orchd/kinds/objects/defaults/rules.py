@@ -1,4 +1,4 @@
-"""What default rules are made of."""
+"""Building blocks of default rules."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from orchd.kinds.objects.settings import ObjectSettings
 
 Object = dict[str, Any]
 
-#: Gives back the value with members filled in, the value itself when nothing was missing. Must not edit it.
+#: A rule returns a new value with defaults, or the value itself if nothing was missing. It must not modify the value.
 Rule = Callable[[Any, ObjectSettings], Any]
 
 
 def filled(value: Object, **members: Any) -> Object:
-    """`value` with those `members` added that are absent, None or ""."""
+    """`value` with the `members` that are absent, None or "" in it."""
     missing = {name: item for name, item in members.items() if value.get(name) in (None, "")}
     return {**value, **missing} if missing else value
 
 
 def within(value: Object, name: str, change: Callable[[Object], Object]) -> Object:
-    """`value` with the struct member `name` (made when absent) replaced by what `change` makes of it."""
+    """`value` with `change` applied to its struct member `name`, which is created if absent."""
     old = value.get(name)
     new = change({} if old is None else old)
     return value if new is old else {**value, name: new}

@@ -1,4 +1,4 @@
-"""Defaults of the groups apps, batch and autoscaling."""
+"""Default rules of the groups apps, batch and autoscaling."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _daemon_set_strategy(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _stateful_set_strategy(value: Object, settings: ObjectSettings) -> Object:
-    """Partition 0 is filled in where a rolling update is described or nothing is said at all."""
+    """Default the partition to 0 if the strategy is a rolling update or unset."""
     rolling = value.get("rollingUpdate")
     if "type" not in value and rolling is None:
         return {**value, "rollingUpdate": {"partition": 0}}
@@ -97,7 +97,7 @@ def _job(value: Object, settings: ObjectSettings) -> Object:
 
 # --- autoscaling --------------------------------------------------------------------------------
 
-#: Annotation in which version 1 keeps metrics other than the CPU's.
+#: Annotation with the non-CPU metrics of v1.
 METRICS_ANNOTATION: Final = "autoscaling.alpha.{long}.io/metrics"
 _DEFAULT_UTILIZATION: Final = 80
 _POLICY_PODS: Final = {"type": "Pods", "value": 4, "periodSeconds": 15}
@@ -138,7 +138,7 @@ def _autoscaler_v2(value: Object, settings: ObjectSettings) -> Object:
     return value
 
 
-#: Which change of the template a daemon set is at; the server counts, clients only see it.
+#: Annotation with the template generation of a DaemonSet, which the server counts.
 _WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 
@@ -167,7 +167,7 @@ RULES: Final[dict[str, Rule]] = {
 
 
 def _check_number(text: str) -> None:
-    """Raises ShapeError for text that is no whole number of 64 bits: the member that it stands for could not be read."""
+    """Raise ShapeError for a text that is not a 64-bit integer, as decoding of the corresponding member would."""
     if not _WHOLE_NUMBER.fullmatch(text):
         raise ShapeError(f"strconv.ParseInt: parsing {quoted(text)}: invalid syntax")
     if len(text) > 20 or not -(2**63) <= int(text) < 2**63:

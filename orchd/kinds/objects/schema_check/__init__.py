@@ -1,6 +1,6 @@
-"""Objects of custom kinds against the JSON schema of their definition, in the reference's words.
+"""Validation of custom objects against the JSON schema of their definition, with the reference's messages.
 
-`compiled` makes a check of a schema, `formats` knows the formats of strings, `patterns` the dialect of regular
-expressions, `listtypes` and `embedded` the rules that need paths with indexes, `scale` the numbers behind the scale
-subresource, `objects` puts them in order for a whole object. Pure; compiled once per kind and version.
+`compiled` compiles a schema to a check, `formats` checks string formats, `patterns` compiles regular expressions, `listtypes`
+and `embedded` check rules that need paths with indexes, `scale` checks the fields of the scale subresource, `objects` combines
+them for a whole object. Pure functions; compiled once per kind and version.
 """

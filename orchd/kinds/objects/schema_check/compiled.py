@@ -1,6 +1,6 @@
 """Checks of values against a JSON schema (JSON Schema Validation, draft 4, as far as structural schemas go).
 
-A schema compiles to a function from a value to what is wrong with it, in the reference's order: type, junctors,
+A schema compiles to a function from a value to findings, in the reference's order: type, junctors,
 string, format, number, list, enum, object.
 """
 
@@ -21,14 +21,14 @@ from orchd.kinds.objects.schema_check.patterns import PatternError, pattern
 from orchd.kinds.objects.validate.gosyntax import quote
 
 Schema = Mapping[str, Any]
-#: What is wrong with a value; nothing is an empty sequence. Paths are relative to the value.
+#: Findings about a value, empty if it is valid. Paths are relative to the value.
 Check = Callable[[Any], Sequence[Finding]]
 
 _FINE: Final[tuple[Finding, ...]] = ()
 
 
 def compile_schema(schema: Schema, dialect: Dialect) -> Check:
-    """The check of a schema; parts are compiled when first needed."""
+    """Compile a schema to a check. Nested schemas are compiled at their first use."""
     return _node(schema, dialect(INT_OR_STRING))
 
 
@@ -77,11 +77,11 @@ def _all_of(steps: tuple[Check, ...]) -> Check:
     return check
 
 
-# --- what a value is ----------------------------------------------------------------------------
+# --- value types --------------------------------------------------------------------------------
 
 
 def type_name(value: Any) -> str:
-    """The JSON type of a value as messages name it."""
+    """Name of the JSON type of a value in messages."""
     if value is None:
         return "null"
     return _NAMES.get(value.__class__) or ("number" if isinstance(value, float) else "object")
@@ -135,7 +135,7 @@ def _enum(schema: Schema) -> Check | None:
 
 
 def _comparable(value: Any) -> Any:
-    """A hashable form of a JSON value, equal for equal values: 1 and 1.0 are the same, 1 and true are not."""
+    """A hashable form of a JSON value, equal for equal values: 1 equals 1.0, but not true."""
     if isinstance(value, bool):
         return bool, value
     if isinstance(value, dict):
@@ -167,7 +167,7 @@ def _string(schema: Schema) -> Check | None:
 
 
 def _search(regex: str) -> Callable[[str], Any]:
-    """What finds an expression; an expression that is none, in the schema of an old definition, is nowhere."""
+    """The search function of an expression. An invalid expression of an old definition matches nothing."""
     try:
         found: Callable[[str], Any] = pattern(regex).search
     except PatternError:
@@ -190,8 +190,8 @@ def _format(schema: Schema) -> Check | None:
 
 
 def _bound(bound: float, value: Any) -> str:
-    """A bound as messages print it: like the integer that it bounds, else as a float in its shortest form, with an
-    exponent from seven digits on."""
+    """Format a bound for messages: as an integer if it bounds one, else as a float in its shortest form, with an exponent from
+    seven digits on."""
     if isinstance(value, int):
         return str(int(bound))
     exact = Decimal(repr(float(bound))).normalize()
@@ -236,7 +236,7 @@ def _list(schema: Schema, either: str) -> Check | None:
     def check(value: Any) -> Sequence[Finding]:
         if value.__class__ is not list:
             return _FINE
-        # Paths have no index here, as in the reference, and what is said twice is said once.
+        # As in the reference, paths have no index, and equal findings are merged.
         out: list[Finding] = []
         if each is not _anything:
             for item in value:
@@ -261,7 +261,7 @@ def _object(schema: Schema, either: str) -> Check | None:
     needed = tuple(
         name for name in schema.get("required") or () if (properties.get(name) or {}).get("default") is None
     )
-    # Members are compiled when one is met: most schemas describe much more than most objects have.
+    # Member schemas are compiled at their first use: most schemas describe more members than objects have.
     checks: dict[str, Check] = {}
     others = _node(rest, either) if isinstance(rest, dict) else None
     closed = rest is False
@@ -344,7 +344,7 @@ def _junctors(schema: Schema, either: str) -> Check:
 
 
 def _shortest(failed: Sequence[Sequence[Finding]]) -> Sequence[Finding]:
-    """The alternative that comes nearest."""
+    """The findings of the alternative with the fewest."""
     best = failed[0]
     for each in failed:
         if len(each) < len(best):
@@ -353,7 +353,7 @@ def _shortest(failed: Sequence[Sequence[Finding]]) -> Sequence[Finding]:
 
 
 def _failures(checks: tuple[Check, ...], value: Any, *, stop: bool = False) -> list[Sequence[Finding]]:
-    """What is wrong by each check that fails; with `stop` only up to the first that does not."""
+    """The findings of each failing check. With `stop`, ends at the first passing check."""
     out = []
     for check in checks:
         found = check(value)

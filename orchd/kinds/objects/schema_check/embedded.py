@@ -1,4 +1,4 @@
-"""Objects inside objects: what every object must have (specification, "Custom resources": embedded resources)."""
+"""Validation of embedded resources (specification, "Custom resources": embedded resources)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Walk = Callable[[Any, str, Report], None]
 
 
 def compile_embedded(schema: Schema, dialect: Dialect) -> Walk | None:
-    """The walk over embedded objects below the root of a kind; None where there are none."""
+    """Compile the traversal of embedded objects below the root of a kind; None if there are none."""
     word = dialect(EMBEDDED)
     return _node({key: value for key, value in schema.items() if key != word}, word)
 
 
 def compile_all(schema: Schema, dialect: Dialect) -> Walk | None:
-    """The walk over embedded objects, the one at the root included; None where there are none."""
+    """Compile the traversal of embedded objects, including the root; None if there are none."""
     return _node(schema, dialect(EMBEDDED))
 
 
 def below(at: str, name: str) -> str:
-    """The path of a member."""
+    """The path of a member below a path."""
     return f"{at}.{name}" if at else name
 
 
@@ -95,7 +95,7 @@ def _wrong(name: str, value: Any) -> str:
 
 
 def embedded_causes(walk: Walk, value: Any, settings: ObjectSettings, at: str = "") -> list[Cause]:
-    """Everything that embedded objects of `value`, which is at `at`, lack."""
+    """All findings about embedded objects of `value`, which is at the path `at`."""
     report = Report(settings)
     walk(value, at, report)
     return report.causes

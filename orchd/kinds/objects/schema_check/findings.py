@@ -1,4 +1,4 @@
-"""What a check finds, and how it reads in an answer."""
+"""Findings of schema checks, and their messages."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from orchd.kinds.objects.validate.gosyntax import interface, quote, show
 INVALID: Final = "FieldValueInvalid"
 REQUIRED: Final = "FieldValueRequired"
 UNSUPPORTED: Final = "FieldValueNotSupported"
-#: A member that a schema does not allow; answers call it invalid.
+#: Code of a member that a schema does not allow, reported as invalid.
 FORBIDDEN: Final = "Forbidden"
 DUPLICATE: Final = "FieldValueDuplicate"
-#: How the reference prints the place of something that is wrong with an object as a whole.
+#: Path that the reference prints for a finding about a whole object.
 NO_PLACE: Final = "<nil>"
 
 
 class Finding:
-    """Something wrong with a value. `path` grows on the way up, so that nothing is built for values that are right.
+    """A violation of a schema. `path` is extended while the finding propagates upwards, so that valid values cost nothing.
 
-    `text` is what follows ``{path} in body``; where `whole` is set, what follows ``"{path}"``.
+    `text` follows ``{path} in body`` in the message, or ``"{path}"`` if `whole` is set.
     """
 
     __slots__ = ("path", "reason", "text", "value", "whole")
@@ -34,13 +34,13 @@ class Finding:
         self.whole = whole
 
     def under(self, name: str) -> Finding:
-        """The same, seen from the object that has the value as its member `name`."""
+        """The finding relative to the object that has the value as its member `name`."""
         self.path = name if self.path is None else f"{name}.{self.path}"
         return self
 
     def cause(self, prefix: str = "", *, field: str = "") -> Cause:
-        """As an answer says it; `prefix` is the path of the value that was checked. `field` is where that value is a part
-        of something else, whose path the text then leaves out."""
+        """The cause for a response. `prefix` is the path of the checked value. `field` is set if that value is part of another
+        one, whose path the message omits."""
         path = self.path or ""
         if prefix:
             path = f"{prefix}.{path}" if path else prefix
@@ -58,7 +58,7 @@ class Finding:
 
 
 def render_value(value: Any) -> str:
-    """A JSON value as messages have it."""
+    """Format a JSON value for messages."""
     return interface(value) if isinstance(value, dict | list) else show(value)
 
 
@@ -75,19 +75,19 @@ def duplicate(at: str, value: Any) -> Cause:
 
 
 def aggregate(causes: Sequence[Cause]) -> str:
-    """Causes as one text, each once; bracketed when there are several."""
+    """Join distinct causes to one text, in brackets if there are several."""
     said = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
     return said[0] if len(said) == 1 else f"[{', '.join(said)}]"
 
 
-#: The JSON types as the reference's language names them.
+#: Go names of the JSON types.
 _GO: Final = {
     bool: "bool", int: "int64", float: "float64", str: "string", list: "[]interface {}", dict: "map[string]interface {}"
 }  # fmt: skip
 
 
 def go_type(value: Any) -> str:
-    """The type of a JSON value in the reference's language."""
+    """The Go type of a decoded JSON value."""
     return "<nil>" if value is None else _GO.get(type(value), "float64")
 
 

@@ -1,4 +1,4 @@
-"""Formats of strings that are checked; every other format is a remark (specification, "Custom resources": formats)."""
+"""Checks of string formats; other formats are ignored (specification, "Custom resources": formats)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _matches(pattern: str, flags: int = re.ASCII) -> Check:
     return lambda text: match(text) is not None
 
 
-#: RFC 3339 with any number of digits in the fraction; a missing time zone is let pass, as in the reference.
+#: RFC 3339 with any number of fractional digits. A missing time zone is accepted, as in the reference.
 _DATE_TIME: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d|[+-]\d{4})?", re.ASCII
 ).fullmatch
@@ -75,7 +75,7 @@ def _byte(text: str) -> bool:
 
 
 def _uri(text: str) -> bool:
-    """What can stand in a request line: an absolute URI or an absolute path."""
+    """A valid request URI: an absolute URI or an absolute path."""
     if any(c <= " " or c == "\x7f" for c in text):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Lists that are sets or maps hold no item twice (specification, "Merge strategy": list types)."""
+"""Uniqueness of items in lists of type set and map (specification, "Merge strategy": list types)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from orchd.kinds.crd.schema import LIST_KEYS, LIST_TYPE
 from orchd.kinds.objects.schema_check.findings import duplicate, invalid
 
 Schema = Mapping[str, Any]
-#: Adds what is wrong with a value at a path.
+#: Appends the findings about a value at a path.
 Walk = Callable[[Any, str, list[Cause]], None]
 
 
 def compile_lists(schema: Schema, dialect: Dialect) -> Walk | None:
-    """The walk over a kind's lists; None where no list is special."""
+    """Compile the traversal of a kind's sets and maps; None if there are none."""
     return _node(schema, dialect(LIST_TYPE), dialect(LIST_KEYS))
 
 
@@ -61,15 +61,15 @@ def _map(value: list[Any], keys: tuple[str, ...], at: str, out: list[Cause]) -> 
         if item is not None and not isinstance(item, dict):
             out.append(invalid(f"{at}[{i}]", item, "must be an object for an array of list-type map"))
             return
-    # An item that is null has none of its keys.
+    # A null item has no keys.
     _repeated([{k: item[k] for k in keys if k in item} if item else {} for item in value], at, out)
 
 
 def _repeated(items: list[Any], at: str, out: list[Cause]) -> None:
-    """Says of an item that is there again so, once."""
+    """Report each duplicate item once."""
     seen: dict[str, int] = {}
     for i, item in enumerate(items):
-        # Text, because bytes that orjson made keep more memory than they show.
+        # Decoded to text, because the buffers of orjson's results are larger than their content.
         key = orjson.dumps(item, option=orjson.OPT_SORT_KEYS).decode()
         times = seen[key] = seen.get(key, 0) + 1
         if times == 2:

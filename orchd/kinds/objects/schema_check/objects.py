@@ -1,4 +1,4 @@
-"""A whole object of a custom kind: its metadata, its schema, its scale, what is embedded in it, its lists."""
+"""Validation of custom objects: metadata, schema, scale fields, embedded objects, list types."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Everything that one version of a kind is checked with."""
+    """The compiled checks of one version of a kind."""
 
     check: compiled.Check
     lists: listtypes.Walk | None
@@ -32,7 +32,7 @@ class Rules:
 
 
 def rules_of(resource: Resource, dialect: Dialect) -> Rules:
-    """The rules of a custom kind in one version, compiled once."""
+    """The checks of a version of a custom kind, compiled once."""
     found: Rules | None = resource.type.memo.get("check")
     if found is None:
         entry = resource.definition
@@ -47,7 +47,7 @@ def rules_of(resource: Resource, dialect: Dialect) -> Rules:
 
 
 def identity_causes(obj: Object, resource: Resource) -> list[Cause]:
-    """Kind and apiVersion that are not the endpoint's; nothing else is looked at then."""
+    """Causes for a wrong apiVersion or kind, in which case nothing else is checked."""
     out = []
     if obj.get("kind") != resource.kind:
         out.append(invalid("kind", obj.get("kind") or "", f"must be {resource.kind}"))
@@ -57,7 +57,7 @@ def identity_causes(obj: Object, resource: Resource) -> list[Cause]:
 
 
 def create_causes(obj: Object, resource: Resource, settings: ObjectSettings) -> list[Cause]:
-    """Everything wrong with a new object, in the version of `resource`."""
+    """All causes for a new object in the version of `resource`."""
     rules, report = rules_of(resource, settings.dialect), Report(settings)
     meta.create(
         obj.get("metadata") or {}, report, namespaced=resource.namespaced, name_rule=subdomain_name, core=False
@@ -76,7 +76,7 @@ def create_causes(obj: Object, resource: Resource, settings: ObjectSettings) -> 
 def update_causes(
     obj: Object, old: Object, resource: Resource, settings: ObjectSettings, *, subresource: str = ""
 ) -> list[Cause]:
-    """Everything wrong with a change from `old`, both in the version of `resource`."""
+    """All causes for an update of `old`, both in the version of `resource`."""
     rules, report = rules_of(resource, settings.dialect), Report(settings)
     meta.update(obj.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
     out = report.causes
@@ -88,7 +88,7 @@ def update_causes(
     if rules.embedded is not None and subresource != "status":
         out += embedded.embedded_causes(rules.embedded, obj, settings)
     lists = _list_causes(rules, obj)
-    # An object whose lists were wrong before may stay so.
+    # Lists that were invalid before are accepted.
     if lists and not _list_causes(rules, old):
         out += lists
     return out
@@ -100,7 +100,7 @@ def _schema_causes(rules: Rules, obj: Object) -> list[Cause]:
 
 
 def causes(found: Sequence[Finding], prefix: str = "") -> list[Cause]:
-    """Findings as an answer lists them: each once."""
+    """The distinct causes of findings."""
     return list(dict.fromkeys(each.cause(prefix) for each in found))
 
 

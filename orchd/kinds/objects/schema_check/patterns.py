@@ -1,5 +1,4 @@
-"""Regular expressions of schemas, in the RE2 dialect of the reference and run by RE2 itself: the time that a match takes
-grows with the text and never with the expression's tricks.
+"""Regular expressions of schemas, executed by RE2 in the dialect of the reference: matching takes linear time.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import re2
 
 from orchd.kinds.shorttexts import remember_short
 
-#: What RE2 says about an expression -> how the reference says it.
+#: RE2's error message -> the reference's message.
 _SAID: Final = {
     "unexpected error": "regexp/syntax: internal error",
     "missing ]": "missing closing ]",
@@ -25,19 +24,19 @@ _HEAD: Final = "error parsing regexp: "
 
 
 class PatternError(ValueError):
-    """An expression that is none, in the reference's words."""
+    """An invalid expression. The message is the reference's."""
 
 
 def _options() -> Any:
     options = re2.Options()
-    # What is wrong with an expression is told to who sent it, not to the log.
+    # Errors are returned to the client, not logged.
     options.log_errors = False
     return options
 
 
 @remember_short(4096)
 def pattern(text: str) -> Any:
-    """A compiled expression, with ``search``. Raises PatternError."""
+    """Compile an expression to an object with ``search``. Raises PatternError."""
     foreign = _foreign(text)
     if foreign:
         raise PatternError(_HEAD + foreign)
@@ -73,7 +72,7 @@ def _foreign(text: str) -> str:
             i += 1
         elif text[i] == "[":
             inside = True
-            # The first bracket of a class stands for itself.
+            # The first bracket of a class is literal.
             i += 1 + text.startswith("^", i + 1)
             i += text.startswith("]", i)
         elif text.startswith("(?<", i):
@@ -84,7 +83,7 @@ def _foreign(text: str) -> str:
 
 
 def pattern_error(text: str) -> str:
-    """Why an expression cannot be used; "" when it can."""
+    """The error of an expression, "" if it is valid."""
     try:
         pattern(text)
     except PatternError as error:

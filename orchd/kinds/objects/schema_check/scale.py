@@ -1,4 +1,4 @@
-"""The numbers and the selector that a custom kind shows through its scale subresource."""
+"""Validation of the fields that a scale subresource maps to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST: Final = 2**31 - 1
 
 
 def nested(obj: Any, steps: tuple[str, ...]) -> tuple[Any, str]:
-    """The value at `steps`, None when it is absent, and why it cannot be reached ("" when it can)."""
+    """The value at `steps` (None if absent), and the error if a parent is not an object ("" otherwise)."""
     value = obj
     for i, step in enumerate(steps):
         if not isinstance(value, dict):
@@ -25,7 +25,7 @@ def nested(obj: Any, steps: tuple[str, ...]) -> tuple[Any, str]:
 
 
 def _plain(value: Any) -> str:
-    """A value as it prints without quotes."""
+    """Format a value without quotes."""
     if value is None:
         return "<nil>"
     if isinstance(value, bool):
@@ -38,12 +38,12 @@ def _plain(value: Any) -> str:
 
 
 def spec_causes(obj: Any, mapping: ScaleMapping) -> list[Cause]:
-    """What is wrong with the desired number of replicas."""
+    """Findings about the desired number of replicas."""
     return _replicas(obj, mapping.spec_replicas)
 
 
 def status_causes(obj: Any, mapping: ScaleMapping) -> list[Cause]:
-    """What is wrong with the actual number of replicas and the selector."""
+    """Findings about the observed number of replicas and the selector."""
     out = _replicas(obj, mapping.status_replicas)
     if mapping.selector:
         value, why = nested(obj, mapping.selector)

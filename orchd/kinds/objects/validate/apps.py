@@ -14,7 +14,7 @@ from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import is_empty, label_selector, labels, usable
 from orchd.kinds.objects.validate.workloads import nonnegative, shown_selector
-from orchd.kinds.verbatim import written
+from orchd.kinds.verbatim import text_of
 
 Object = dict[str, Any]
 
@@ -319,7 +319,7 @@ def create_controller_revision(value: Object, report: Report) -> None:
 def update_controller_revision(value: Object, old: Object, report: Report) -> None:
     _meta_update(value, old, report)
     create_controller_revision(value, report)
-    if written(value.get("data")) != written(old.get("data")):
+    if text_of(value.get("data")) != text_of(old.get("data")):
         report.invalid(root("data"), _unknown(value.get("data")), "field is immutable")
 
 
@@ -327,7 +327,7 @@ def _unknown(data: Any) -> Go:
     """Data of any kind as it prints: the bytes of its JSON."""
     if data is None:
         return Go('"null"')
-    shown = ", ".join(f"{byte:#x}" for byte in written(data))
+    shown = ", ".join(f"{byte:#x}" for byte in text_of(data))
     return Go(
         f'runtime.Unknown{{TypeMeta:runtime.TypeMeta{{APIVersion:"", Kind:""}}, Raw:[]uint8{{{shown}}}, ContentEncoding:"", '
         'ContentType:"application/json"}'

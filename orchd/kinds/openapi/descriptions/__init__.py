@@ -1,2 +1,2 @@
-"""What kinds and their members mean, in a sentence each, for OpenAPI and explain. Owns words only: data by type and member,
-and the look-up. Loaded when the first document is made. Imports nothing but the dialect."""
+"""Descriptions of kinds and members for OpenAPI and explain. Owns texts by type and member, and their lookup. Loaded when the
+first OpenAPI document is built. Imports only the dialect."""

@@ -1,4 +1,4 @@
-"""Finds the words for a type or a member: those of the type itself, else those for members of that name everywhere."""
+"""Looks up the description of a type or member: the type's own table first, then the defaults by member name."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ _NONE: Mapping[str, str] = {}
 
 
 class Descriptions:
-    """The words in one dialect. Types are named ``package/version.Name``; all versions of a type share its words."""
+    """Descriptions in one dialect. Types are named ``package/version.Name``; all versions of a type share descriptions."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
 
     def of_type(self, name: str) -> str:
-        """What a type is; "" where nobody has said. Lists say what they are lists of."""
+        """The description of a type, "" if there is none. Lists without one are described by their item type."""
         found = self._own(name).get("")
         if found:
             return found
         short = name.rpartition(".")[2]
-        return f"A list of {short.removesuffix('List')}." if short.endswith("List") else ""
+        return f"List of {short.removesuffix('List')} objects." if short.endswith("List") else ""
 
     def of_member(self, name: str, member: str) -> str:
-        """What a member of a type is; "" where nobody has said."""
+        """The description of a member of a type, "" if there is none."""
         own = self._own(name)
         return own.get(member) or own.get(self._template(member)) or common.FIELDS.get(member, "")
 
     def of_special(self, kind: str) -> str:
+        """The description of a type with a special JSON encoding. Raises KeyError for other kinds."""
         return meta.SPECIAL[kind]
 
     def _own(self, name: str) -> Mapping[str, str]:
@@ -39,7 +40,7 @@ class Descriptions:
         return next((table[key] for table in TABLES if key in table), _NONE)
 
     def _template(self, member: str) -> str:
-        """The few members whose names have the product word in them, as the tables spell them."""
+        """The table key of a member whose name contains the product word."""
         extension, agent = self._dialect("x-{long}-"), self._dialect("{short}")
         if member.startswith(extension):
             return "x-{long}-" + member[len(extension) :]

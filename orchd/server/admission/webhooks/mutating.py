@@ -117,7 +117,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             raise FailedCallError(call.hook, f"unsupported patch type {quoted(verdict.patch_type)}")
         before = await self.shown(call, review, review.object)
         try:
-            after = json_patch.edited(before, operations)
+            after = json_patch.apply_operations(before, operations)
         except json_patch.FailedError as error:
             raise errors.internal(str(error)) from None
         changed = await self._settled(call, review, after)

@@ -1,4 +1,4 @@
-"""Numbers of admission, kept plainly and shown under the reference's names."""
+"""Metrics of admission, under the reference's names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
 
 
 class AdmissionMetrics:
-    """Calls of plugins: how long, and whether they refused. `observe` is what the chain calls."""
+    """Durations of admission plugins by result. The admission chain calls `observe`."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str, str, bool], Histogram] = {}
@@ -29,7 +29,7 @@ class AdmissionMetrics:
     def families(self) -> Iterator[Metric]:
         family = HistogramMetricFamily(
             "apiserver_admission_controller_admission_duration_seconds",
-            "Time spent in admission plugins.",
+            "Duration of admission plugins in seconds, by plugin, operation and result.",
             labels=("name", "type", "operation", "rejected"),
         )
         for (plugin, phase, operation, rejected), histogram in self._seen.items():
@@ -39,7 +39,7 @@ class AdmissionMetrics:
 
 
 class WebhookMetrics:
-    """Calls of webhooks: how long, and what they refused. `observe` is what the plugins call."""
+    """Durations and rejections of admission webhooks. The webhook plugins call `observe`."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str, str, bool], Histogram] = {}
@@ -54,24 +54,24 @@ class WebhookMetrics:
             histogram = self._seen[key] = Histogram(_BUCKETS)
         histogram.observe(_BUCKETS, seconds)
         if rejected:
-            # Codes are the webhook's to choose: those that HTTP does not know count as one.
+            # Webhooks choose the code: codes above 599 are counted as 600, to bound the number of series.
             labels = (name, kind, operation, what, str(min(code, 600)))
             self._rejections[labels] = self._rejections.get(labels, 0) + 1
 
     def families(self) -> Iterator[Metric]:
         family = HistogramMetricFamily(
             "apiserver_admission_webhook_admission_duration_seconds",
-            "Time spent in admission webhooks.",
+            "Duration of admission webhooks in seconds, by webhook, operation and result.",
             labels=("name", "type", "operation", "rejected"),
         )
         for (name, kind, operation, rejected), histogram in self._seen.items():
             labels = [name, kind, operation, "true" if rejected else "false"]
             family.add_metric(labels, cumulative(histogram, _BUCKETS), histogram.sum)
         yield family
-        # The reference's name has no _total; a gauge is the only family that leaves a name as it is.
+        # A gauge, because a counter family would append _total, which the reference's name does not have.
         counts = GaugeMetricFamily(
             "apiserver_admission_webhook_rejection_count",
-            "Writes that webhooks refused, by what was wrong.",
+            "Requests rejected by admission webhooks, by webhook, operation, error type and code.",
             labels=("name", "type", "operation", "error_type", "rejection_code"),
         )
         for key, count in self._rejections.items():

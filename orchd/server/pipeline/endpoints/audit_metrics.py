@@ -1,4 +1,4 @@
-"""The numbers of audit for /metrics, under the reference's names."""
+"""Metrics of audit, under the reference's names."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from orchd.server.pipeline.endpoints.metrics import Source
 
 
 def audit_metrics(trail: AuditTrail) -> Source:
-    """Events made, events lost, and requests refused because theirs could not be taken."""
+    """Generated events, lost events, and requests rejected because their event could not be recorded."""
 
     def families() -> Iterator[Metric]:
-        made = CounterMetricFamily("apiserver_audit_event", "Audit events made.")
+        made = CounterMetricFamily("apiserver_audit_event", "Audit events generated.")
         made.add_metric([], float(sum(trail.made.values())))
         yield made
-        levels = CounterMetricFamily("apiserver_audit_level", "Audit events made, by level.", labels=("level",))
+        levels = CounterMetricFamily("apiserver_audit_level", "Audit events generated, by level.", labels=("level",))
         for level, count in trail.made.items():
             levels.add_metric([level], float(count))
         yield levels
-        lost = CounterMetricFamily("apiserver_audit_error", "Audit events that were lost.", labels=("plugin",))
+        lost = CounterMetricFamily("apiserver_audit_error", "Audit events lost, by sink.", labels=("plugin",))
         for sink in trail.sinks:
             if sink.lost:
                 lost.add_metric([sink.name], float(sink.lost))
         yield lost
         refused = CounterMetricFamily(
-            "apiserver_audit_requests_rejected", "Requests refused because their event could not be taken."
+            "apiserver_audit_requests_rejected", "Requests rejected because their audit event could not be recorded."
         )
         refused.add_metric([], float(trail.refused))
         yield refused

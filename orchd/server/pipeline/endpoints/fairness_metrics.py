@@ -1,4 +1,4 @@
-"""The numbers of priority and fairness for /metrics, and what it is doing now for /debug/api_priority_and_fairness."""
+"""Metrics of priority and fairness, under the reference's names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BOTH = ("priority_level", "flow_schema")
 
 
 def fairness_metrics(fairness: Fairness) -> Source:
-    """The reference's names."""
+    """Metrics of the priority levels and flow schemas."""
 
     def families() -> Iterator[Metric]:
         yield _limits(fairness)
@@ -30,14 +30,14 @@ def fairness_metrics(fairness: Fairness) -> Source:
 
 
 _GAUGES: tuple[tuple[str, str, Callable[[FairnessMetrics], float]], ...] = (
-    ("apiserver_flowcontrol_current_inqueue_requests", "Requests waiting for a seat.", lambda n: float(n.waiting)),
-    ("apiserver_flowcontrol_current_executing_requests", "Requests that have a seat.", lambda n: float(n.executing)),
+    ("apiserver_flowcontrol_current_inqueue_requests", "Queued requests, by priority level and flow schema.", lambda n: float(n.waiting)),
+    ("apiserver_flowcontrol_current_executing_requests", "Executing requests, by priority level and flow schema.", lambda n: float(n.executing)),
 )
 
 
 def _limits(fairness: Fairness) -> Metric:
     family = GaugeMetricFamily(
-        "apiserver_flowcontrol_request_concurrency_limit", "Seats of a priority level.", labels=("priority_level",)
+        "apiserver_flowcontrol_request_concurrency_limit", "Concurrency limit of a priority level.", labels=("priority_level",)
     )
     for name, level in fairness.levels.items():
         family.add_metric([name], float(level.seats.limit))
@@ -46,10 +46,10 @@ def _limits(fairness: Fairness) -> Metric:
 
 def _counters(fairness: Fairness) -> Iterator[Metric]:
     dispatched = CounterMetricFamily(
-        "apiserver_flowcontrol_dispatched_requests", "Requests that got a seat.", labels=_BOTH
+        "apiserver_flowcontrol_dispatched_requests", "Requests dispatched for execution.", labels=_BOTH
     )
     rejected = CounterMetricFamily(
-        "apiserver_flowcontrol_rejected_requests", "Requests that were turned away.", labels=(*_BOTH, "reason")
+        "apiserver_flowcontrol_rejected_requests", "Requests rejected by priority and fairness, by reason.", labels=(*_BOTH, "reason")
     )
     for (schema, level), numbers in fairness.numbers.items():
         dispatched.add_metric([level, schema], float(numbers.dispatched))
@@ -61,10 +61,10 @@ def _counters(fairness: Fairness) -> Iterator[Metric]:
 
 def _times(fairness: Fairness) -> Iterator[Metric]:
     waited = HistogramMetricFamily(
-        "apiserver_flowcontrol_request_wait_duration_seconds", "Time until a seat was found.", labels=(*_BOTH, "execute")
+        "apiserver_flowcontrol_request_wait_duration_seconds", "Queue wait of requests in seconds, by whether they were executed.", labels=(*_BOTH, "execute")
     )
     served = HistogramMetricFamily(
-        "apiserver_flowcontrol_request_execution_seconds", "Time from seat to answer.", labels=_BOTH
+        "apiserver_flowcontrol_request_execution_seconds", "Execution time of requests in seconds.", labels=_BOTH
     )
     for (schema, level), numbers in fairness.numbers.items():
         for execute, times in (("true", numbers.waited), ("false", numbers.refused)):

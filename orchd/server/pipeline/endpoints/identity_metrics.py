@@ -1,4 +1,4 @@
-"""Numbers of authentication and authorization, kept plainly and shown under the reference's names."""
+"""Metrics of authentication and authorization, under the reference's names."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints.metrics import cumulative
 from orchd.txkit.histogram import Histogram
 
-#: Upper bounds in seconds: of authenticating, of a look-up in the cache, of the life left to a certificate, of a review by
-#: a service outside.
+#: Bucket bounds in seconds: of authentication, token cache lookups, remaining certificate lifetime, webhook reviews.
 _AUTHENTICATION = tuple(0.001 * 2**i for i in range(15))
 _CACHE = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _EXPIRY = tuple(
@@ -22,7 +21,10 @@ _RESULTS = {"success": "success", "failure": "error", "unknown": "failure"}
 
 
 class AuthenticationMetrics:
-    """Attempts by result, how long they took, and known senders. `observe` is what the chain calls."""
+    """Authentication attempts by result and duration, and authenticated requests by user name class.
+
+    The authenticator chain calls `observe`.
+    """
 
     def __init__(self, dialect: Dialect) -> None:
         account = f"system:serviceaccount:{dialect.system_namespace}:default"
@@ -32,40 +34,40 @@ class AuthenticationMetrics:
         self._certificates = Histogram(_EXPIRY)
 
     def certificate(self, seconds: float) -> None:
-        """A request came with a client certificate that is good for so long."""
+        """Record the remaining lifetime in seconds of a request's client certificate."""
         self._certificates.observe(_EXPIRY, seconds)
 
     def observe(self, outcome: str, user: str, seconds: float) -> None:
         """`outcome` is "success", "failure" for a wrong credential, or "unknown"; `user` is a name, "" without one."""
         self._durations[_RESULTS[outcome]].observe(_AUTHENTICATION, seconds)
         if outcome == "success":
-            # Names are many, and nobody's business here: only those of the system's own are told apart.
+            # Only names of system users get a series of their own: others are unbounded, and private.
             self._users[user if user in self._known else "email_id" if "@" in user else "other"] += 1
 
     def families(self) -> Iterator[Metric]:
-        # The reference's names have no _total; a gauge is the only family that leaves a name as it is.
-        attempts = GaugeMetricFamily("authentication_attempts", "Attempts to authenticate, by result.", labels=("result",))
+        # Gauges, because a counter family would append _total, which the reference's names do not have.
+        attempts = GaugeMetricFamily("authentication_attempts", "Authentication attempts, by result.", labels=("result",))
         known = {result: histogram for result, histogram in self._durations.items() if any(histogram.counts)}
         for result, histogram in known.items():
             attempts.add_metric([result], float(sum(histogram.counts)))
         yield attempts
-        users = GaugeMetricFamily("authenticated_user_requests", "Known senders, by sort of name.", labels=("username",))
+        users = GaugeMetricFamily("authenticated_user_requests", "Authenticated requests, by user name class.", labels=("username",))
         for name, count in self._users.items():
             if count:
                 users.add_metric([name], float(count))
         yield users
         yield _histograms(
-            "authentication_duration_seconds", "Time spent on knowing senders.", "result", known, _AUTHENTICATION
+            "authentication_duration_seconds", "Duration of authentication in seconds, by result.", "result", known, _AUTHENTICATION
         )
         certificates = HistogramMetricFamily(
-            "apiserver_client_certificate_expiration_seconds", "Life left to the client certificates of requests."
+            "apiserver_client_certificate_expiration_seconds", "Remaining lifetime of the client certificates of requests in seconds."
         )
         certificates.add_metric([], cumulative(self._certificates, _EXPIRY), self._certificates.sum)
         yield certificates
 
 
 class TokenCacheMetrics:
-    """What the caches of bearer tokens do."""
+    """Lookups and fetches of the caches of bearer tokens."""
 
     def __init__(self) -> None:
         self._asked: dict[str, Histogram] = {}
@@ -85,22 +87,22 @@ class TokenCacheMetrics:
 
     def families(self) -> Iterator[Metric]:
         requests = CounterMetricFamily(
-            "authentication_token_cache_request", "Tokens looked up in the cache.", labels=("status",)
+            "authentication_token_cache_request", "Token cache lookups, by result.", labels=("status",)
         )
         for status, histogram in self._asked.items():
             requests.add_metric([status], float(sum(histogram.counts)))
         yield requests
         yield _histograms(
-            "authentication_token_cache_request_duration_seconds", "Time until a token was known.", "status", self._asked, _CACHE
+            "authentication_token_cache_request_duration_seconds", "Duration of token cache lookups in seconds, including fetches, by result.", "status", self._asked, _CACHE
         )
         fetched = CounterMetricFamily(
-            "authentication_token_cache_fetch", "Tokens that had to be looked up elsewhere.", labels=("status",)
+            "authentication_token_cache_fetch", "Fetches of the token cache, by result.", labels=("status",)
         )
         for status, count in self._fetched.items():
             fetched.add_metric([status], float(count))
         yield fetched
         active = GaugeMetricFamily(
-            "authentication_token_cache_active_fetch_count", "Look-ups under way, and who waits for them.", labels=("status",)
+            "authentication_token_cache_active_fetch_count", "Active fetches of the token cache, and requests that wait for one.", labels=("status",)
         )
         for status, count in self._active.items():
             active.add_metric([status], float(count))
@@ -108,7 +110,7 @@ class TokenCacheMetrics:
 
 
 class ReviewMetrics:
-    """Calls of one reviewing service; `sort` is authn or authz."""
+    """Calls of a review webhook. `sort` is authn or authz."""
 
     def __init__(self, sort: str) -> None:
         self._name = f"apiserver_delegated_{sort}_request"
@@ -119,11 +121,11 @@ class ReviewMetrics:
         self._seen.setdefault(code, Histogram(_REVIEW)).observe(_REVIEW, seconds)
 
     def families(self) -> Iterator[Metric]:
-        total = CounterMetricFamily(self._name, "Reviews by a service outside.", labels=("code",))
+        total = CounterMetricFamily(self._name, "Review webhook requests, by HTTP status code.", labels=("code",))
         for code, histogram in self._seen.items():
             total.add_metric([code], float(sum(histogram.counts)))
         yield total
-        yield _histograms(f"{self._name}_duration_seconds", "Time of reviews by a service outside.", "code", self._seen, _REVIEW)
+        yield _histograms(f"{self._name}_duration_seconds", "Duration of review webhook requests in seconds, by HTTP status code.", "code", self._seen, _REVIEW)
 
 
 def _histograms(

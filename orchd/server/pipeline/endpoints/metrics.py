@@ -1,6 +1,6 @@
-"""/metrics: the numbers of a server in the Prometheus text format, under the reference's names.
+"""/metrics: metrics in the Prometheus text format, under the reference's names.
 
-Numbers are kept as plain integers and floats where they arise; this module reads them when somebody asks.
+Components count in plain integers and floats; this module collects them at each scrape.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from orchd.server.pipeline.stages.request_metrics import DURATION_BUCKETS, SIZE_
 from orchd.server.pipeline.verbs.watch import WatchVerb
 from orchd.txkit.histogram import Histogram
 
-#: Gives metric families when asked.
+#: Collects metric families at a scrape.
 Source = Callable[[], Iterable[Metric]]
 
 _REQUEST = ("verb", "group", "version", "resource", "subresource", "scope")
 
 
 def cumulative(histogram: Histogram, bounds: tuple[float, ...]) -> list[tuple[str, float]]:
-    """Buckets as Prometheus counts them: each with all that is below it."""
+    """Cumulative bucket counts."""
     out, total = [], 0
     for bound, count in zip((*bounds, float("inf")), histogram.counts, strict=True):
         total += count
@@ -36,7 +36,7 @@ def cumulative(histogram: Histogram, bounds: tuple[float, ...]) -> list[tuple[st
 
 
 def request_metrics(measuring: RequestMetrics, underway: InFlightCount, watching: WatchVerb) -> Source:
-    """What the pipeline counts."""
+    """Metrics of the request pipeline."""
 
     def families() -> Iterator[Metric]:
         total = CounterMetricFamily(
@@ -45,9 +45,9 @@ def request_metrics(measuring: RequestMetrics, underway: InFlightCount, watching
             labels=("verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component", "code"),
         )
         duration = HistogramMetricFamily(
-            "apiserver_request_duration_seconds", "Time from a request to its answer.", labels=(*_REQUEST, "component", "dry_run")
+            "apiserver_request_duration_seconds", "Request duration in seconds, by verb and resource.", labels=(*_REQUEST, "component", "dry_run")
         )
-        sizes = HistogramMetricFamily("apiserver_response_sizes", "Bytes of answers.", labels=(*_REQUEST, "component"))
+        sizes = HistogramMetricFamily("apiserver_response_sizes", "Response size in bytes, by verb and resource.", labels=(*_REQUEST, "component"))
         for labels, series in measuring.series.items():
             named = [labels.verb, labels.group, labels.version, labels.resource, labels.subresource, labels.scope]
             for code, count in series.codes.items():
@@ -62,14 +62,14 @@ def request_metrics(measuring: RequestMetrics, underway: InFlightCount, watching
         yield duration
         yield sizes
         current = GaugeMetricFamily(
-            "apiserver_current_inflight_requests", "Highest number of requests under way since the last look.", labels=("request_kind",)
+            "apiserver_current_inflight_requests", "Maximum number of requests in flight since the last scrape.", labels=("request_kind",)
         )
         for half, kind in ((True, "mutating"), (False, "readOnly")):
             current.add_metric([kind], float(max(underway.peak[half], underway.current[half])))
             underway.peak[half] = underway.current[half]
         yield current
         dropped = CounterMetricFamily(
-            "apiserver_dropped_requests", "Requests turned away because too many were under way.", labels=("request_kind",)
+            "apiserver_dropped_requests", "Requests rejected because of the in-flight limits.", labels=("request_kind",)
         )
         for half, kind in ((True, "mutating"), (False, "readOnly")):
             dropped.add_metric([kind], float(underway.refused[half]))

@@ -1,4 +1,4 @@
-"""The outermost stage: whatever is raised below becomes an answer, exactly once (DESIGN 9)."""
+"""The outermost stage: whatever is raised below becomes an answer, exactly once (docs/decisions.md 9)."""
 
 from __future__ import annotations
 

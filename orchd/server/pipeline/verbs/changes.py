@@ -112,7 +112,7 @@ def _repeated_in_operations(data: bytes) -> list[str]:
 
 def _strategic(data: bytes, resource: Resource, live: Object) -> Object:
     try:
-        restored: Object = decode_result.restored(strategic.apply(live, data, resource.type), resource.type)
+        restored: Object = decode_result.restore(strategic.apply(live, data, resource.type), resource.type)
     except decode_result.RestoreError as error:
         raise patch_errors.unusable_result(_plain(data, live), str(error)) from None
     return restored

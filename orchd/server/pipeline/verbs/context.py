@@ -141,7 +141,7 @@ class VerbContext:
             raise _too_deep(resource)
         self.check_fields(request, options, data, form, obj, resource)
         if form is Form.JSON and resource.kind in verbatim.MEMBERS and not resource.custom:
-            settled = verbatim.kept(settled, data)
+            settled = verbatim.preserve_text(settled, data)
         request.sent = settled
         return settled, options
 
@@ -152,7 +152,7 @@ class VerbContext:
         try:
             return await self.aside(len(data), decode.parse, data, form)
         except decode.BodyError as error:
-            raise decode.unrecognized(kind, str(error), data) from None
+            raise decode.unrecognized_body(kind, str(error), data) from None
 
     def check_fields(
         self, request: Request, options: WriteOptions, data: bytes, form: Form, obj: Object, resource: Resource

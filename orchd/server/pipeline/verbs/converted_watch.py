@@ -39,9 +39,9 @@ class SharedConversions:
     ) -> list[Change]:
         """`changes` as `convert` has them, in their order. Raises what `convert` raises, whoever called it."""
         while True:
-            open_ = [c for c in changes if mark not in c.frames]
+            open_ = [c for c in changes if mark not in c.versions]
             if not open_:
-                return [c.frames[mark] for c in changes]
+                return [c.versions[mark] for c in changes]
             mine = [c for c in open_ if (mark, c) not in self._away]
             if mine:
                 await self._ask(mine, mark, convert)
@@ -67,7 +67,7 @@ class SharedConversions:
             for change, entry in zip(changes, after, strict=True):
                 before = next(found) if mark[2] and change.previous is not None else change.previous
                 same = entry is change.entry and before is change.previous
-                change.frames[mark] = change if same else Change(change.type, entry, before, change.derived)
+                change.versions[mark] = change if same else Change(change.type, entry, before, change.budget)
         except Exception as error:
             # Also a cancelled call is an answer for those who wait for it.
             failed = error
@@ -109,7 +109,7 @@ class ConvertedFeed:
         """Entries in the version of `resource`. What an entry became is kept beside it until the definition changes: a
         thousand clients that come back at once ask the webhook about an object once, not a thousand times."""
         mark = ("converted", resource)
-        found: dict[Entry, Entry] = {entry: made for entry in entries if (made := entry.forms.get(mark)) is not None}
+        found: dict[Entry, Entry] = {entry: made for entry in entries if (made := entry.derived.get(mark)) is not None}
         missing = [entry for entry in entries if entry not in found]
         if missing:
             for entry, made in zip(missing, await self._tools.registry.converted(resource, missing), strict=True):

@@ -247,7 +247,7 @@ class WatchStream:
         if self._select is not None:
             frame = self._select(change)
         else:
-            frame = change.forms.get(self._key)
+            frame = change.frames.get(self._key)
             if frame is None:
                 frame = self._frame(change.type.value, change.entry)
                 if self._view.chosen.as_ != "Table":

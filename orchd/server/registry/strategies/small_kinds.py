@@ -62,7 +62,7 @@ class RevisionStrategy(Strategy):
     """Data of a revision may be anything, so that only its text says whether it is still the same."""
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
-        return super().validate_update(context, obj, verbatim.kept(old, context.stored))
+        return super().validate_update(context, obj, verbatim.preserve_text(old, context.stored))
 
 
 class PriorityClassStrategy(Strategy):

@@ -1,5 +1,5 @@
-"""Whether the schema in a definition is a good one, in the reference's words and order.
+"""Validation of the schemas in definitions, with the reference's messages and order.
 
-`keywords` holds the rules about single keywords, `structural` those that make a schema structural, `defaults` those about
-default values, `options` what an update of an older definition is let off; `schema` is the entrance.
+`keywords` has the rules of single keywords, `structural` those of structural schemas, `defaults` those of default values,
+`options` the exemptions for updates of older definitions. `schema` is the entry point.
 """

@@ -1,4 +1,4 @@
-"""The annotation that a definition in one of the API's own groups needs."""
+"""Validation of the approval annotation of definitions in protected groups."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ Object = dict[str, Any]
 
 
 def check(metadata: Object, spec: Object, report: Report, old: Object | None = None) -> None:
-    """Groups under the project's own domains need a public decision (its enhancement 1111). Where what is said of it has
-    not changed from `old` metadata, it is let pass."""
+    """Check the approval of a definition in a protected group (enhancement 1111 of the reference).
+
+    A state of the annotation that is unchanged from `old` metadata is accepted.
+    """
     dialect = report.dialect
     if not is_protected(spec.get("group") or "", dialect):
         return

@@ -1,4 +1,4 @@
-"""The condition of a definition whose schemas are not structural: one of v1beta1, or of before that was asked for."""
+"""The NonStructuralSchema condition, for definitions of v1beta1 and older ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NON_STRUCTURAL: Final = "NonStructuralSchema"
 def with_structure(
     definition: Mapping[str, Any], status: dict[str, Any], settings: ObjectSettings, *, now: str
 ) -> dict[str, Any]:
-    """`status` with the condition where a schema of `definition` is not structural, and without it where all are."""
+    """`status` with the condition if a schema of `definition` is not structural, without it otherwise."""
     said = _said(definition["spec"], settings)
     found = find(status, NON_STRUCTURAL)
     if said is None:
@@ -33,7 +33,7 @@ def with_structure(
 
 
 def _said(spec: Mapping[str, Any], settings: ObjectSettings) -> tuple[str, str, str] | None:
-    """Status, reason and message, None when there is nothing to say."""
+    """Status, reason and message of the condition, None if all schemas are structural."""
     causes: list[Cause] = []
     if spec.get("preserveUnknownFields"):
         causes.append(Cause("FieldValueInvalid", "Invalid value: true: must be false", "spec.preserveUnknownFields"))

@@ -1,4 +1,4 @@
-"""Defaults in a definition's schema: they are complete and valid values, with nothing in them that is not kept."""
+"""Validation of defaults in schemas: they must be valid, and pruning must not change them."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 
 _OWN: Final = ("metadata", "apiVersion", "kind")
-#: Makes the embedded object around a value in it.
+#: Creates the embedded object that contains a value.
 _Around = Callable[[Any], Any]
 
 
 def causes(schema: Schema, at: Path, settings: ObjectSettings, *, pruned_ones: bool) -> list[Cause]:
-    """What is wrong with the defaults of a kind's schema; with `pruned_ones` also what would not be kept of them."""
+    """Findings about the defaults of a kind's schema. `pruned_ones`: including members that would be pruned."""
     report = Report(settings)
     spelled = words(settings.dialect)
-    # The root is an object like those that are embedded.
+    # The root is treated like an embedded object.
     whole = {**schema, spelled.embedded: True}
     _Defaults(report, spelled, pruned_ones).walk(whole, at, whole, _itself, in_metadata=False)
     return report.causes
 
 
 def has_unpruned(schema: Schema, dialect: Dialect) -> bool:
-    """Is there a default of which something would not be kept?"""
+    """True if pruning would change a default."""
     spelled = words(dialect)
     given = schema.get("default")
     if given is not None and pruned(given, schema, spelled) != given:
@@ -47,7 +47,7 @@ def _itself(value: Any) -> Any:
 
 
 def pruned(value: Any, schema: Schema | None, spelled: Words) -> Any:
-    """A value without the members that a schema does not know."""
+    """Prune members that a schema does not specify."""
     if isinstance(value, list):
         items = None if schema is None else one_schema(schema.get("items"))
         if items is None and schema is not None and schema.get(spelled.preserve):
@@ -74,7 +74,7 @@ def pruned(value: Any, schema: Schema | None, spelled: Words) -> Any:
 
 
 class _Defaults:
-    """One look at the defaults of a schema."""
+    """Collects findings about the defaults of a schema."""
 
     def __init__(self, report: Report, spelled: Words, pruned_ones: bool) -> None:
         self._report = report
@@ -82,7 +82,7 @@ class _Defaults:
         self._pruned_ones = pruned_ones
 
     def walk(self, schema: Schema, at: Path, owner: Schema, around: _Around, *, in_metadata: bool) -> None:
-        """`owner` is the nearest embedded object's schema, `around` makes such an object of a value here."""
+        """Visit a schema. `owner` is the schema of the nearest embedded object, `around` creates that object from a value here."""
         if schema.get(self._words.embedded):
             in_metadata, around, owner = False, _itself, schema
         given = schema.get("default")
@@ -91,7 +91,7 @@ class _Defaults:
                 self._of_metadata(given, schema, at / "default", owner, around)
             else:
                 self._plain(given, schema, at / "default")
-        # Defaults below additionalProperties are never filled in.
+        # Defaults below additionalProperties are never applied.
         items = one_schema(schema.get("items"))
         if items is not None:
             self.walk(items, at / "items", owner, lambda value: around([value]), in_metadata=in_metadata)
@@ -120,7 +120,7 @@ class _Defaults:
             self._report.causes += self._unfit(given, schema, at)
 
     def _unfit(self, given: Any, schema: Schema, at: Path) -> list[Cause]:
-        """What a schema has against its own default."""
+        """Findings of a schema about its own default."""
         found = compiled.compile_schema(schema, self._report.dialect)(given)
         return list(dict.fromkeys(each.cause(field=str(at)) for each in found))
 
@@ -129,7 +129,7 @@ class _Defaults:
         return [] if walk is None else embedded.embedded_causes(walk, value, self._report.settings, at)
 
     def _unlike(self, value: Any, schema: Schema, at: str) -> list[Cause]:
-        """The first thing in an embedded object that cannot be what its name says."""
+        """The first finding about apiVersion, kind or metadata of an embedded object."""
         if isinstance(value, list):
             items = one_schema(schema.get("items"))
             each = [(item, items, f"{at}[{i}]") for i, item in enumerate(value)]

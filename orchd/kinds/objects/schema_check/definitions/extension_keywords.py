@@ -1,4 +1,4 @@
-"""The extension keywords of schemas in one dialect, and schemas below a schema."""
+"""The extension keywords of schemas in one dialect, and traversal of nested schemas."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JUNCTORS: Final = ("allOf", "anyOf", "oneOf")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """The extension keywords as they are spelled."""
+    """The spelling of the extension keywords."""
 
     preserve: str
     embedded: str
@@ -31,7 +31,7 @@ class Words:
 
 @lru_cache(maxsize=4)
 def words(dialect: Dialect) -> Words:
-    """The keywords of a dialect."""
+    """The extension keywords of a dialect."""
     return Words(
         preserve=dialect(PRESERVE),
         embedded=dialect(EMBEDDED),
@@ -44,12 +44,12 @@ def words(dialect: Dialect) -> Words:
 
 
 def one_schema(value: Any) -> Schema | None:
-    """The schema in ``items`` or ``additionalProperties``, None where a list or a flag stands there."""
+    """The schema of ``items`` or ``additionalProperties``, None if the value is a list or a boolean."""
     return value if isinstance(value, dict) else None
 
 
 def everywhere(schema: Schema | None) -> Iterator[Schema]:
-    """A schema and all those in it, whatever keyword they are under."""
+    """A schema and all schemas nested in it, under any keyword."""
     if schema is None:
         return
     yield schema
@@ -65,5 +65,5 @@ def everywhere(schema: Schema | None) -> Iterator[Schema]:
 
 
 def has(schema: Schema | None, wanted: Callable[[Schema], bool]) -> bool:
-    """Is there a schema in it, or itself, that is wanted?"""
+    """True if a predicate holds for a schema or one nested in it."""
     return any(map(wanted, everywhere(schema)))

@@ -1,4 +1,4 @@
-"""Rules about single keywords of a definition's schema."""
+"""Validation of single keywords in the schemas of definitions."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ Validations = Callable[[Schema, Path, Report, bool], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where in a definition a schema stands, and what is asked of it there.
+    """The position of a schema in a definition, and the rules that apply there.
 
-    `no_defaults` is None where defaults may be, else why not ("" for no reason). `in_metadata` is true inside of what
-    belongs to every object.
+    `no_defaults` is None where defaults are allowed, else the reason ("" for none). `in_metadata`: inside metadata.
     """
 
     words: Words
@@ -38,7 +37,7 @@ class Place:
 
 
 def check(schema: Schema, at: Path, report: Report, place: Place) -> None:
-    """Everything wrong with the keywords of a schema and those in it."""
+    """All findings about the keywords of a schema and of nested schemas."""
     _plain(schema, at, report, place)
     if schema.get("uniqueItems"):
         report.forbidden(
@@ -81,7 +80,7 @@ def _plain(schema: Schema, at: Path, report: Report, place: Place) -> None:
 
 
 def _below(schema: Schema, at: Path, report: Report, place: Place, *, root: bool) -> None:
-    """The schemas in a schema. `place` is that of most of them."""
+    """Check nested schemas. `place` is that of most of them."""
     properties: Mapping[str, Schema] = schema.get("properties") or {}
     rest = schema.get("additionalProperties")
     if rest is not None:
@@ -115,7 +114,7 @@ def _below(schema: Schema, at: Path, report: Report, place: Place, *, root: bool
 
 
 def _wants_type(schema: Schema, wanted: str, word: str, at: Path, report: Report) -> bool:
-    """Says so, and is false, when the type is not the one that a keyword is for."""
+    """Report and return False if the type is not the one that a keyword requires."""
     kind, why = schema.get("type") or "", f"must be {wanted} if {word} is specified"
     if kind == wanted:
         return True
@@ -142,7 +141,7 @@ def _list_type(schema: Schema, at: Path, report: Report, place: Place) -> None:
         if _wants_type(schema, "array", words.list_type, at, report) and place.atomic_sets:
             wanted = loose_set(schema, words)
             if wanted:
-                # The reference shows the list type of the items here, whichever it misses: an address, or nothing.
+                # The reference prints the list type of the items here: a pointer, or nothing.
                 shown = schema["items"].get(words.list_type)
                 why = f"must be atomic as item of a list with {words.list_type}=set"
                 report.invalid(at / "items" / wanted, shown if shown is not None else _ADDRESS, why)
@@ -159,7 +158,7 @@ def _list_type(schema: Schema, at: Path, report: Report, place: Place) -> None:
 
 
 def loose_set(schema: Schema, words: Words) -> str:
-    """The keyword by which the items of a set are not atomic; "" where they are, and for what is no set."""
+    """The keyword that makes the items of a set non-atomic; "" if they are atomic, and for other schemas."""
     items = one_schema(schema.get("items"))
     if schema.get(words.list_type) != "set" or items is None:
         return ""
@@ -191,7 +190,7 @@ def _list_map(keys: list[str], items: Any, at: Path, report: Report, words: Word
             report.invalid(at / words.list_keys, keys, "entries must all be names of item properties")
         elif properties[name].get("type") in ("array", "object"):
             here = (at / "items" / "properties")[name] / "type"
-            # It is the type of the items that the reference shows.
+            # The reference prints the type of the items.
             report.invalid(here, items["type"], f"must be a scalar type {parent}")
         if name in seen:
             report.invalid(at / words.list_keys, keys, "must not contain duplicate entries")
@@ -199,7 +198,7 @@ def _list_map(keys: list[str], items: Any, at: Path, report: Report, words: Word
 
 
 def _keys(schema: Schema, at: Path, report: Report, words: Words) -> None:
-    """Items of sets and maps are there, and so are the keys of maps."""
+    """Check that sets and maps have an item schema, and maps their keys."""
     items, chosen = one_schema(schema.get("items")), schema.get(words.list_type)
     if items is None or chosen not in ("set", "map"):
         return
@@ -221,7 +220,7 @@ def _keys(schema: Schema, at: Path, report: Report, words: Words) -> None:
 
 
 def loose_keys(schema: Schema, words: Words) -> bool:
-    """May items of a set or map, or the keys of a map, be missing?"""
+    """True if items of a set or map may be null, or keys of a map absent."""
     items, chosen = one_schema(schema.get("items")), schema.get(words.list_type)
     if items is None or chosen not in ("set", "map"):
         return False
@@ -237,8 +236,8 @@ def loose_keys(schema: Schema, words: Words) -> bool:
 _NEWLINES: Final = re.compile(r"[\n\r]").search
 
 
-#: No implementation of the rules' language for Python does all of: check a rule against the schema when it is defined, bound
-#: what it costs, and compute as the reference does. A rule that nobody evaluates must not look as if it held.
+#: CEL rules are rejected: no implementation for Python checks rules against the schema, bounds their cost and evaluates them
+#: like the reference. A rule that is not evaluated must not be accepted.
 _NO_RULES: Final = (
     "compilation failed: this server does not evaluate rules; take the rule out, or turn the feature gate "
     "CustomResourceValidationExpressions off and rules are left out as they are by a server that does not know them"
@@ -246,8 +245,10 @@ _NO_RULES: Final = (
 
 
 def rules(given: list[dict[str, Any]], at: Path, report: Report, *, refused: bool) -> None:
-    """The texts of rules and their messages, and where they are `refused` that nobody would evaluate them. (Where they
-    are not, because their feature gate is off, they are dropped before anything is stored.)"""
+    """Check the texts of rules and their messages, and reject the rules if `refused`.
+
+    With their feature gate off, rules are dropped before the definition is stored.
+    """
     for i, rule in enumerate(given):
         here, text, message = at[i], (rule.get("rule") or "").strip(), rule.get("message") or ""
         if not text:

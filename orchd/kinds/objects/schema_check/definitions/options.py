@@ -1,5 +1,5 @@
-"""What a definition's schemas are held to: everything on creation; on a change, nothing that the stored definition
-breaks already."""
+"""The rules that apply to the schemas of a definition: all on creation; on an update, those that the stored definition
+meets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TYPES: Final = keywords.TYPES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Which rules hold."""
+    """The rules that apply."""
 
     schemas: bool = True
     types: bool = True
@@ -24,12 +24,12 @@ class Options:
     pruned_defaults: bool = True
     atomic_sets: bool = True
     list_keys: bool = True
-    #: None where defaults may be said, else why not.
+    #: None if defaults are allowed, else the reason.
     no_defaults: str | None = None
 
 
 def options_after(schemas: Sequence[Schema | None], dialect: Dialect) -> Options:
-    """The rules for a change of a definition that has `schemas`, one for each version."""
+    """The rules for an update of a definition with stored `schemas`, one per version."""
     spelled = words(dialect)
     there = [schema for schema in schemas if schema is not None]
     all_ = [part for schema in there for part in everywhere(schema)]
@@ -44,8 +44,10 @@ def options_after(schemas: Sequence[Schema | None], dialect: Dialect) -> Options
 
 
 def beta(options: Options | None, schemas: Sequence[Schema | None], dialect: Dialect) -> Options:
-    """The rules for a definition that is sent in v1beta1, which asks for less, and allows no new defaults. `options` and
-    `schemas` are those of the stored definition, None and nothing for a new one."""
+    """The rules for a definition sent in v1beta1, which has fewer rules and allows no new defaults.
+
+    `options` and `schemas` are those of the stored definition, None and empty for a new one.
+    """
     group = dialect("apiextensions.{abbr}.io")
     why = f"(cannot set default values in {group}/v1beta1 CRDs, must use {group}/v1)"
     return replace(
@@ -55,12 +57,12 @@ def beta(options: Options | None, schemas: Sequence[Schema | None], dialect: Dia
 
 
 def has_defaults(schema: Schema | None) -> bool:
-    """Does a schema say a default anywhere?"""
+    """True if a schema has a default anywhere."""
     return has(schema, lambda part: part.get("default") is not None)
 
 
 def has_extensions(schema: Schema | None, dialect: Dialect) -> bool:
-    """Does a schema use a keyword of the API's own? Such a schema has to be structural."""
+    """True if a schema uses an extension keyword. Such a schema must be structural."""
     spelled = words(dialect)
     asked = (
         spelled.embedded, spelled.preserve, spelled.int_or_string, spelled.list_keys, spelled.list_type, spelled.validations

@@ -1,4 +1,4 @@
-"""A version's schema in a definition: every rule, in the reference's order."""
+"""Validation of the schema of a version: all rules, in the reference's order."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
 
 _ALL: Final = Options()
-#: The feature gate of rules in schemas.
+#: Feature gate of CEL rules.
 RULES: Final = "CustomResourceValidationExpressions"
-#: What may stand at the root where status is a subresource: what is said about the status is then said there alone.
+#: Keywords allowed at the root if status is a subresource, because status is validated separately then.
 _AT_THE_ROOT = (
     "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems "
     "MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations"
@@ -34,13 +34,12 @@ def _fine(encoded: bytes, dialect: Dialect, status: bool, rules: bool) -> bool:
 
 
 def is_fine(schema: Schema, settings: ObjectSettings, *, status: bool = False) -> bool:
-    """Is there nothing wrong with a schema by all the rules? Of the last ones asked about the answer is remembered: the
-    schema of a definition is looked at again with every change of its status."""
+    """True if a schema meets all rules. Memoized, because every update of a definition's status validates its schemas."""
     return _fine(orjson.dumps(schema), settings.dialect, status, settings.feature(RULES, False))
 
 
 def check(schema: Schema, at: Path, report: Report, options: Options, *, status: bool) -> None:
-    """Everything wrong with a schema at `at`; `status` says that status is a subresource of its version."""
+    """All findings about a schema at the path `at`. `status`: status is a subresource of the version."""
     if options != _ALL or not is_fine(schema, report.settings, status=status):
         _check(schema, at, report, options, status=status)
 
@@ -95,7 +94,7 @@ def _root_with_status(schema: Schema, at: Path, report: Report) -> None:
 
 
 def _inner(schema: Schema, dialect: Dialect) -> Schema:
-    """A schema with its extension keywords as the fields of the reference's own form are called."""
+    """A schema with the field names of the reference's internal type in place of extension keywords."""
     head = dialect("x-{long}-")
 
     def named(word: str) -> str:
@@ -110,7 +109,7 @@ def _inner(schema: Schema, dialect: Dialect) -> Schema:
     return out
 
 
-#: The keywords in the order of the reference's own form of a schema.
+#: Keywords in the field order of the reference's internal type.
 _ORDER = (
     "id", "$schema", "$ref", "description", "type", "nullable", "format", "title", "default", "maximum",
     "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems",

@@ -15,14 +15,14 @@ from orchd.kinds.objects.validate.report import Report
 
 _ROOT, _ITEM, _FIELD = "at the root", "for specified array items", "for specified object fields"
 _EITHER: Final = [{"type": "integer"}, {"type": "string"}]
-#: Keywords that a structural schema has no place for.
+#: Keywords that structural schemas do not support.
 _WITHOUT_PLACE: Final = ("id", "$schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions")
-#: Keywords that say nothing about values.
+#: Keywords that do not validate values.
 _REMARKS: Final = frozenset(("externalDocs", "example"))
 
 
 def unreadable(schema: Schema, spelled: Words) -> str:
-    """Why a schema cannot be read as a structural one at all, "" when it can."""
+    """The reason why a schema cannot be converted to a structural one, "" if it can."""
     for word in _WITHOUT_PLACE:
         value = schema.get(word)
         if value is not None and (value or word == "additionalItems"):
@@ -39,13 +39,13 @@ def unreadable(schema: Schema, spelled: Words) -> str:
 
 
 def is_structural(schema: Schema, dialect: Dialect) -> bool:
-    """Is a schema structural?"""
+    """True if a schema is structural."""
     spelled = words(dialect)
     return not unreadable(schema, spelled) and not causes(schema, root("x"), ObjectSettings(dialect=dialect))
 
 
 def causes(schema: Schema, at: Path, settings: ObjectSettings) -> list[Cause]:
-    """What makes a schema not structural, in the order of the messages."""
+    """Findings that make a schema non-structural, in the order of the messages."""
     report = Report(settings)
     spelled = words(settings.dialect)
     _invariants(schema, at, report, spelled, _ROOT)
@@ -102,12 +102,12 @@ def _bare(schema: Schema) -> dict[str, Any]:
 
 
 def _is_either(clauses: list[Schema]) -> bool:
-    """Is this the way to say that a value is an integer or a string?"""
+    """True for the allowed spelling of an int-or-string schema."""
     return [_bare(clause) for clause in clauses] == _EITHER
 
 
 def _identity(properties: dict[str, Schema], at: Path, report: Report, level: str, *, checked: bool) -> None:
-    """The members that every object has."""
+    """Check apiVersion, kind and metadata."""
     for name in ("kind", "apiVersion"):
         kind = (properties.get(name) or {}).get("type") or ""
         if checked and name in properties and kind != "string":
@@ -137,7 +137,7 @@ def _value(
     skip_any_of: bool = False,
     skip_first_all_of: bool = False,
 ) -> None:
-    """What is said about values: nothing under a junctor may say what values are."""
+    """Check value validations: schemas under junctors must not specify types or structure."""
     for i, inner in enumerate(() if skip_any_of else schema.get("anyOf") or ()):
         _nested(inner, (at / "anyOf")[i], report, spelled)
     for i, inner in enumerate(schema.get("allOf") or ()):
@@ -176,7 +176,7 @@ def _nested(schema: Schema, at: Path, report: Report, spelled: Words, *, skip_an
 
 
 def _values_complete(said: Schema, schema: Schema | None, there: Path, at: Path, report: Report) -> None:
-    """Whatever is said under the junctors of `said` (at `at`) is about something that `schema` (at `there`) has."""
+    """Check that `schema` (at `there`) specifies all members validated under the junctors of `said` (at `at`)."""
     if schema is None:
         report.required(there, f"because it is defined in {at}")
         return

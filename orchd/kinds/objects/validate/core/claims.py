@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchd.kinds.objects.validate import differences, meta
-from orchd.kinds.objects.validate.core.field_rules import is_subdomain, named
+from orchd.kinds.objects.validate.core.field_rules import is_subdomain, require_text
 from orchd.kinds.objects.validate.names import subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path, root
 from orchd.kinds.objects.validate.quantities import amount
@@ -57,8 +57,8 @@ def spec(value: Object, at: Path, report: Report) -> None:
 
 
 def _data_source(source: Object, at: Path, report: Report) -> None:
-    named(source, "name", at, report)
-    kind = named(source, "kind", at, report)
+    require_text(source, "name", at, report)
+    kind = require_text(source, "kind", at, report)
     if not source.get("apiGroup") and kind != "PersistentVolumeClaim":
         report.invalid(at, kind, "")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchd.kinds.objects.validate.core.field_rules import is_subdomain, named
+from orchd.kinds.objects.validate.core.field_rules import is_subdomain, require_text
 from orchd.kinds.objects.validate.core.fieldrefs import ENV_FIELDS, object_field, resource_field
 from orchd.kinds.objects.validate.names import config_key, env_name, subdomain_name
 from orchd.kinds.objects.validate.paths import Path
@@ -50,7 +50,7 @@ def _source(source: Object, value: str, at: Path, report: Report) -> None:
 
 def _key(reference: Object, at: Path, report: Report) -> None:
     is_subdomain(reference.get("name") or "", at / "name", report)
-    key = named(reference, "key", at, report)
+    key = require_text(reference, "key", at, report)
     if key:
         report.invalids(at / "key", key, config_key(key))
 
@@ -65,7 +65,7 @@ def imports(listed: list[Object], at: Path, report: Report) -> None:
         for member in ("configMapRef", "secretRef"):
             if source.get(member) is not None:
                 count += 1
-                name = named(source[member], "name", at[i] / member, report)
+                name = require_text(source[member], "name", at[i] / member, report)
                 if name:
                     # As if more of the name were to follow: it may end with a dash.
                     report.invalids(at[i] / member / "name", name, subdomain_name(name, True))

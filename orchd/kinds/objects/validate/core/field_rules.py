@@ -42,7 +42,7 @@ def mode(value: int | None, at: Path, report: Report) -> None:
         report.invalid(at, value, MODE)
 
 
-def named(value: Object, member: str, at: Path, report: Report) -> str:
+def require_text(value: Object, member: str, at: Path, report: Report) -> str:
     """A member that must not be empty; gives it back."""
     text: str = value.get(member) or ""
     if not text:

@@ -8,7 +8,13 @@ from typing import Any, Final
 from orchd.kinds.objects.validate import differences, meta
 from orchd.kinds.objects.validate.core import sources
 from orchd.kinds.objects.validate.core.claims import VOLUME_MODES, access_modes, basic_resource
-from orchd.kinds.objects.validate.core.field_rules import csi_driver_name, is_label, is_subdomain, named, no_backsteps
+from orchd.kinds.objects.validate.core.field_rules import (
+    csi_driver_name,
+    is_label,
+    is_subdomain,
+    no_backsteps,
+    require_text,
+)
 from orchd.kinds.objects.validate.core.placement import node_selector
 from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.names import subdomain_name
@@ -140,30 +146,30 @@ def _source(value: Object, name: str, at: Path, report: Report, *, constrained: 
 
 
 def _local(source: Object, at: Path, report: Report) -> None:
-    path = named(source, "path", at, report)
+    path = require_text(source, "path", at, report)
     no_backsteps(path, at / "path", report)
 
 
 def _csi(source: Object, at: Path, report: Report) -> None:
     csi_driver_name(source.get("driver") or "", at / "driver", report)
-    named(source, "volumeHandle", at, report)
+    require_text(source, "volumeHandle", at, report)
     for member, shown in _CSI_SECRETS.items():
         reference = source.get(member)
         if reference is not None:
             # What is missing is named in full, what is wrong is not.
             for part in ("name", "namespace"):
-                text = named(reference, part, at / shown, report)
+                text = require_text(reference, part, at / shown, report)
                 if text:
                     is_label(text, at / part, report)
 
 
 def _secret(reference: Object, at: Path, report: Report) -> None:
-    named(reference, "name", at, report)
-    named(reference, "namespace", at, report)
+    require_text(reference, "name", at, report)
+    require_text(reference, "namespace", at, report)
 
 
 def _cinder(source: Object, at: Path, report: Report) -> None:
-    named(source, "volumeID", at, report)
+    require_text(source, "volumeID", at, report)
     if source.get("secretRef") is not None:
         _secret(source["secretRef"], at / "secretRef", report)
 

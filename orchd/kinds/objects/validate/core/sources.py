@@ -16,9 +16,9 @@ from orchd.kinds.objects.validate.core.field_rules import (
     is_label,
     is_subdomain,
     mode,
-    named,
     no_backsteps,
     plain_path,
+    require_text,
 )
 from orchd.kinds.objects.validate.names import between
 from orchd.kinds.objects.validate.paths import Path
@@ -49,7 +49,7 @@ def empty_dir(source: Object, at: Path, report: Report) -> None:
 
 
 def host_path(source: Object, at: Path, report: Report) -> None:
-    path = named(source, "path", at, report)
+    path = require_text(source, "path", at, report)
     if not path:
         return
     no_backsteps(path, at / "path", report)
@@ -59,17 +59,17 @@ def host_path(source: Object, at: Path, report: Report) -> None:
 
 
 def git_repo(source: Object, at: Path, report: Report) -> None:
-    named(source, "repository", at, report)
+    require_text(source, "repository", at, report)
     descending_path(source.get("directory") or "", at / "directory", report)
 
 
 def gce_persistent_disk(source: Object, at: Path, report: Report) -> None:
-    named(source, "pdName", at, report)
+    require_text(source, "pdName", at, report)
     _partition(source, at, report)
 
 
 def aws_elastic_block_store(source: Object, at: Path, report: Report) -> None:
-    named(source, "volumeID", at, report)
+    require_text(source, "volumeID", at, report)
     _partition(source, at, report)
 
 
@@ -80,20 +80,20 @@ def _partition(source: Object, at: Path, report: Report) -> None:
 
 
 def nfs(source: Object, at: Path, report: Report) -> None:
-    named(source, "server", at, report)
-    path = named(source, "path", at, report)
+    require_text(source, "server", at, report)
+    path = require_text(source, "path", at, report)
     if not path.startswith("/"):
         report.invalid(at / "path", path, "must be an absolute path")
 
 
 def iscsi(source: Object, at: Path, report: Report) -> None:
-    named(source, "targetPortal", at, report)
+    require_text(source, "targetPortal", at, report)
     _iscsi_rest(source, "must be valid format starting with iqn, eui, or naa", at, report)
 
 
 def persistent_iscsi(source: Object, volume: str, at: Path, report: Report) -> None:
     """In a persistent volume; `volume` is its name."""
-    portal = named(source, "targetPortal", at, report)
+    portal = require_text(source, "targetPortal", at, report)
     if long_initiator(source, volume):
         report.invalid(at / "targetportal", portal, ISCSI_TOO_LONG)
     _iscsi_rest(source, _FORMAT, at, report, secret_name=True)
@@ -107,7 +107,7 @@ def long_initiator(source: Object, volume: str) -> bool:
 
 
 def _iscsi_rest(source: Object, other: str, at: Path, report: Report, *, secret_name: bool = False) -> None:
-    iqn = named(source, "iqn", at, report)
+    iqn = require_text(source, "iqn", at, report)
     if iqn:
         _iscsi_name(iqn, other, at / "iqn", report)
     lun = source.get("lun") or 0
@@ -116,7 +116,7 @@ def _iscsi_rest(source: Object, other: str, at: Path, report: Report, *, secret_
     if (source.get("chapAuthDiscovery") or source.get("chapAuthSession")) and secret is None:
         report.required(at / "secretRef")
     if secret_name and secret is not None:
-        named(secret, "name", at / "secretRef", report)
+        require_text(secret, "name", at / "secretRef", report)
     if source.get("initiatorName") is not None:
         _iscsi_name(source["initiatorName"], other, at / "initiatorname", report)
 
@@ -131,8 +131,8 @@ def _iscsi_name(name: str, other: str, at: Path, report: Report) -> None:
 
 
 def glusterfs(source: Object, at: Path, report: Report) -> None:
-    named(source, "endpoints", at, report)
-    named(source, "path", at, report)
+    require_text(source, "endpoints", at, report)
+    require_text(source, "path", at, report)
 
 
 def flocker(source: Object, at: Path, report: Report) -> None:
@@ -148,14 +148,14 @@ def flocker(source: Object, at: Path, report: Report) -> None:
 def rbd(source: Object, at: Path, report: Report) -> None:
     if not source.get("monitors"):
         report.required(at / "monitors")
-    named(source, "image", at, report)
+    require_text(source, "image", at, report)
 
 
 def cinder(source: Object, at: Path, report: Report) -> None:
-    named(source, "volumeID", at, report)
+    require_text(source, "volumeID", at, report)
     secret = source.get("secretRef")
     if secret is not None:
-        named(secret, "name", at / "secretRef", report)
+        require_text(secret, "name", at / "secretRef", report)
 
 
 def cephfs(source: Object, at: Path, report: Report) -> None:
@@ -174,7 +174,7 @@ def quobyte(source: Object, at: Path, report: Report) -> None:
         for pair in registry.split(","):
             if not _is_host_and_port(pair):
                 report.invalid(at / "registry", registry, words)
-    named(source, "volume", at, report)
+    require_text(source, "volume", at, report)
 
 
 def _is_host_and_port(text: str) -> bool:
@@ -203,7 +203,7 @@ def fibre_channel(source: Object, at: Path, report: Report) -> None:
 
 
 def flex_volume(source: Object, at: Path, report: Report) -> None:
-    named(source, "driver", at, report)
+    require_text(source, "driver", at, report)
     dialect = report.dialect
     reserved = (dialect(".{long}.io"), dialect(".{abbr}.io"))
     for key in source.get("options") or ():
@@ -212,25 +212,25 @@ def flex_volume(source: Object, at: Path, report: Report) -> None:
 
 
 def azure_file(source: Object, at: Path, report: Report) -> None:
-    named(source, "secretName", at, report)
-    named(source, "shareName", at, report)
+    require_text(source, "secretName", at, report)
+    require_text(source, "shareName", at, report)
 
 
 def vsphere(source: Object, at: Path, report: Report) -> None:
-    named(source, "volumePath", at, report)
+    require_text(source, "volumePath", at, report)
 
 
 def photon(source: Object, at: Path, report: Report) -> None:
-    named(source, "pdID", at, report)
+    require_text(source, "pdID", at, report)
 
 
 def portworx(source: Object, at: Path, report: Report) -> None:
-    named(source, "volumeID", at, report)
+    require_text(source, "volumeID", at, report)
 
 
 def azure_disk(source: Object, at: Path, report: Report) -> None:
-    named(source, "diskName", at, report)
-    uri = named(source, "diskURI", at, report)
+    require_text(source, "diskName", at, report)
+    uri = require_text(source, "diskURI", at, report)
     caching, kind = source.get("cachingMode"), source.get("kind")
     if caching is not None and caching not in ("None", "ReadOnly", "ReadWrite"):
         report.unsupported(at / "cachingMode", caching, ("None", "ReadOnly", "ReadWrite"))
@@ -245,28 +245,28 @@ def azure_disk(source: Object, at: Path, report: Report) -> None:
 
 
 def storageos(source: Object, at: Path, report: Report) -> None:
-    name = named(source, "volumeName", at, report)
+    name = require_text(source, "volumeName", at, report)
     if name:
         is_label(name, at / "volumeName", report)
     if source.get("volumeNamespace"):
         is_label(source["volumeNamespace"], at / "volumeNamespace", report)
     secret = source.get("secretRef")
     if secret is not None:
-        named(secret, "name", at / "secretRef", report)
+        require_text(secret, "name", at / "secretRef", report)
 
 
 def scale_io(source: Object, at: Path, report: Report) -> None:
     for member in ("gateway", "system", "volumeName"):
-        named(source, member, at, report)
+        require_text(source, member, at, report)
 
 
 def secret(source: Object, at: Path, report: Report) -> None:
-    named(source, "secretName", at, report)
+    require_text(source, "secretName", at, report)
     keyed(source, at, report)
 
 
 def config_map(source: Object, at: Path, report: Report) -> None:
-    named(source, "name", at, report)
+    require_text(source, "name", at, report)
     keyed(source, at, report)
 
 
@@ -278,14 +278,14 @@ def keyed(source: Object, at: Path, report: Report) -> None:
 
 
 def key_to_path(item: Object, at: Path, report: Report) -> None:
-    named(item, "key", at, report)
-    path = named(item, "path", at, report)
+    require_text(item, "key", at, report)
+    path = require_text(item, "path", at, report)
     plain_path(path, at / "path", report)
     mode(item.get("mode"), at / "mode", report)
 
 
 def claim(source: Object, at: Path, report: Report) -> None:
-    named(source, "claimName", at, report)
+    require_text(source, "claimName", at, report)
 
 
 def csi(source: Object, at: Path, report: Report) -> None:
@@ -293,7 +293,7 @@ def csi(source: Object, at: Path, report: Report) -> None:
     reference = source.get("nodePublishSecretRef")
     if reference is not None:
         # The reference has a blank in this path, and none of the member in the other.
-        name = named(reference, "name", at / "nodePublishSecretRef ", report)
+        name = require_text(reference, "name", at / "nodePublishSecretRef ", report)
         if name:
             is_subdomain(name, at / "name", report)
 

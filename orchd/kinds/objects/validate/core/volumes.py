@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from orchd.kinds.objects.validate import meta as metadata_rules
 from orchd.kinds.objects.validate.core import claims, sources
-from orchd.kinds.objects.validate.core.field_rules import MODE, is_label, mode, named, plain_path, token_seconds
+from orchd.kinds.objects.validate.core.field_rules import MODE, is_label, mode, plain_path, require_text, token_seconds
 from orchd.kinds.objects.validate.core.fieldrefs import DOWNWARD_FIELDS, object_field, resource_field
 from orchd.kinds.objects.validate.gosyntax import quote
 from orchd.kinds.objects.validate.names import subdomain
@@ -76,7 +76,7 @@ def _downward_api(source: Object, at: Path, report: Report) -> None:
 
 
 def _downward_file(item: Object, at: Path, report: Report) -> None:
-    path = named(item, "path", at, report)
+    path = require_text(item, "path", at, report)
     plain_path(path, at / "path", report)
     field, resource = item.get("fieldRef"), item.get("resourceFieldRef")
     if field is not None:
@@ -114,13 +114,13 @@ def _projected(source: Object, at: Path, report: Report) -> None:
             count += 1
             token_seconds(part.get("expirationSeconds") or 0, here / "serviceAccountToken" / "expirationSeconds", report)
             # Only that there is a path: its form is not looked at.
-            named(part, "path", at, report)
+            require_text(part, "path", at, report)
         if count > 1:
             report.forbidden(here, _TWO_SOURCES)
 
 
 def _projected_keys(part: Object, seen: set[str], volume: Path, at: Path, report: Report) -> None:
-    name = named(part, "name", at, report)
+    name = require_text(part, "name", at, report)
     for i, item in enumerate(part.get("items") or ()):
         sources.key_to_path(item, (at / "items")[i], report)
         _once(item.get("path"), name, seen, volume, report)

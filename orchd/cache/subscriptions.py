@@ -1,4 +1,4 @@
-"""Who hears of a change: subscriptions by what they are about, so that foreign changes cost them nothing."""
+"""Subscriptions indexed by prefix, so that a change only costs the subscribers it is delivered to."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _log = Logger()
 
 @implementer(ISubscription)
 class Subscription:
-    """One subscriber. Changes up to `after` are not for it."""
+    """One subscriber. Receives changes with a revision above `after`."""
 
-    __slots__ = ("_fanout", "active", "after", "on_change", "on_end", "prefix")
+    __slots__ = ("_subscriptions", "active", "after", "on_change", "on_end", "prefix")
 
     def __init__(
         self,
-        fanout: Fanout,
+        subscriptions: Subscriptions,
         prefix: str,
         after: int,
         on_change: Callable[[Change], None],
         on_end: Callable[[Exception], None],
     ) -> None:
-        self._fanout = fanout
+        self._subscriptions = subscriptions
         self.prefix = prefix
         self.after = after
         self.on_change = on_change
@@ -36,25 +36,26 @@ class Subscription:
     def cancel(self) -> None:
         if self.active:
             self.active = False
-            self._fanout.remove(self)
+            self._subscriptions.remove(self)
 
     def end(self, error: Exception) -> None:
+        """Cancel, then call `on_end`. Idempotent."""
         if self.active:
             self.cancel()
             self.on_end(error)
 
-    def tell(self, change: Change) -> None:
-        """Hand over one change. A subscriber that raises has missed it, so its subscription ends."""
+    def deliver(self, change: Change) -> None:
+        """Call `on_change`. If it raises, the subscriber has missed the change, so its subscription ends."""
         try:
             self.on_change(change)
         except Exception as error:
-            # Whatever it is: the other subscribers, and the writer in whose turn this happens, must not suffer.
+            # Caught broadly: delivery runs in the reactor turn of the writer, and other subscribers must not be affected.
             _log.failure("a subscriber to {prefix} failed", prefix=self.prefix or "everything")
             self.end(error)
 
 
-class Fanout:
-    """The subscriptions of one resource: to everything (""), to a namespace (``ns/``), to one path."""
+class Subscriptions:
+    """The subscriptions of one resource by prefix: everything (""), a namespace (``ns/``), or one path."""
 
     def __init__(self) -> None:
         self._buckets: dict[str, dict[Subscription, None]] = {}
@@ -75,21 +76,23 @@ class Fanout:
             if not bucket:
                 del self._buckets[subscription.prefix]
 
-    def tell(self, path: str, change: Change) -> None:
+    def publish(self, path: str, change: Change) -> None:
+        """Deliver a change of the object at `path` to all matching subscribers."""
         buckets = self._buckets
         if not buckets:
             return
-        # Collected first: whoever subscribes meanwhile has this change from the window already.
-        concerned = [*buckets.get("", ()), *buckets.get(path, ())]
+        # Collected before delivery: a subscription added by a subscriber has this change from the window already.
+        matching = [*buckets.get("", ()), *buckets.get(path, ())]
         slash = path.find("/")
         if slash >= 0:
-            concerned += buckets.get(path[: slash + 1], ())
+            matching += buckets.get(path[: slash + 1], ())
         revision = change.entry.revision
-        for subscription in concerned:
+        for subscription in matching:
             if subscription.active and revision > subscription.after:
-                subscription.tell(change)
+                subscription.deliver(change)
 
     def end(self, error: Exception) -> None:
+        """End all subscriptions."""
         for bucket in list(self._buckets.values()):
             for subscription in list(bucket):
                 subscription.end(error)
