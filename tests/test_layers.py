@@ -80,6 +80,8 @@ LAYERS = {
     " server.authn.x509 server.http.tls server.pipeline.fairness.stage",
     "server.local": "server.pipeline client kinds server.authn.interfaces",
     "controllers": "client kinds pki txkit",
+    # A client of the API that plays nodes; works in loops as controllers do.
+    "simulation": "client controllers.loop controllers.metrics kinds txkit",
     "scheduler": "client kinds txkit plugins",
     "config": "kinds pki.tls_names",
     "plugins": "-",

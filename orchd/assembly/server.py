@@ -26,6 +26,8 @@ from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
 from orchd.assembly.runtime import Runtime
+from orchd.assembly.simulation import NAME as SIMULATION
+from orchd.assembly.simulation import Simulation
 from orchd.assembly.storage import Storage
 from orchd.config.settings import Settings, object_settings
 from orchd.kinds.catalog import Catalog
@@ -127,6 +129,14 @@ class ApiServer:
             self.api.components,
             exclusive=self.storage.store.exclusive,
         )
+        self.simulation = Simulation(
+            runtime,
+            access,
+            informers,
+            self.controllers.broadcaster.recorder(SIMULATION),
+            authority=self.files.made.ca_certificate.read_bytes(),
+            exclusive=self.storage.store.exclusive,
+        )
         self.scheduler = self._make_scheduler(access) if settings.scheduler.enabled else None
         if self.scheduler is not None:
             self.api.endpoints[EXPLAIN] = self.scheduler.explain
@@ -135,6 +145,7 @@ class ApiServer:
             *self.api.metrics(),
             *self.metrics.sources(),
             *self.controllers.metrics(),
+            *self.simulation.metrics(),
             *([] if self.scheduler is None else self.scheduler.metrics()),
             *self._component_metrics(),
         ]
@@ -158,6 +169,7 @@ class ApiServer:
             *self.bootstrap.reconcilers(),
             self.controllers.events(),
             self.controllers.member(),
+            *self.simulation.members(),
             *([] if self.scheduler is None else self.scheduler.members()),
         ]
 
