@@ -33,3 +33,10 @@ class ControllerSettings:
     horizontal_pod_autoscaler_downscale_stabilization: float = 300.0
     horizontal_pod_autoscaler_cpu_initialization_period: float = 300.0
     horizontal_pod_autoscaler_initial_readiness_delay: float = 30.0
+    node_monitor_period: float = 5.0
+    node_monitor_grace_period: float = 40.0
+    node_startup_grace_period: float = 60.0
+    node_eviction_rate: float = 0.1
+    secondary_node_eviction_rate: float = 0.01
+    unhealthy_zone_threshold: float = 0.55
+    large_cluster_size_threshold: int = 50

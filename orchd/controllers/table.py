@@ -17,6 +17,7 @@ from orchd.controllers.garbage.collector import GarbageCollector
 from orchd.controllers.interfaces import Factory
 from orchd.controllers.job import JobController
 from orchd.controllers.namespace import NamespaceController
+from orchd.controllers.nodelifecycle.controller import NodeLifecycleController
 from orchd.controllers.podgc import PodGarbageCollector
 from orchd.controllers.replicaset import ReplicaSetController
 from orchd.controllers.replicationcontroller import ReplicationControllerController
@@ -49,4 +50,5 @@ CONTROLLERS: Final[tuple[tuple[str, Factory], ...]] = (
     ("ttl-after-finished", TtlAfterFinished),
     ("clusterrole-aggregation", ClusterRoleAggregation),
     ("root-ca-cert-publisher", RootCaPublisher),
+    ("nodelifecycle", NodeLifecycleController),
 )

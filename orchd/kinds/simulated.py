@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 #: Prefix of labels and annotations about simulation, the same in both dialects.
-PREFIX: Final = "simulation.orchd/"
+PREFIX: Final = "orchd-simulation/"
 #: Label of the nodes that the simulation registers itself.
 LABEL: Final = PREFIX + "node"
 #: How the container runtime version of a simulated node and the ids of its containers begin.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 from orchd.client.interfaces import Object
@@ -46,7 +47,7 @@ class NodeForms:
         digits = name.removeprefix("simulated-")
         return int(digits) if digits.isdecimal() and digits != name else 1 << 30
 
-    def fresh(self, name: str) -> Object:
+    def fresh(self, name: str, address: str, now: float) -> Object:
         """A node to register."""
         dialect = self._dialect
         labels = {
@@ -58,16 +59,18 @@ class NodeForms:
         zones = self._settings.zones
         if zones:
             labels[dialect("topology.{long}.io/zone")] = zones[self._number(name) % len(zones)]
-        return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+        node: Object = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+        return {**node, "status": self.status(node, address, now)}
 
     @staticmethod
     def silent(node: Object) -> bool:
         """Was this node asked to fall silent?"""
         return (node["metadata"].get("annotations") or {}).get(SILENT) == "true"
 
-    def ready_at(self, node: Object) -> float:
-        """When the node has started, in seconds since the epoch."""
-        return (epoch(node["metadata"].get("creationTimestamp")) or 0.0) + self._settings.node_startup_delay
+    def ready_at(self, node: Object, now: float) -> float:
+        """When the node has started, in seconds since the epoch. A node that is being registered begins now."""
+        created = epoch(node["metadata"].get("creationTimestamp"))
+        return (now if created is None else created) + self._settings.node_startup_delay
 
     def status(self, node: Object, address: str, now: float) -> dict[str, Any]:
         """What the node reports now."""
@@ -96,7 +99,7 @@ class NodeForms:
         reason = (node["metadata"].get("annotations") or {}).get(NOT_READY, "")
         if reason:
             ready = ("False", reason, "the simulation was asked to report this")
-        elif now < self.ready_at(node):
+        elif now < self.ready_at(node, now):
             ready = ("False", f"{agent}NotReady", "the simulated node is starting")
         else:
             ready = ("True", f"{agent}Ready", f"{words} is posting ready status (simulated: nothing runs on this node)")
@@ -119,7 +122,7 @@ class NodeForms:
         return [*(c for t, c in before.items() if t not in own), *out]
 
     def _info(self, node: Object) -> dict[str, str]:
-        dialect, identity = self._dialect, str(node["metadata"].get("uid", ""))
+        dialect, identity = self._dialect, sha256(node["metadata"]["name"].encode()).hexdigest()[:32]
         return {
             "architecture": "amd64",
             "operatingSystem": "linux",

@@ -109,8 +109,7 @@ class Simulator:
         if new is None or not self._forms.simulated(new):
             self._simulated.discard(name)
             self._leases.drop(name)
-            if old is not None:
-                self._node_addresses.release(old["metadata"].get("uid", ""))
+            self._node_addresses.release(name)
             return
         began = name not in self._simulated
         self._simulated.add(name)
@@ -122,9 +121,7 @@ class Simulator:
             self._leases.drop(name)
         else:
             self._leases.keep(name, new["metadata"].get("uid", ""))
-            self._node_addresses.learn(
-                new["metadata"].get("uid", ""), (a["address"] for a in (new.get("status") or {}).get("addresses") or ())
-            )
+            self._node_addresses.learn(name, (a["address"] for a in (new.get("status") or {}).get("addresses") or ()))
             self._node_loop.queue.add(name)
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
@@ -157,18 +154,19 @@ class Simulator:
         if name not in self._simulated or self._forms.silent(node):
             return None
         now = self._wall()
-        identity = node["metadata"].get("uid", "")
-        [address] = self._node_addresses.take(identity, [NODE_RANGE])[:1] or [""]
-        status = self._forms.status(node, address, now)
+        status = self._forms.status(node, self._address(name), now)
         old = node.get("status") or {}
         if differs(old, status) or self._stale(old, now):
             await self._client.update(_NODES, "", name, {**node, "status": status}, subresource="status")
-        starts = self._forms.ready_at(node) - now
+        starts = self._forms.ready_at(node, now) - now
         return starts if starts > 0 else _REPORT * (1 + 0.1 * self._random.random())
+
+    def _address(self, name: str) -> str:
+        return next(iter(self._node_addresses.take(name, [NODE_RANGE])), "")
 
     async def _register(self, name: str) -> None:
         try:
-            await self._client.create(_NODES, "", self._forms.fresh(name))
+            await self._client.create(_NODES, "", self._forms.fresh(name, self._address(name), self._wall()))
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 raise
