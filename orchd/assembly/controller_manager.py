@@ -17,6 +17,7 @@ from orchd.assembly.component import Connections, SecurePort, health_checks, wit
 from orchd.assembly.controllers import candidate_identity, controller_settings
 from orchd.assembly.leadership import Leadership
 from orchd.assembly.metrics import client_metrics, component_metrics, controller_metrics
+from orchd.assembly.signing_authorities import signing_authorities
 from orchd.client.account_tokens import AccountToken
 from orchd.client.discovery import DiscoveredCatalog
 from orchd.client.events import EventBroadcaster
@@ -123,6 +124,7 @@ class ControllerManager:
         self._agent = f"{component}/{release}"
         self._signing_key = self._read_signing_key()
         self._authority = self._read_authority()
+        self._signing = signing_authorities(settings.flags, dialect, reactor, None)
         self.names = self._runnable()
         events_client = self.connections.client()
         self.events = EventBroadcaster(
@@ -192,6 +194,7 @@ class ControllerManager:
             catalog=catalog,
             authority=self._authority.decode(),
             issue_token=self._issuer(),
+            signing_authority=self._signing,
             settings=controller_settings(self.settings.flags),
         )
         return ManagerTerm(self.names, env, catalog, informers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from hashlib import sha256
+from pathlib import Path
 from random import Random
 from socket import gethostname
 from typing import Any, cast
@@ -15,6 +16,7 @@ from orchd.assembly.client_access import ClientAccess
 from orchd.assembly.leadership import Leadership
 from orchd.assembly.metrics import controller_metrics
 from orchd.assembly.runtime import RELEASE, Runtime
+from orchd.assembly.signing_authorities import signing_authorities
 from orchd.client.events import EventBroadcaster
 from orchd.client.fenced import FencedClient
 from orchd.client.interfaces import IClient, IInformers
@@ -73,10 +75,11 @@ class Controllers:
         authority: bytes,
         components: ComponentProbes,
         *,
+        authority_files: tuple[Path, Path],
         exclusive: bool,
     ) -> None:
-        """`authority` is the PEM of the server's certificate authority. `exclusive` says that no other server can be on
-        the same store."""
+        """`authority` is the PEM of the server's certificate authority, whose certificate and key are `authority_files`.
+        `exclusive` says that no other server can be on the same store. Raises ValueError naming the flag at fault."""
         dialect, settings = runtime.dialect, runtime.settings.controllers
         component = dialect("{short}-controller-manager")
         manager = User(name=f"system:{component}", groups=(AUTHENTICATED_GROUP,))
@@ -106,6 +109,7 @@ class Controllers:
             catalog=definitions.current,
             authority=authority.decode(),
             issue_token=issuer.issue_legacy,
+            signing_authority=signing_authorities(runtime.settings.flags, dialect, runtime.reactor, authority_files),
             settings=controller_settings(runtime.settings.flags),
         )
         self._prepared: ControllerTerm | None = ControllerTerm(self._names, self._env)

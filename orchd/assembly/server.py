@@ -127,6 +127,7 @@ class ApiServer:
             self.identity.authentication.issuer,
             self.files.made.ca_certificate.read_bytes(),
             self.api.components,
+            authority_files=(self.files.made.ca_certificate, self.files.made.ca_key),
             exclusive=self.storage.store.exclusive,
         )
         self.simulation = Simulation(

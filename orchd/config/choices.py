@@ -40,8 +40,9 @@ CONTROLLERS_OFF_BY_DEFAULT: Final = frozenset(("bootstrapsigner", "tokencleaner"
 
 #: Controllers that exist here.
 CONTROLLERS_BUILT: Final = (
-    "clusterrole-aggregation", "cronjob", "daemonset", "deployment", "disruption", "endpoint", "endpointslice",
-    "endpointslicemirroring", "garbagecollector", "horizontalpodautoscaling", "job", "namespace", "nodelifecycle",
-    "podgc", "replicaset", "replicationcontroller", "resourcequota", "root-ca-cert-publisher", "serviceaccount", "serviceaccount-token",
-    "statefulset", "ttl-after-finished",
+    "bootstrapsigner", "clusterrole-aggregation", "cronjob", "csrapproving", "csrcleaner", "csrsigning",
+    "daemonset", "deployment", "disruption", "endpoint", "endpointslice", "endpointslicemirroring",
+    "garbagecollector", "horizontalpodautoscaling", "job", "namespace", "nodeipam", "nodelifecycle", "podgc",
+    "replicaset", "replicationcontroller", "resourcequota", "root-ca-cert-publisher", "route", "service",
+    "serviceaccount", "serviceaccount-token", "statefulset", "tokencleaner", "ttl", "ttl-after-finished",
 )

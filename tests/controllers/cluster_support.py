@@ -18,12 +18,13 @@ NAMESPACES = ResourceRef("", "v1", "namespaces")
 class Cluster:
     """`server` runs with the controllers of `names`."""
 
-    def __init__(self, folder: Path, names: Iterable[str] = CONTROLLERS_BUILT) -> None:
+    def __init__(self, folder: Path, names: Iterable[str] = CONTROLLERS_BUILT, *flags: str) -> None:
         self.passed = 0.0
         self.server: InProcessServer = make_server(
             folder,
             f"--controllers={','.join(names)}",
             "--disable-admission-plugins=ServiceAccount",
+            *flags,
             wall=lambda: NOW + self.passed,
         )
         self.client = self.server.client()
