@@ -20,7 +20,7 @@ from orchd.txkit.background import Background
 #: Seconds for which a lease counts, as node agents write it.
 DURATION = 40
 #: Seconds from one renewal of a lease to the next, and between batches.
-INTERVAL, TICK = 20.0, 0.5
+INTERVAL, TICK = 30.0, 0.5
 
 
 class LeaseKeeper:

@@ -84,7 +84,7 @@ def test_nodes(world: World) -> None:
 def test_leases(world: World) -> None:
     """The lease of each node is renewed well before it runs out, and not more often than needed."""
     seen: dict[str, list[str]] = {"simulated-0": [], "simulated-1": []}
-    for _ in range(60):
+    for _ in range(90):
         world.pass_(1)
         for name, times in seen.items():
             if world.renewed(name) not in times:
