@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.certificates.requests import requests_ref
 from orchd.controllers.objects import CONFIG_MAPS, SECRETS
-from orchd.dialect import ORCH
+from orchd.dialect import CLUSTER_INFO_KEY, ORCH
 from orchd.errors import ApiError
 from orchd.testing.server import NOW, run
 
@@ -201,7 +201,7 @@ def token(id_: str, **data: str) -> dict[str, Any]:
 def test_cluster_info_is_signed(requests: Requests) -> None:
     """Every token that may sign has its signature, anew when the content changes and until the token ends."""
     cluster, public, system = requests.cluster, ORCH("{short}-public"), ORCH("{short}-system")
-    content = ORCH("{short}config")
+    content = CLUSTER_INFO_KEY
     cluster.create(CONFIG_MAPS, {"metadata": {"name": "cluster-info"}, "data": {content: "apiVersion: v1\nkind: Config\n"}}, public)
     cluster.create(SECRETS, token("ctrl01", usage_bootstrap_signing="true", expiration="2027-01-15T08:01:00Z"), system)
     cluster.create(SECRETS, token("ctrl02", usage_bootstrap_authentication="true"), system)

@@ -11,9 +11,11 @@ from orchd.controllers.bootstrap.tokens import detached_signature, expiration, i
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import CONFIG_MAPS, SECRETS, namespace
 from orchd.controllers.objects import name as name_of
+from orchd.dialect import CLUSTER_INFO_KEY
 
 CLUSTER_INFO: Final = "cluster-info"
-_SIGNATURE: Final = "jws-{short}config-"
+#: How the keys of signatures begin; the id of the token follows.
+_SIGNATURE: Final = f"jws-{CLUSTER_INFO_KEY}-"
 _KEY: Final[Key] = ("", CLUSTER_INFO)
 
 
@@ -26,8 +28,7 @@ class BootstrapSigner(Controller):
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env)
-        self._public, self._content = env.dialect("{short}-public"), env.dialect("{short}config")
-        self._prefix = env.dialect(_SIGNATURE)
+        self._public = env.dialect("{short}-public")
         self._maps = self.follow(CONFIG_MAPS, self._map_changed)
         self._secrets = self.follow(SECRETS, self._secret_changed)
 
@@ -43,14 +44,14 @@ class BootstrapSigner(Controller):
     async def reconcile(self, key: Key) -> float | None:
         found = self._maps.get(self._public, CLUSTER_INFO)
         data: dict[str, str] = (found or {}).get("data") or {}
-        if found is None or self._content not in data:
+        if found is None or CLUSTER_INFO_KEY not in data:
             return None
         now, ends = self.env.wall(), []
-        wanted = {k: v for k, v in data.items() if not k.startswith(self._prefix)}
+        wanted = {k: v for k, v in data.items() if not k.startswith(_SIGNATURE)}
         for secret in self._secrets.list(self.dialect.system_namespace):
             token = signing_token(secret, now) if is_token(self.dialect, secret) else None
             if token is not None:
-                wanted[self._prefix + token[0]] = detached_signature(data[self._content], *token)
+                wanted[_SIGNATURE + token[0]] = detached_signature(data[CLUSTER_INFO_KEY], *token)
                 ends.append(expiration(secret))
         if wanted != data:
             await self.client.update(CONFIG_MAPS, self._public, CLUSTER_INFO, {**found, "data": wanted})
