@@ -19,6 +19,7 @@ from orchd.assembly.runtime import RELEASE
 from orchd.config.component import ComponentOptions, ComponentSettings
 from orchd.daemon import ProcessEnd, collect_seldom, exit_cleanly_on_sigterm
 from orchd.dialect import Dialect
+from orchd.txkit.json_log import LoggedServices
 from orchd.txkit.notify import Notifier
 
 _log = Logger(namespace="orchd")
@@ -75,7 +76,7 @@ def make_service(name: str, given: ComponentOptions, reactor: Any = None) -> ISe
         raise SystemExit(f"{settings.dialect('{short}')}-{name}: {error}") from error
     service.ready.addCallback(lambda _: notifier.ready("running"))
     installed.callWhenRunning(installed.callLater, 0, exit_cleanly_on_sigterm, installed)
-    together = MultiService()
+    together: MultiService = LoggedServices(json=settings.flags["logging-format"] == "json")
     together.addService(notifier)
     together.addService(service)
     return together

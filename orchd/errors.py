@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, Final
+
+#: Causes that one refusal names.
+MAX_CAUSES: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +156,8 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 
 def invalid(group: str, kind: str, name: str, causes: Iterable[Cause]) -> ApiError:
-    """422 with every cause; the message lists them as the reference does, bracketed when there are several."""
-    listed = list(causes)
+    """422 with every cause, up to `MAX_CAUSES`; the message lists them as the reference does, bracketed when there are several."""
+    listed = list(islice(causes, MAX_CAUSES))
     seen: dict[str, None] = {}
     for cause in listed:
         seen.setdefault(f"{cause.field}: {cause.message}" if cause.field else cause.message)

@@ -3,6 +3,7 @@
     orchd-store backup    [FLAG...] FILE     copy the embedded store, in use or not, into a new file
     orchd-store restore   [FLAG...] FILE     put such a copy in the embedded store's place; no server may be using it
     orchd-store check     [FLAG...] [FILE]   read all of the embedded store, or of a copy, and say what it has
+    orchd-store salvage   [FLAG...]          go on with what can be read of a damaged embedded store, and lose the rest
     orchd-store to-etcd   FLAG...            copy the embedded store into a prefix of etcd that has nothing yet
     orchd-store from-etcd FLAG...            copy a prefix of etcd into an embedded store that is not there yet
 
@@ -20,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from random import SystemRandom
 from typing import Any, Final
 
+import orjson
 from twisted.internet.task import react
 from twisted.python import usage
 
@@ -27,9 +29,11 @@ from orchd.assembly.capabilities import capabilities
 from orchd.assembly.storage import etcd_servers, store_file
 from orchd.config.options import Options
 from orchd.config.settings import Settings
-from orchd.store.backup import Summary, back_up, check_copy, restore
+from orchd.store.backup import Summary, back_up, check_copy, refuse_bad_values, restore
+from orchd.store.encryption_config import mark_of
 from orchd.store.export import export_content, import_content
 from orchd.store.interfaces import StoreError
+from orchd.store.salvage import salvage
 
 #: Does its work and gives back what there is to say. Raises StoreError.
 Command = Callable[[Settings, str], str]
@@ -86,7 +90,30 @@ def _restore(settings: Settings, file: str) -> str:
 
 def _check(settings: Settings, file: str) -> str:
     path = file or store_file(settings)
-    return f"{path}: {_words(check_copy(path))}"
+    found = check_copy(path, plausible=lambda value: _plausible(settings, value))
+    refuse_bad_values(path, found)
+    return f"{path}: {_words(found)}"
+
+
+def _plausible(settings: Settings, value: bytes) -> bool:
+    """Is a value JSON, or encrypted?"""
+    if value.startswith(mark_of(settings.dialect)):
+        return True
+    try:
+        orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _salvage(settings: Settings, file: str) -> str:
+    _embedded(settings, "etcd has tools of its own for this")
+    path = store_file(settings)
+    done = salvage(path, settings.dialect.name)
+    lost = [f"the values of {', '.join(done.lost_keys)}"] if done.lost_keys else []
+    lost += [f"{done.lost_rows} rows"] if done.lost_rows else []
+    lost += [] if done.complete else ["writes that cannot be counted"]
+    return f"{path}: kept {done.keys} keys, goes on at revision {done.revision}; lost: {', '.join(lost)}; the damaged store is {done.aside}"
 
 
 def _to_etcd(settings: Settings, file: str) -> str:
@@ -117,15 +144,17 @@ _COMMANDS: Final[Mapping[str, tuple[Command, str]]] = {
     "backup": (_backup, _FILE),
     "restore": (_restore, _FILE),
     "check": (_check, _PERHAPS),
+    "salvage": (_salvage, _NOTHING),
     "to-etcd": (_to_etcd, _NOTHING),
     "from-etcd": (_from_etcd, _NOTHING),
 }
 
 
 def _words(found: Summary) -> str:
+    bad = f"; {len(found.bad_values)} of the values are damaged: {', '.join(found.bad_values[:20])}" if found.bad_values else ""
     return (
         f"{found.keys} keys with {found.size} bytes at revision {found.revision}, --dialect={found.dialect_name}, "
-        f"schema version {found.schema_version}"
+        f"schema version {found.schema_version}{bad}"
     )
 
 

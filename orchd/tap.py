@@ -18,6 +18,7 @@ from orchd.config import settings as config
 from orchd.config.options import TwistdOptions
 from orchd.daemon import ProcessEnd, collect_seldom, exit_cleanly_on_sigterm, settle_memory
 from orchd.dialect import KUBERNETES
+from orchd.txkit.json_log import LoggedServices
 from orchd.txkit.notify import Notifier
 
 _log = Logger(namespace="orchd")
@@ -64,7 +65,7 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
         raise SystemExit(f"orchd: {error}") from error
     # Later than "running": the reactor puts its own handlers in place last of all.
     installed.callWhenRunning(installed.callLater, 0, exit_cleanly_on_sigterm, installed)
-    together = MultiService()
+    together: MultiService = LoggedServices(json=settings.flags["logging-format"] == "json")
     together.addService(notifier)
     together.addService(server.service)
     return together

@@ -29,7 +29,7 @@ LAYERS = {
     "kinds.crd": "kinds.ir kinds.catalog",
     "kinds.objects": "kinds.ir kinds.catalog kinds.jsontext kinds.verbatim",
     # Whether a definition's schema is a good one: reads the keywords that crd gives their meaning.
-    "kinds.objects.schema_check": "kinds.ir kinds.catalog kinds.crd",
+    "kinds.objects.schema_check": "kinds.ir kinds.catalog kinds.crd kinds.shorttexts",
     # Bytes become an object of the one shape that typed decoding would give; the shape is an algorithm over objects.
     "kinds.codec": "kinds.ir kinds.catalog kinds.objects kinds.jsontext",
     "kinds.patch": "kinds.ir kinds.catalog kinds.objects kinds.jsontext",
@@ -44,8 +44,9 @@ LAYERS = {
     "server.http": "server.pipeline kinds txkit pki.tls_names server.authn.interfaces",
     # Values of reads pass from the cache through the verbs to the wire, so the verbs know their types. Evictions read
     # disruption budgets as any client would.
+    # Answers of backends that refuse an upgrade come in the coding of requests' bodies.
     "server.pipeline": "kinds txkit server.authn.interfaces server.authz.interfaces server.admission.interfaces"
-    " server.registry.interfaces cache.interfaces client.interfaces",
+    " server.registry.interfaces cache.interfaces client.interfaces server.http.chunked",
     # Impersonation and node names are questions to an authorizer, asked through its contract.
     # Both gates may ask services outside.
     "server.authn": "client.interfaces kinds pki txkit server.authz.interfaces server.outbound.webhooks server.outbound.reviews plugins",
@@ -79,9 +80,10 @@ LAYERS = {
     "server.reconcilers": "client.interfaces kinds pki txkit store.interfaces server.bootstrap server.authn.frontproxy"
     " server.authn.x509 server.http.tls server.pipeline.fairness.stage",
     "server.local": "server.pipeline client kinds server.authn.interfaces",
-    "controllers": "client kinds pki txkit",
+    "controllers": "client kinds pki txkit plugins",
     # A client of the API that plays nodes; works in loops as controllers do.
     "simulation": "client controllers.loop controllers.metrics kinds txkit",
+    # Drop-in plugins are looked for where all drop-ins are.
     "scheduler": "client kinds txkit plugins",
     "config": "kinds pki.tls_names",
     "plugins": "-",

@@ -261,7 +261,7 @@ def test_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path) -> None:
     """A cluster moves from the embedded store to etcd under versions above all that it ever had, and back under those
     that it has; time to live and encryption go with it."""
     sealing = f"--encryption-provider-config={encryption}"
-    own = ("--controllers=-*", sealing)
+    own = ("--controllers=-*", "--scheduler=false", sealing)
     shared = (f"--etcd-servers={etcd.url}", "--etcd-prefix=/moved")
     secrets, events = "/api/v1/namespaces/default/secrets", "/api/v1/namespaces/default/events"
     with DaemonProcess(tmp_path / "one", *own) as one:
@@ -280,7 +280,12 @@ def test_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path) -> None:
     assert "not empty" in refused("to-etcd", f"--data-dir={one.data}", *shared, outside=True)
     with DaemonProcess(tmp_path / "one", *own, *shared) as two:
         moved = two.request("GET", MAPS)[1]
-        assert int(moved["metadata"]["resourceVersion"]) >= int(first["metadata"]["resourceVersion"])
+        last_before = int(first["metadata"]["resourceVersion"])
+        versions = [item["metadata"]["resourceVersion"] for item in [moved, *moved["items"]]]
+        assert min(map(int, versions)) > last_before, "every version is above all that the embedded store gave"
+        for old in (1, last_before - 1, last_before):
+            code, answer = two.request("GET", f"{MAPS}?watch=1&timeoutSeconds=1&resourceVersion={old}")
+            assert "410" in str(answer) or code == 410, "an old watch is told to begin again"
         assert [each.get("data") for each in moved["items"]] == [each.get("data") for each in first["items"]]
         assert base64.b64decode(two.request("GET", f"{secrets}/s")[1]["data"]["v"]).decode() == SECRET
         assert set(names(two, events)) == {"e"}

@@ -14,6 +14,7 @@ from orchd.assembly.files import ServerFiles, advertised_address
 from orchd.assembly.flow_control import flow_control
 from orchd.assembly.identity import Identity
 from orchd.assembly.issuer import issuer_endpoints
+from orchd.assembly.metrics import selected_metrics
 from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
@@ -187,6 +188,7 @@ class Api:
             now=self._runtime.wall,
             authorize=self._authorize,
             delete_workers=settings.api.delete_collection_workers,
+            in_thread=self._runtime.in_thread,
         )
         admission = parts.admission
         dependencies = VerbDependencies(
@@ -231,7 +233,7 @@ class Api:
         self.endpoints |= {
             "/": root_endpoint(catalog, health),
             "/version": version_endpoint(git_version=RELEASE),
-            "/metrics": metrics.endpoint(self.metric_sources),
+            "/metrics": metrics.endpoint(self.metric_sources, selected_metrics(runtime.settings.flags)),
             "/openapi/v2": self.documents.openapi,
             **issuer_endpoints(runtime.settings, parts.files, self._address()),
             **(profiling_endpoints(runtime.in_thread) if profiling else {}),

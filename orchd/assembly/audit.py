@@ -96,7 +96,7 @@ def _to_service(
         except WebhookError as error:
             raise AgainError(str(error)) from error
         if not 200 <= answer.code <= 206:
-            failure = refused(answer.code, answer.text)
+            failure = refused(answer)
             raise AgainError(str(failure)) if answer.code == 429 or answer.code >= 500 else failure
 
     return Remote(settings.dialect, post, backoff=webhook.backoff, clock=clock, random=random).send

@@ -17,8 +17,8 @@ class ClientAccess:
         self._runtime = runtime
         self.entrance = PipelineEntrance()
         self.user = User(name=LOOPBACK_USER, groups=(MASTERS_GROUP,))
-        # Field managers are named after the user agent, as the reference's are: with the minor release.
-        agent = runtime.dialect("{short}-apiserver-") + RELEASE[1:].rpartition(".")[0] + "/" + RELEASE
+        # Field managers are named after what stands before the release.
+        agent = runtime.dialect("{short}-apiserver/") + RELEASE
         self.system: IClient = self.client(self.user, agent)
 
     def client(self, user: User, agent: str) -> IClient:

@@ -19,6 +19,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd.assembly.delegation import DelegatedChain, delegated_authorizer
+from orchd.assembly.metrics import selected_metrics
 from orchd.client.bodies import BodyEncoder, ProtobufBodies, json_body
 from orchd.client.remote import RemoteClient
 from orchd.client.request_counts import RequestCounts
@@ -144,7 +145,7 @@ def _loaded(flag: str, path: str, *, server: str = "") -> ClientConfig:
 
 
 def without_credentials(config: ClientConfig) -> ClientConfig:
-    """The same server for somebody else."""
+    """The same server, without the credentials of the configuration's user."""
     return replace(
         config, certificate=b"", certificate_file="", key=b"", key_file="", token="", token_file="", username="",
         password="", impersonation=None, exec=None,
@@ -201,7 +202,7 @@ class SecurePort:
         ]
         self._health = Health(tuple(checks))
         self._exact: dict[str, Endpoint] = {
-            "/metrics": metrics.endpoint(tuple(sources)),
+            "/metrics": metrics.endpoint(tuple(sources), selected_metrics(settings.flags)),
             "/configz": _shown(configuration),
             **(profiling_endpoints(self._in_thread) if settings.port.profiling else {}),
             **endpoints,

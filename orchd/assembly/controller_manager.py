@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from random import SystemRandom
 from socket import gethostname
 from typing import Any
@@ -14,7 +13,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd.assembly.component import Connections, SecurePort, health_checks, without_credentials
-from orchd.assembly.controllers import candidate_identity, controller_settings
+from orchd.assembly.controllers import account_token_issuer, candidate_identity, controller_settings, root_authority
 from orchd.assembly.leadership import Leadership
 from orchd.assembly.metrics import client_metrics, component_metrics, controller_metrics
 from orchd.assembly.signing_authorities import signing_authorities
@@ -32,9 +31,6 @@ from orchd.controllers.group import ControllerGroup
 from orchd.controllers.interfaces import Environment
 from orchd.errors import ApiError
 from orchd.pki.clientconfig import ClientConfigError
-from orchd.pki.keys import PrivateKey, load_private
-from orchd.server.authn.serviceaccount import TokenIssuer
-from orchd.server.authn.signedtokens import Signer
 from orchd.txkit.services import ServiceGroup, as_member
 
 #: Seconds for which a server that does not answer is waited for at the beginning of a term, and between attempts.
@@ -122,8 +118,9 @@ class ControllerManager:
         self._root = self.connections.throttled()
         self._accounts: dict[str, RemoteClient] = {}
         self._agent = f"{component}/{release}"
-        self._signing_key = self._read_signing_key()
-        self._authority = self._read_authority()
+        self._issuer = account_token_issuer(dialect, settings.flags, wall)
+        #: What pods are told: the flag's authority, or that of the client configuration.
+        self._authority = root_authority(settings.flags) or self.connections.config.authority
         self._signing = signing_authorities(settings.flags, dialect, reactor, None)
         self.names = self._runnable()
         events_client = self.connections.client()
@@ -193,7 +190,7 @@ class ControllerManager:
             random=self._random,
             catalog=catalog,
             authority=self._authority.decode(),
-            issue_token=self._issuer(),
+            issue_token=_no_key if self._issuer is None else self._issuer.issue_legacy,
             signing_authority=self._signing,
             settings=controller_settings(self.settings.flags),
         )
@@ -214,39 +211,13 @@ class ControllerManager:
             )
         return found
 
-    def _read_signing_key(self) -> PrivateKey | None:
-        path = self.settings.flags["service-account-private-key-file"]
-        if not path:
-            return None
-        try:
-            return load_private(Path(path).read_bytes())
-        except (OSError, ValueError) as error:
-            raise ValueError(f"--service-account-private-key-file: {path}: {error}") from error
-
-    def _read_authority(self) -> bytes:
-        """The authority that pods are told: the flag's, or that of the client configuration."""
-        path = self.settings.flags["root-ca-file"]
-        if not path:
-            return self.connections.config.authority
-        try:
-            return Path(path).read_bytes()
-        except OSError as error:
-            raise ValueError(f"--root-ca-file: {path}: {error}") from error
-
     def _runnable(self) -> tuple[str, ...]:
         """The controllers of --controllers that have what they need."""
         names = self.settings.controllers
-        if self._signing_key is None and _TOKENS in names:
+        if self._issuer is None and _TOKENS in names:
             self.log.warn("controller {name} does not run: no --service-account-private-key-file was given", name=_TOKENS)
             names = tuple(name for name in names if name != _TOKENS)
         return names
-
-    def _issuer(self) -> Callable[[Object, str], str]:
-        if self._signing_key is None:
-            return _no_key
-        dialect = self.settings.dialect
-        issuer = TokenIssuer(dialect, Signer(self._signing_key), issuer="", audiences=(), clock=self._wall)
-        return issuer.issue_legacy
 
     def _configuration(self) -> dict[str, Any]:
         """What /configz shows: the effective flags."""

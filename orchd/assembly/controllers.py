@@ -25,8 +25,11 @@ from orchd.controllers.group import ControllerGroup
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.settings import ControllerSettings
+from orchd.dialect import Dialect
 from orchd.kinds.identity import AUTHENTICATED_GROUP, User, service_account
+from orchd.pki.keys import load_private
 from orchd.server.authn.serviceaccount import TokenIssuer
+from orchd.server.authn.signedtokens import Signer
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.txkit.services import Member, as_member
@@ -107,10 +110,10 @@ class Controllers:
             wall=runtime.wall,
             random=runtime.random,
             catalog=definitions.current,
-            authority=authority.decode(),
-            issue_token=issuer.issue_legacy,
-            signing_authority=signing_authorities(runtime.settings.flags, dialect, runtime.reactor, authority_files),
-            settings=controller_settings(runtime.settings.flags),
+            authority=(root_authority(settings.flags) or authority).decode(),
+            issue_token=(account_token_issuer(dialect, settings.flags, runtime.wall) or issuer).issue_legacy,
+            signing_authority=signing_authorities(settings.flags, dialect, runtime.reactor, authority_files),
+            settings=controller_settings(settings.flags),
         )
         self._prepared: ControllerTerm | None = ControllerTerm(self._names, self._env)
         self.leadership = Leadership(
@@ -169,6 +172,28 @@ def candidate_identity(secret: bytes, random: Random) -> str:
     if secret:
         return f"orchd_{UUID(bytes=sha256(secret).digest()[:16], version=4)}"
     return f"{gethostname()}_{UUID(int=random.getrandbits(128), version=4)}"
+
+
+def root_authority(flags: Mapping[str, Any]) -> bytes:
+    """The authority that --root-ca-file says pods are told of, b"" when it says none. Raises ValueError naming the file."""
+    path = flags["root-ca-file"]
+    try:
+        return Path(path).read_bytes() if path else b""
+    except OSError as error:
+        raise ValueError(f"--root-ca-file: {path}: {error.strerror}") from error
+
+
+def account_token_issuer(dialect: Dialect, flags: Mapping[str, Any], wall: Callable[[], float]) -> TokenIssuer | None:
+    """What signs tokens with the key of --service-account-private-key-file; None without one. Raises ValueError naming the
+    file."""
+    path = flags["service-account-private-key-file"]
+    if not path:
+        return None
+    try:
+        key = load_private(Path(path).read_bytes())
+    except (OSError, ValueError) as error:
+        raise ValueError(f"--service-account-private-key-file: {path}: {error}") from error
+    return TokenIssuer(dialect, Signer(key), issuer="", audiences=(), clock=wall)
 
 
 def controller_settings(flags: Mapping[str, Any]) -> ControllerSettings:

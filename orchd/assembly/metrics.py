@@ -17,6 +17,7 @@ from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.admission_metrics import AdmissionMetrics, WebhookMetrics
 from orchd.server.pipeline.endpoints.identity_metrics import AuthenticationMetrics, ReviewMetrics, TokenCacheMetrics
+from orchd.server.pipeline.endpoints.metric_selection import MetricSelection, metric_selection
 
 
 class ServerMetrics:
@@ -151,3 +152,8 @@ def client_metrics(counts: RequestCounts) -> metrics.Source:
         yield calls
 
     return families
+
+
+def selected_metrics(flags: Mapping[str, Any]) -> MetricSelection:
+    """What the metric flags select."""
+    return metric_selection(flags["disabled-metrics"], flags["allow-metric-labels"])

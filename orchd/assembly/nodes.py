@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from orchd.config.settings import Settings
 from orchd.server.key_pairs import KeyPair
+from orchd.server.pipeline.verbs.subresources.addresses import any_address
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePolicy, Upstream
 
 
-def node_upstream(settings: Settings, reactor: Any) -> IUpstream:
+@dataclass(frozen=True, slots=True)
+class NodeUpstreams:
+    """Two ways to the agents of nodes, known to both by the same certificate: `agents` for the streams of pods, wherever a
+    node says that its agent is, and `proxied` for requests that clients choose, which reach global unicast addresses."""
+
+    agents: IUpstream
+    proxied: IUpstream
+
+
+def node_upstreams(settings: Settings, reactor: Any) -> NodeUpstreams:
     """Raises ValueError naming the flag and the file that is wrong."""
     chosen, dialect = settings.nodes, settings.dialect
     own = KeyPair(dialect("{short}let-client-certificate"), chosen.cert_file, chosen.key_file, reactor)
@@ -23,4 +34,4 @@ def node_upstream(settings: Settings, reactor: Any) -> IUpstream:
             raise ValueError(dialect("--{short}let-certificate-authority: ") + f"{chosen.authority_file}: {error}") from error
     else:
         policy = NodePolicy(own=own)
-    return Upstream(reactor, policy)
+    return NodeUpstreams(agents=Upstream(reactor, policy, addresses=any_address), proxied=Upstream(reactor, policy))

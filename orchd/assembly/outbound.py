@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchd.assembly.nodes import node_upstream
+from orchd.assembly.nodes import NodeUpstreams, node_upstreams
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient
 from orchd.server.outbound.webhooks import WebhookClient
@@ -19,7 +19,7 @@ class Outbound:
         reactor, dialect = runtime.reactor, runtime.dialect
         self.webhooks = WebhookClient(reactor, dialect, client)
         self.reviews = WebhookClient(reactor, dialect, client, agent="{short}-apiserver")
-        self.nodes: IUpstream = node_upstream(runtime.settings, reactor) if upstream is None else upstream
+        self.nodes = node_upstreams(runtime.settings, reactor) if upstream is None else NodeUpstreams(upstream, upstream)
         self.pods: IUpstream = Upstream(reactor, NodePolicy()) if upstream is None else upstream
 
     def member(self) -> Member:

@@ -201,11 +201,9 @@ class LocalScheduler:
         )
         self._may_write: Callable[[], bool] = lambda: True
         self._prepared: SchedulerTerm | None = self._terms.make(lambda: self._may_write())
-        # The name of the lock is a flag of the controllers here.
-        given = settings.given - {"leader-elect-resource-name"}
         self.leadership = self._terms.leadership = Leadership(
             "scheduler",
-            scheduler_election(configuration, settings.flags, given),
+            scheduler_election(configuration, settings.scheduler.flags, settings.scheduler.given),
             self._make,
             client=client,
             dialect=dialect,

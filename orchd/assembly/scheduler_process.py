@@ -24,7 +24,7 @@ from orchd.client.informers import Informers
 from orchd.config.component import ComponentSettings
 from orchd.errors import ApiError
 from orchd.scheduler.config.encoding import as_json, as_yaml
-from orchd.scheduler.config.model import SchedulerConfiguration
+from orchd.scheduler.config.model import ConfigError, SchedulerConfiguration
 from orchd.scheduler.service import DEFAULT_NAME
 from orchd.txkit.services import ServiceGroup, as_member
 
@@ -88,6 +88,12 @@ def _by_configuration(settings: ComponentSettings, configuration: SchedulerConfi
     for flag in ignored:
         _log.warn("--{flag} counts for nothing with --config", flag=dialect(flag))
     connection = configuration.client_connection
+    accepted = connection.accept_content_types
+    if accepted and "application/json" not in accepted and "*/*" not in accepted:
+        # Answers are read as JSON, whatever bodies are sent as.
+        raise ConfigError(f"--config: clientConnection.acceptContentTypes: {accepted!r} has no application/json")
+    if connection.content_type not in ("", "application/json", dialect.protobuf):
+        raise ConfigError(f"--config: clientConnection.contentType: unknown media type {connection.content_type!r}")
     return replace(
         settings,
         client=replace(

@@ -185,6 +185,7 @@ def cache_metrics(caches: Caches) -> Iterable[metrics.Source]:
         ("orchd_cache_window_bytes", "Bytes of the objects in those changes.", lambda cache: cache.window_bytes),
         ("orchd_cache_watchers", "Subscribers to changes.", lambda cache: cache.subscribers),
         ("orchd_cache_applied_events", "Changes since the start.", lambda cache: cache.applied_events),
+        ("orchd_cache_unreadable", "Stored values that cannot be served.", lambda cache: cache.unreadable),
         ("orchd_cache_indexed", "Labels and fields with an index.", lambda cache: cache.indexed),
     )
     return [

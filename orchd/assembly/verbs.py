@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from orchd.assembly.identity import Authentication
+from orchd.assembly.nodes import NodeUpstreams
 from orchd.client.interfaces import IClient, Object, ResourceRef
 from orchd.kinds.catalog import Catalog
 from orchd.server.authz.interfaces import IAuthorizer
@@ -27,7 +28,7 @@ from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerbDependencies:
     """What the verbs of one server are made from. `client` acts as the server itself, `components` are the probes of
-    componentstatuses with what a healthy one says, `most_token_seconds` 0 is no limit. `nodes` is the way to the agents of
+    componentstatuses with what a healthy one says, `most_token_seconds` 0 is no limit. `nodes` are the ways to the agents of
     nodes, whose addresses are tried in the order of `preferred`, `others` that to pods and services."""
 
     catalog: Catalog
@@ -36,7 +37,7 @@ class VerbDependencies:
     authentication: Authentication
     authorizer: IAuthorizer
     components: Mapping[str, tuple[Probe, str]]
-    nodes: IUpstream
+    nodes: NodeUpstreams
     others: IUpstream
     preferred: Sequence[str]
     random: Random
@@ -75,8 +76,8 @@ def subresource_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
         catalog, foreign, authentication.issuer,
         audiences=authentication.audiences, most_seconds=parts.most_token_seconds,
     )  # fmt: skip
-    streams = Streams(foreign, parts.nodes, preferred=parts.preferred)
-    to_nodes = Proxies(foreign, parts.nodes, parts.random, preferred=parts.preferred)
+    streams = Streams(foreign, parts.nodes.agents, preferred=parts.preferred)
+    to_nodes = Proxies(foreign, parts.nodes.proxied, parts.random, preferred=parts.preferred)
     proxies = Proxies(foreign, parts.others, parts.random)
     return {
         "*/status": OF_OBJECT,
@@ -89,7 +90,7 @@ def subresource_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
         "pods/binding": {"create": Bindings(catalog, foreign).create},
         "pods/eviction": {"create": Evictions(catalog, foreign, ClientBudgets(parts.client)).create},
         "pods/exec": streams.verbs("exec"),
-        "pods/log": Logs(parts.nodes, preferred=parts.preferred).verbs,
+        "pods/log": Logs(parts.nodes.agents, preferred=parts.preferred).verbs,
         "pods/portforward": streams.verbs("portforward"),
         "pods/proxy": proxies.pods,
         "services/proxy": proxies.services,

@@ -23,6 +23,7 @@ from orchd.cache.progress import Progress
 from orchd.cache.resource import ResourceCache
 from orchd.errors import ApiError, unavailable
 from orchd.store.interfaces import CompactedError, Event, IStore, IWatch, KeyValue, Range, StoreError
+from orchd.txkit.memory import give_back
 
 _log = Logger()
 _T = TypeVar("_T", Event, KeyValue)
@@ -30,6 +31,8 @@ _T = TypeVar("_T", Event, KeyValue)
 _PIECE = 500
 #: Seconds between attempts to reach a store that does not answer.
 _RETRY = 1.0
+#: Bytes of forgotten history after which it is worth the time to give free memory back.
+_WORTH_GIVING_BACK = 16 * 1024 * 1024
 
 
 @implementer(ICaches)
@@ -65,6 +68,8 @@ class Caches:
         self._watch: IWatch | None = None
         self._retry: Any = None
         self._running = False
+        #: Bytes that had been forgotten when free memory was last given back to the system.
+        self._given_back = 0
         self._expiry = LoopingCall(self._expire)
         self._expiry.clock = clock
 
@@ -201,15 +206,27 @@ class Caches:
     async def _load_patiently(self, caches: list[ResourceCache]) -> None:
         while True:
             try:
-                await self._load_once(caches)
+                await self._load_once(caches, past=True)
                 return
             except StoreError as error:
+                why = str(error)
+            try:
+                await self._load_once(caches, past=False)
+            except StoreError as error:
                 _log.warn("cannot load yet: {why}", why=str(error))
-            await deferLater(self._clock, _RETRY)
+                await deferLater(self._clock, _RETRY)
+            else:
+                _log.warn(
+                    "cannot read the history of the store, so the caches begin at its current state and versions from before "
+                    "are answered with 410 (Expired): {why}",
+                    why=why,
+                )
+                return
 
-    async def _load_once(self, caches: list[ResourceCache]) -> None:
+    async def _load_once(self, caches: list[ResourceCache], *, past: bool) -> None:
+        """Load from the oldest state that is worth having, or (not `past`) from the current one. Raises StoreError."""
         prefix = caches[0].prefix if len(caches) == 1 else "/"
-        found = await self._oldest(prefix)
+        found = await (self._oldest(prefix) if past else self._store.range(prefix))
         for cache in caches:
             cache.begin(found.revision)
         items = found.items
@@ -274,6 +291,13 @@ class Caches:
         before = self._clock.seconds() - self._window_seconds
         for cache in self.caches.values():
             cache.expire(before)
+        forgotten = sum(cache.forgotten_bytes for cache in self.caches.values())
+        if forgotten - self._given_back > _WORTH_GIVING_BACK:
+            give_back()
+        elif forgotten >= self._given_back:
+            return
+        # Also when caches that had forgotten much are gone.
+        self._given_back = forgotten
 
     def _broken(self, failure: Failure) -> None:
         _log.failure("forgetting old changes ended", failure)

@@ -14,6 +14,7 @@ from typing import Any
 from zope.interface import Attribute, Interface
 
 from orchd.cache.derived import Derived, Holder
+from orchd.errors import ApiError, internal
 
 
 class Entry(Holder):
@@ -81,6 +82,22 @@ class Change(Holder):
 
 
 @dataclass(frozen=True, slots=True)
+class Damaged:
+    """A stored value that cannot be served: what it is stored under, as of which revision, and why not."""
+
+    key: str
+    revision: int
+    why: str
+
+    def error(self) -> ApiError:
+        """500 that names the key. The log has the same words from when the value was met."""
+        return internal(
+            f"the stored value of {self.key} at revision {self.revision} cannot be read ({self.why}): delete the object, or "
+            "restore a backup"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """Entries of a list, the revision it is consistent with, and what is left.
 
@@ -134,7 +151,14 @@ class ICache(Interface):
         """Wait until `self.revision >= revision`; raises ApiError 504 (too large resource version) after a limit."""
 
     def get(path: str) -> Entry | None:
-        """The current entry."""
+        """The current entry. None also where the value cannot be read: ask `damaged` or `check_readable`."""
+
+    def damaged(path: str) -> Damaged | None:
+        """What is wrong with the stored value at a path, None when nothing is."""
+
+    def check_readable(prefix: str = "", *, start: str = "", end: str = "") -> None:
+        """Raise ApiError 500 naming a key under `prefix` (as in `page`), from path `start` on and before `end` ("": no
+        bound), whose value cannot be read. `page` and changes leave such values out, for those who rather go on."""
 
     def page(
         *, prefix: str = "", match: Match | None = None, limit: int = 0, start: str = "", revision: int = 0,

@@ -14,13 +14,13 @@ from zope.interface import implementer
 from orchd.cache.derived import Derived
 from orchd.cache.fanout import Fanout, Subscription
 from orchd.cache.indexes import Indexes
-from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, Index, Match, Page, under
+from orchd.cache.interfaces import Change, ChangeType, Damaged, Entry, ICache, Index, Match, Page, under
 from orchd.cache.listing import NAME, NAMESPACE, listed
 from orchd.cache.progress import Progress
 from orchd.cache.stored import at_revision, with_revision
 from orchd.cache.window import Window
 from orchd.errors import ApiError, expired, resource_version_too_large, unavailable
-from orchd.store.interfaces import Event, EventType, IStore, KeyValue, StoreError
+from orchd.store.interfaces import DamagedValue, Event, EventType, IStore, KeyValue, StoreError
 
 _EMPTY: Mapping[str, str] = {}
 #: Different sets of labels or fields that are remembered in order to be shared.
@@ -32,7 +32,8 @@ _log = Logger()
 class ResourceCache:
     """`Caches` makes it, feeds it (`begin`, `take`, `apply`, `loaded`) and ends it (`restart`, `close`).
 
-    Figures for metrics: `applied_events`, `len()` entries, `subscribers`, `window_length`, `window_bytes`, `indexed`.
+    Figures for metrics: `applied_events`, `len()` entries, `subscribers`, `window_length`, `window_bytes`, `indexed`,
+    `unreadable` values.
     """
 
     def __init__(
@@ -67,6 +68,9 @@ class ResourceCache:
         self._ready = False
         #: What is being loaded, and as of when.
         self._taken: dict[str, Entry] = {}
+        self._taken_damaged: dict[str, Damaged] = {}
+        #: Values that cannot be served, by path.
+        self._damaged: dict[str, Damaged] = {}
         self._began = 0
         self._waiting: list[Deferred[None]] = []
         self._closed: ApiError | None = None
@@ -100,6 +104,11 @@ class ResourceCache:
         return self._window.bytes
 
     @property
+    def forgotten_bytes(self) -> int:
+        """Bytes of all changes that the window has forgotten."""
+        return self._window.forgotten_bytes
+
+    @property
     def indexed(self) -> int:
         return len(self._indexes)
 
@@ -107,13 +116,17 @@ class ResourceCache:
 
     def begin(self, revision: int) -> None:
         """Start from nothing, as of a revision; `take` brings what was there then. Not seen before `loaded`."""
-        self._taken = {}
+        self._taken, self._taken_damaged = {}, {}
         self._began = revision
 
     def take(self, items: Iterable[KeyValue]) -> None:
         for item in items:
             path = item.key[self._cut :]
-            self._taken[path] = self._entry(path, item.value, item.revision, item.created, None)
+            entry = self._entry(path, item.value, item.revision, item.created, None)
+            if isinstance(entry, Damaged):
+                self._taken_damaged[path] = entry
+            else:
+                self._taken[path] = entry
 
     def loaded(self, events: Iterable[Event], upto: int) -> None:
         """`events` are what happened between `begin` and `upto`; with those that came meanwhile all is complete."""
@@ -121,6 +134,7 @@ class ResourceCache:
             return
         self._forget_forms()
         self._entries, self._taken = self._taken, {}
+        self._damaged, self._taken_damaged = self._taken_damaged, {}
         self._paths = SortedList(self._entries)
         self._indexes.clear()
         self._window.restart(self._began)
@@ -152,6 +166,7 @@ class ResourceCache:
         self._fanout.end(error)
         self._forget_forms()
         self._entries, self._taken = {}, {}
+        self._damaged, self._taken_damaged = {}, {}
         self._paths = SortedList()
         self._indexes.clear()
         self._window.restart(self.revision)
@@ -184,6 +199,9 @@ class ResourceCache:
         before = self._entries.get(path)
         if event.type is EventType.PUT:
             entry = self._entry(path, event.value, event.revision, event.created, before)
+            if isinstance(entry, Damaged) or path in self._damaged:
+                self._begin_again(path, entry, event.revision)
+                return
             self._entries[path] = entry
             if before is None:
                 self._paths.add(path)
@@ -198,6 +216,9 @@ class ResourceCache:
             self._paths.remove(path)
             self._indexes.replace(path, before, None)
             change = Change(ChangeType.DELETED, entry, before, self._derived)
+        elif path in self._damaged:
+            self._begin_again(path, None, event.revision)
+            return
         else:
             return
         self.applied_events += 1
@@ -206,14 +227,36 @@ class ResourceCache:
         if before is not None:
             self._derived.forget(before)
 
-    def _entry(self, path: str, value: bytes, revision: int, created: int, before: Entry | None) -> Entry:
+    def _begin_again(self, path: str, now: Entry | Damaged | None, revision: int) -> None:
+        """A value that cannot be read came or went: no change can tell it, so everybody has to list again."""
+        before = self._entries.pop(path, None)
+        self._damaged.pop(path, None)
+        if isinstance(now, Damaged):
+            self._damaged[path] = now
+        elif now is not None:
+            self._entries[path] = now
+        after = self._entries.get(path)
+        if before is None and after is not None:
+            self._paths.add(path)
+        elif before is not None and after is None:
+            self._paths.remove(path)
+        self._indexes.replace(path, before, after)
+        if before is not None:
+            self._derived.forget(before)
+        self.applied_events += 1
+        self._window.restart(revision)
+        self._fanout.end(expired(f"too old resource version: a value of {self.key} cannot be read, or could not"))
+
+    def _entry(self, path: str, value: bytes, revision: int, created: int, before: Entry | None) -> Entry | Damaged:
         try:
+            if value.__class__ is DamagedValue:
+                raise ValueError("its checksum differs")
             json = with_revision(value, revision)
             labels, fields = self._index(value)
-        except ValueError:
-            # Better served as it is, without selectors, than a cache that stops for one damaged value.
-            _log.failure("cannot index {path} of {key}", path=path, key=self.key)
-            json, labels, fields = value, _EMPTY, _EMPTY
+        except (ValueError, TypeError, AttributeError, KeyError) as error:
+            damaged = Damaged(self.prefix + path, revision, str(error))
+            _log.error("{why}", why=damaged.error().message)
+            return damaged
         if before is not None:
             labels = before.labels if labels == before.labels else self._share(labels)
             fields = before.fields if fields == before.fields else self._share(fields)
@@ -265,6 +308,19 @@ class ResourceCache:
 
     def get(self, path: str) -> Entry | None:
         return self._entries.get(path)
+
+    def damaged(self, path: str) -> Damaged | None:
+        return self._damaged.get(path)
+
+    def check_readable(self, prefix: str = "", *, start: str = "", end: str = "") -> None:
+        # As a rule there are none.
+        for path in sorted(self._damaged):
+            if path >= start and (not end or path < end) and under(path, prefix):
+                raise self._damaged[path].error()
+
+    @property
+    def unreadable(self) -> int:
+        return len(self._damaged)
 
     def page(
         self,

@@ -24,6 +24,17 @@ _AFTER = (
 )
 
 
+#: Maps of metadata, whose keys the reference writes in order.
+_MAPS = frozenset(("labels", "annotations"))
+#: Members of config maps and secrets in the order of their definition.
+_CONTENT = ("immutable", "data", "binaryData", "type")
+
+
+def _sorted(value: Any) -> Any:
+    """A map in the order of its keys."""
+    return dict(sorted(value.items())) if isinstance(value, dict) and len(value) > 1 else value
+
+
 def encode(obj: dict[str, Any]) -> bytes:
     """An object as stored bytes; what its metadata says of the resourceVersion is left out.
 
@@ -48,12 +59,18 @@ def encode(obj: dict[str, Any]) -> bytes:
     ordered["resourceVersion"] = ""
     for name in _AFTER:
         if name in metadata:
-            ordered[name] = metadata[name]
+            value = metadata[name]
+            ordered[name] = _sorted(value) if name in _MAPS else value
     if len(ordered) <= len(metadata):
         ordered.update((name, value) for name, value in metadata.items() if name not in ordered)
     out["metadata"] = ordered
+    if "data" in obj or "binaryData" in obj:
+        for name in _CONTENT:
+            if name in obj:
+                value = obj[name]
+                out[name] = _sorted(value) if value.__class__ is dict else value
     # What is there already stays where it is.
-    out.update((name, value) for name, value in obj.items() if name != "metadata")
+    out.update((name, value) for name, value in obj.items() if name not in out)
     data = out.get("data")
     if data.__class__ is Verbatim:
         out["data"] = orjson.Fragment(data.text)

@@ -6,11 +6,19 @@ from bisect import bisect_right
 from collections import OrderedDict
 from operator import attrgetter
 
-from orchd.cache.interfaces import Change, Entry
+from orchd.cache.interfaces import Change, ChangeType, Entry
 
 _revision = attrgetter("revision")
 #: Past revisions whose difference from now is kept, for clients that page through them.
 _PASTS = 4
+
+
+def _weight(change: Change) -> int:
+    """Bytes that remembering a change keeps alive. What a deletion replaced is kept by nothing else."""
+    size = len(change.entry.json)
+    if change.type is ChangeType.DELETED and change.previous is not None:
+        size += len(change.previous.json)
+    return size
 
 
 class _Past:
@@ -28,6 +36,8 @@ class Window:
 
     def __init__(self, *, limit: int, limit_bytes: int) -> None:
         self.oldest = 0
+        #: Bytes of all changes that were ever forgotten.
+        self.forgotten_bytes = 0
         self._limit = limit
         self._limit_bytes = limit_bytes
         self._changes: list[Change] = []
@@ -45,6 +55,7 @@ class Window:
     def restart(self, oldest: int) -> None:
         """Nothing before or at `oldest` is known."""
         self.oldest = oldest
+        self.forgotten_bytes += self._bytes
         self._changes.clear()
         self._times.clear()
         self._pasts.clear()
@@ -53,7 +64,7 @@ class Window:
     def add(self, change: Change, now: float) -> None:
         self._changes.append(change)
         self._times.append(now)
-        self._bytes += len(change.entry.json)
+        self._bytes += _weight(change)
         # A quarter at once: the rest moves to the front of the list each time.
         if len(self._changes) > self._limit or self._bytes > self._limit_bytes:
             self._drop(max(1, len(self._changes) // 4))
@@ -66,7 +77,9 @@ class Window:
         if not count:
             return
         dropped = self._changes[:count]
-        self._bytes -= sum(len(change.entry.json) for change in dropped)
+        size = sum(map(_weight, dropped))
+        self._bytes -= size
+        self.forgotten_bytes += size
         self.oldest = dropped[-1].revision
         del self._changes[:count]
         del self._times[:count]

@@ -101,7 +101,7 @@ class Credentials:
 
 
 def impersonation_headers(impersonation: Impersonation | None) -> Sequence[tuple[str, str]]:
-    """The headers that ask to act as somebody else."""
+    """The impersonation headers of every request, () without impersonation."""
     if impersonation is None:
         return ()
     out = [("Impersonate-User", impersonation.user)]

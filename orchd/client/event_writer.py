@@ -29,7 +29,7 @@ STRATEGIC = "application/strategic-merge-patch+json"
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """An Event to write. With `patch` it exists already unless somebody has deleted it. `lost` is called when it could
+    """An Event to write. With `patch` it exists already, unless it was deleted. `lost` is called when it could
     not be written."""
 
     ref: ResourceRef

@@ -103,6 +103,10 @@ class Informer:
             self._waiting.append(waiting)
             await waiting
 
+    async def told(self) -> None:
+        # Listeners are told in the turn in which they are added, or in which there is something to tell.
+        await self.wait_synced()
+
     # -- keeping up
 
     async def run(self) -> None:

@@ -90,6 +90,10 @@ class IInformer(Interface):
     async def wait_synced() -> None:
         """Wait for the first list."""
 
+    async def told() -> None:
+        """Wait for the first list, and until all who listen by now have been told of everything that was there when they
+        began."""
+
     def get(namespace: str, name: str) -> Object | None:
         """One object."""
 

@@ -99,7 +99,7 @@ class LeaderElection:
     async def start(self) -> None:
         """Try for the first time; returns when it leads and has begun to work, or when another leads. Goes on to try."""
         if await self._attempt(self._times.renew):
-            self._take_office()
+            self._start_leading()
         self._background.add(self._run(), f"election for {self.name}")
         await self._work.idle()
 
@@ -108,7 +108,7 @@ class LeaderElection:
         await self._background.stop()
         leading = self.leading
         if self._working:
-            await self._leave_office()
+            await self._stop_leading()
         if leading:
             try:
                 await within(start(self._release()), self._times.retry, self._clock)
@@ -117,7 +117,7 @@ class LeaderElection:
 
     @property
     def secure(self) -> bool:
-        """May nobody else lead yet? False from when the lock could have been taken over, even before that is noticed."""
+        """Whether no other candidate can have taken over. False once the lease has run out, also before that is noticed."""
         return self.leading and self._clock.seconds() - self._renewed < self._times.lease
 
     def check(self) -> str:
@@ -134,10 +134,10 @@ class LeaderElection:
             while not self.leading:
                 await self._pause()
                 if await self._attempt(self._times.renew):
-                    self._take_office()
+                    self._start_leading()
             await self._renew()
             self.log.error("{identity} no longer leads {name}", identity=self.identity, name=self.name)
-            await self._leave_office()
+            await self._stop_leading()
             if self._once:
                 self._lost()
                 return
@@ -154,7 +154,7 @@ class LeaderElection:
         """Seconds in which the lock has to be renewed."""
         return self._times.renew - (self._clock.seconds() - self._renewed)
 
-    def _take_office(self) -> None:
+    def _start_leading(self) -> None:
         self.leading = self._working = True
         self.log.info("{identity} leads {name}", identity=self.identity, name=self.name)
         self._record("became leader")
@@ -163,7 +163,7 @@ class LeaderElection:
     async def _begin(self) -> None:
         await self._lead()
 
-    async def _leave_office(self) -> None:
+    async def _stop_leading(self) -> None:
         if self.leading:
             self.leading = False
             self._record("stopped leading")
@@ -241,7 +241,7 @@ class LeaderElection:
 
     def _see(self, holder: str, raw: object) -> None:
         if holder != self._holder:
-            self.log.info("{name} is led by {holder}", name=self.name, holder=holder or "nobody")
+            self.log.info("{name} is led by {holder}", name=self.name, holder=holder or "no one")
         self._holder = holder
         self._seen = raw
         self._seen_at = self._clock.seconds()

@@ -25,7 +25,7 @@ _UNKNOWN = "leaderelection.{abbr}.io/unknown"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderRecord:
-    """Who leads. Times are RFC 3339, for people: nobody decides by them. `duration` is in seconds."""
+    """The leader. Times are RFC 3339 and informative: decisions use clocks. `duration` is in seconds."""
 
     holder: str = ""
     duration: int = 0
@@ -38,13 +38,13 @@ class ILeaderLock(Interface):
     """One lock. `get` comes before `update`, which is guarded by the version that was got or written last."""
 
     async def get() -> tuple[LeaderRecord, object]:
-        """The record, and what is different whenever somebody has written it. Raises ApiError, 404 without a lock."""
+        """The record, and a value that differs after every write. Raises ApiError, 404 without a lock."""
 
     async def create(record: LeaderRecord) -> None:
         """Make the lock. Raises ApiError."""
 
     async def update(record: LeaderRecord) -> None:
-        """Replace the record. Raises ApiError, 409 when somebody else has written meanwhile."""
+        """Replace the record. Raises ApiError, 409 when the lock was written since it was read."""
 
     def objects() -> Iterable[Object]:
         """The objects that events of this lock are about."""

@@ -27,6 +27,9 @@ class ScopedInformer:
     async def wait_synced(self) -> None:
         await self._informer.wait_synced()
 
+    async def told(self) -> None:
+        await self._informer.told()
+
     def get(self, namespace: str, name: str) -> Object | None:
         found: Object | None = self._informer.get(namespace, name)
         return found

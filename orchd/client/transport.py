@@ -10,12 +10,13 @@ from twisted.internet import ssl
 from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
 from twisted.internet.error import VerifyError
 from twisted.logger import Logger
-from twisted.web.client import Agent, HTTPConnectionPool, _HTTP11ClientFactory
+from twisted.web.client import Agent
 from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
 
 from orchd.client.proxy_tunnel import TunnelEndpoint, tunnel_request
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError
+from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.background import Background
 from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_roots
 
@@ -62,12 +63,6 @@ class _Endpoints:
         return plain if uri.scheme == b"http" else wrapClientTLS(self.options, plain)
 
 
-class _QuietFactory(_HTTP11ClientFactory):
-    """Says nothing of each connection to the log."""
-
-    noisy = False
-
-
 class Transport:
     """Kept connections to the server of `config`. With a new certificate they are made anew."""
 
@@ -84,9 +79,8 @@ class Transport:
         self._looked = reactor.seconds()
         self._background = Background()
         self.config = config
-        self._pool = HTTPConnectionPool(reactor, persistent=True)
+        self._pool = bounded_heads_pool(reactor, persistent=True)
         self._pool.maxPersistentPerHost = connections
-        self._pool._factory = _QuietFactory
         self._endpoints = _Endpoints(reactor, timeout)
         self._pair = (config.certificate, config.key)
         self._stale = False

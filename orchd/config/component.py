@@ -122,7 +122,7 @@ class _ComponentBuilder(SettingsBuilder):
     def __init__(
         self, name: str, dialect: Dialect, values: Mapping[str, Any], given: Collection[str], can: Capabilities
     ) -> None:
-        super().__init__(dialect, values, given, can)
+        super().__init__(dialect, values, given, can, {})
         self._name = name
 
     def component(self) -> ComponentSettings:
@@ -175,6 +175,7 @@ class _ComponentBuilder(SettingsBuilder):
 
     def _port(self) -> PortSettings:
         v = self._values
+        self._check_metric_labels()
         cert, key = self._pair("tls-cert-file", "tls-private-key-file")
         if not 0 <= v["secure-port"] <= 65535:
             raise self._error("secure-port", "must be between 0 and 65535 (0: no port)")

@@ -57,8 +57,8 @@ def flags_markdown(table: FlagTable) -> str:
         "spelling of the chosen `--dialect` is accepted as well. `--name=value`, `--name value` and, for booleans,",
         "`--name` alone all work, on the command line and in flag files (one flag per line, `#` comments). What comes",
         "later wins. A flag marked *not built yet* is refused when it is given another value than its default; one marked",
-        "*only in a process of its own* is for `twistd orch-controller-manager` and `twistd orch-scheduler`, which take the",
-        "flags of the controllers and of the scheduler.",
+        ORCH("*only in a process of its own* is for `twistd {short}-controller-manager` and `twistd {short}-scheduler`, which"),
+        "take the flags of the controllers and of the scheduler.",
     ]
     for component, flags in _parts(table).items():
         lines += ["", f"## Flags of the {component}", "", "| flag | type | default | what it does |", "|---|---|---|---|"]

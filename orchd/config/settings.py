@@ -123,19 +123,31 @@ class ApiSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentFlags:
+    """What one component of the process was told: every flag's value, and the names of those that were given."""
+
+    values: Mapping[str, Any]
+    given: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerSettings:
-    """`names` of those that run, where `election` chooses this process."""
+    """`names` of those that run, where `election` chooses this process. `flags` are the values that controllers read."""
 
     names: tuple[str, ...]
     election: ElectionSettings
+    flags: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerSettings:
-    """`enabled` runs the scheduler in the process; `config_file` is "" for the defaults."""
+    """`enabled` runs the scheduler in the process; `config_file` is "" for the defaults. `flags` and `given` say what
+    replaces the election that the file speaks of."""
 
     enabled: bool
     config_file: str
+    flags: Mapping[str, Any]
+    given: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,8 +190,6 @@ class Settings:
     verbosity: int
     #: Every flag's value by its name in the tables, for drop-ins that have flags of their own to read.
     flags: Mapping[str, Any] = field(default_factory=dict)
-    #: Names of the flags that were given.
-    given: frozenset[str] = frozenset()
     warnings: tuple[str, ...] = field(default=())
 
 
@@ -203,19 +213,31 @@ def object_settings(settings: Settings) -> ObjectSettings:
 
 
 def from_values(
-    dialect: Dialect, values: Mapping[str, Any], *, given: Collection[str] = (), capabilities: Capabilities | None = None
+    dialect: Dialect,
+    values: Mapping[str, Any],
+    *,
+    given: Collection[str] = (),
+    capabilities: Capabilities | None = None,
+    components: Mapping[str, ComponentFlags],
 ) -> Settings:
     """Settings from values by the flags' names in the tables. Raises FlagError naming the flag at fault."""
-    return SettingsBuilder(dialect, values, given, capabilities or Capabilities()).settings()
+    return SettingsBuilder(dialect, values, given, capabilities or Capabilities(), components).settings()
 
 
 class SettingsBuilder:
     """One method per group of settings."""
 
     def __init__(
-        self, dialect: Dialect, values: Mapping[str, Any], given: Collection[str], capabilities: Capabilities
+        self,
+        dialect: Dialect,
+        values: Mapping[str, Any],
+        given: Collection[str],
+        capabilities: Capabilities,
+        components: Mapping[str, ComponentFlags],
     ) -> None:
+        """`components` are the flags of those in this process, by name."""
         self._dialect = dialect
+        self._components = components
         self._values = values
         self._given = given
         self._can = capabilities
@@ -232,15 +254,12 @@ class SettingsBuilder:
             storage=self._storage(),
             api=self._api(),
             controllers=self._controllers(),
-            scheduler=SchedulerSettings(
-                enabled=self._values["scheduler"], config_file=self._values["config"]
-            ),
+            scheduler=self._scheduler(),
             audit=audit.audit(self._values, self._error),
             aggregation=self._aggregation(),
             nodes=self._nodes(),
             verbosity=self._at_least("v", 0),
             flags=dict(self._values),
-            given=frozenset(self._given),
             warnings=tuple(self._warnings),
         )
 
@@ -255,6 +274,7 @@ class SettingsBuilder:
 
     def _serving(self) -> ServingSettings:
         v = self._values
+        self._check_metric_labels()
         cert, key = self._pair("tls-cert-file", "tls-private-key-file")
         if not 0 <= v["secure-port"] <= 65535:
             raise self._error("secure-port", "must be between 0 and 65535 (0: a free port)")
@@ -288,6 +308,12 @@ class SettingsBuilder:
             shutdown_retry_after=v["shutdown-send-retry-after"],
             profiling=v["profiling"],
         )
+
+    def _check_metric_labels(self) -> None:
+        for key in self._values["allow-metric-labels"]:
+            metric, comma, label = key.partition(",")
+            if not metric.strip() or not comma or not label.strip():
+                raise self._error("allow-metric-labels", f"{key!r} is not metric,label")
 
     def _ciphers(self) -> tuple[str, ...]:
         v = self._values
@@ -492,10 +518,22 @@ class SettingsBuilder:
                 raise self._error("service-cluster-ip-range", f"{network} is too small: it must have at least 8 addresses")
         return ranges
 
+    def _scheduler(self) -> SchedulerSettings:
+        told = self._components["scheduler"]
+        return SchedulerSettings(
+            enabled=self._values["scheduler"],
+            config_file=told.values["config"],
+            flags=told.values,
+            given=told.given,
+        )
+
     def _controllers(self) -> ControllerSettings:
+        told = self._components["controller-manager"]
+        own = SettingsBuilder(self._dialect, told.values, told.given, self._can, {})
         return ControllerSettings(
-            names=self._controller_names(),
-            election=election(self._values, self._error, self._values["leader-elect-resource-name"]),
+            names=own._controller_names(),
+            election=election(told.values, self._error, told.values["leader-elect-resource-name"]),
+            flags=told.values,
         )
 
     def _controller_names(self) -> tuple[str, ...]:
@@ -512,7 +550,6 @@ class SettingsBuilder:
                 self._known("controllers", "controller", name, choices.CONTROLLERS, self._can.controllers)
             chosen.setdefault(name, not word.startswith("-"))
         everything = "*" in words and "-*" not in words
-        return tuple(
-            name for name in sorted(self._can.controllers)
-            if chosen.get(name, everything and name not in choices.CONTROLLERS_OFF_BY_DEFAULT)
-        )
+        # Drop-ins run when they are named, like other drop-ins.
+        by_default = set(choices.CONTROLLERS) - choices.CONTROLLERS_OFF_BY_DEFAULT if everything else set()
+        return tuple(name for name in sorted(self._can.controllers) if chosen.get(name, name in by_default))

@@ -25,6 +25,10 @@ OWN: Final[tuple[Row, ...]] = (
      "Names that clients see: those of the specification, or those that stock clients know. Kept in the store."),
     ("flagfile", "stringArray", "", "built",
      "File with one flag per line and # comments; may be repeated and counts where it stands."),
+    ("controller-manager-flagfile", "string", "", "built",
+     "Flag file for the controllers of this process alone: their own flags, and those of leader election."),
+    ("scheduler-flagfile", "string", "", "built",
+     "Flag file for the scheduler of this process alone: its own flags, and those of leader election."),
     ("history-duration", "duration", "5m0s", "built",
      "For how long a version can be gone back to: by watches, by lists of the past and by continue tokens."),
     ("scheduler", "bool", "true", "built",
@@ -112,6 +116,9 @@ def table() -> FlagTable:
     return FlagTable(_flag(row, takers[name]) for name, row in first.items())
 
 
+#: Flags that mean something else to each component: in the one process they are given in the components' flag files.
+AMBIGUOUS: Final = frozenset(("leader-elect-resource-name",))
+
 #: Components that may run in a process of their own, and their modules' names.
 COMPONENTS: Final = ("controller-manager", "scheduler")
 
@@ -127,6 +134,17 @@ def component_table(component: str) -> FlagTable:
     rows += [*module.FLAGS, *(common[name] for name in module.FROM_SHARED if name not in own)]
     flags = (_flag(row, (component.replace("-", " "),)) for row in rows)
     return FlagTable(replace(flag, built=flag.built or flag.own) for flag in flags)
+
+
+def private_flags(component: str) -> frozenset[str]:
+    """What the flag file of a component may say in the one process: what is not the server's own to say."""
+    from orchd.config import controller_manager, scheduler
+
+    module = {"controller-manager": controller_manager, "scheduler": scheduler}[component]
+    own = {row[0] for row in module.FLAGS if "own" not in row[3].split()}
+    election = {name for name in module.FROM_SHARED if name.startswith("leader-elect")}
+    served = {"secure-port", "cert-dir", "profiling", "contention-profiling"}
+    return frozenset((own | election) - served)
 
 
 def _flag(row: Row, components: Iterable[str]) -> Flag:

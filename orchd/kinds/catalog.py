@@ -15,6 +15,7 @@ from typing import Any
 
 from orchd.dialect import Dialect
 from orchd.kinds.builtin import groups as builtin_groups
+from orchd.kinds.digits import integer
 from orchd.kinds.ir import Type, TypeTable
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
@@ -224,7 +225,7 @@ def version_priority(version: str) -> tuple[int, int, int, str]:
             word = tail.rstrip("0123456789")
             minor = tail[len(word):]
             if word in stages and bool(word) == bool(minor):
-                return stages[word], -int(major), -int(minor or 0), ""
+                return stages[word], -integer(major), -integer(minor or "0"), ""
     return 3, 0, 0, version
 
 

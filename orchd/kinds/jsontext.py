@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 #: Nesting above this is refused, as the reference's decoder does.
@@ -11,6 +12,10 @@ _SPACE: Final = frozenset(b" \t\r\n")
 _DIGITS: Final = frozenset(b"0123456789")
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
 _ESCAPES: Final = frozenset(b'"\\/bfnrt')
+#: What needs no look at each byte: the valid beginning of a string's inside, digits, white space.
+_INSIDE: Final = re.compile(rb'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
+_NUMERALS: Final = re.compile(rb"[0-9]*")
+_BLANKS: Final = re.compile(rb"[ \t\r\n]*")
 _WORDS: Final = {ord("t"): (b"true", "true"), ord("f"): (b"false", "false"), ord("n"): (b"null", "null")}
 
 
@@ -66,11 +71,9 @@ class _Scanner:
     def _peek(self) -> int:
         """The next byte that is not white space, -1 at the end."""
         data, at = self._data, self._at
-        end = len(data)
-        while at < end and data[at] in _SPACE:
-            at += 1
-        self._at = at
-        return data[at] if at < end else -1
+        if at < len(data) and data[at] in _SPACE:
+            at = self._at = _BLANKS.match(data, at).end()  # type: ignore[union-attr]  # it matches everywhere
+        return data[at] if at < len(data) else -1
 
     def _bad(self, where: str) -> _Bad:
         if self._at >= len(self._data):
@@ -144,8 +147,7 @@ class _Scanner:
 
     def _digits(self, where: str) -> None:
         start = self._at
-        while self._at < len(self._data) and self._data[self._at] in _DIGITS:
-            self._at += 1
+        self._at = _NUMERALS.match(self._data, start).end()  # type: ignore[union-attr]  # it matches everywhere
         if self._at == start:
             raise self._bad(where)
 
@@ -167,25 +169,19 @@ class _Scanner:
 
     def _string(self) -> None:
         data = self._data
-        end = len(data)
-        at = self._at + 1
-        while True:
-            if at >= end:
-                raise _Bad(END)
-            byte = data[at]
-            if byte == 0x22:
-                self._at = at + 1
-                return
-            if byte == 0x5C:
-                at = self._escape(at + 1)
-                continue
-            if byte < 0x20:
-                self._at = at
-                raise self._bad("in string literal")
-            at += 1
+        at = _INSIDE.match(data, self._at + 1).end()  # type: ignore[union-attr]  # it matches everywhere
+        if at >= len(data):
+            raise _Bad(END)
+        self._at = at
+        if data[at] == 0x22:
+            self._at = at + 1
+        elif data[at] == 0x5C:
+            self._bad_escape(at + 1)
+        else:
+            raise self._bad("in string literal")
 
-    def _escape(self, at: int) -> int:
-        """Checks an escape whose letter is at `at`; the position after it."""
+    def _bad_escape(self, at: int) -> None:
+        """Say what is wrong with the escape whose letter is at `at`."""
         data = self._data
         self._at = at
         if at >= len(data) or (data[at] not in _ESCAPES and data[at] != 0x75):
@@ -194,5 +190,3 @@ class _Scanner:
             for self._at in range(at + 1, at + 5):
                 if self._at >= len(data) or data[self._at] not in _HEX:
                     raise self._bad("in \\u hexadecimal character escape")
-            return at + 5
-        return at + 1

@@ -18,11 +18,16 @@ from orchd.scheduler.waiting import WaitingPods
 
 
 class BindError(Exception):
-    """The cycle failed after a node was chosen. `reason` is the one of the condition."""
+    """The cycle failed after a node was chosen. `reason` is the one of the condition; `at_binding` says that all but the
+    binding itself went well, so that the pod is worth trying again soon."""
 
-    def __init__(self, message: str, reason: str = SCHEDULER_ERROR) -> None:
+    def __init__(self, message: str, reason: str = SCHEDULER_ERROR, *, at_binding: bool = False) -> None:
         super().__init__(message)
         self.reason = reason
+        self.at_binding = at_binding
+
+
+_ALLOWED = Status(Code.SUCCESS)
 
 
 class Binder:
@@ -34,11 +39,16 @@ class Binder:
         self._profile = profile
         self._extenders = extenders
         self._waiting = waiting
+        self._numbers = profile.handle.numbers
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """Run reserve plugins. Raises BindError."""
         for plugin in self._profile.reserves:
-            status = plugin.reserve(state, pod, node_name)
+            try:
+                status = plugin.reserve(state, pod, node_name)
+            except Exception as error:  # a bug in one plugin must not lose the pod; it is logged, told, and retried
+                self.log.failure("plugin {name} failed to reserve", name=plugin.name)
+                raise BindError(f'running Reserve plugin "{plugin.name}": {error}') from None
             if status is not None:
                 raise BindError(f'running Reserve plugin "{plugin.name}": {status.message}')
 
@@ -54,7 +64,11 @@ class Binder:
         """Run permit plugins: those that hold the pod, with seconds. Raises BindError."""
         holders: dict[str, float] = {}
         for plugin in self._profile.permits:
-            status, seconds = plugin.permit(state, pod, node_name)
+            try:
+                status, seconds = plugin.permit(state, pod, node_name)
+            except Exception as error:  # as in reserve
+                self.log.failure("plugin {name} failed to permit", name=plugin.name)
+                raise BindError(f'running Permit plugin "{plugin.name}": {error}') from None
             if status is None:
                 continue
             if status.code is Code.WAIT:
@@ -68,14 +82,20 @@ class Binder:
     async def bind(self, state: CycleState, pod: Pod, node_name: str, holders: dict[str, float]) -> None:
         """Wait for permission, run pre-bind, bind and post-bind plugins. Raises BindError."""
         if holders:
+            begun = self._numbers.now()
             status = await self._waiting.hold(pod, holders)
+            self._numbers.permit_waits.observe(self._numbers.now() - begun, (status or _ALLOWED).code.label)
             if status is not None:
                 raise BindError(status.message, UNSCHEDULABLE)
+        begun = self._numbers.now()
         for plugin in self._profile.pre_binds:
             status = await self._run(plugin.name, "PreBind", plugin.pre_bind(state, pod, node_name))
             if status is not None:
                 raise BindError(f'running PreBind plugin "{plugin.name}": {status.message}')
+        self._numbers.point("PreBind", self._profile.name, begun)
+        begun = self._numbers.now()
         await self._bind(state, pod, node_name)
+        self._numbers.point("Bind", self._profile.name, begun)
         for plugin in self._profile.post_binds:
             try:
                 plugin.post_bind(state, pod, node_name)
@@ -88,15 +108,16 @@ class Binder:
                 try:
                     await extender.bind(pod, node_name)
                 except ExtenderError as error:
-                    raise BindError(f"binding rejected: {error}") from None
+                    raise BindError(f"binding rejected: {error}", at_binding=True) from None
                 return
         for plugin in self._profile.binds:
             status = await self._run(plugin.name, "Bind", plugin.bind(state, pod, node_name))
             if status is None:
                 return
             if status.code is not Code.SKIP:
-                raise BindError(f'binding rejected: running Bind plugin "{plugin.name}": {status.message}')
-        raise BindError("binding rejected: bind status: Skip, ")
+                message = f'binding rejected: running Bind plugin "{plugin.name}": {status.message}'
+                raise BindError(message, at_binding=True)
+        raise BindError("binding rejected: bind status: Skip, ", at_binding=True)
 
     async def _run(self, name: str, point: str, call: Any) -> Status | None:
         """What a plugin answers; what it raises is a status too."""

@@ -13,8 +13,12 @@ from orchd.client.interfaces import Object
 from orchd.scheduler.framework.cycle import CycleError, Decision, UnfitError
 from orchd.scheduler.framework.refusals import Refusals
 from orchd.scheduler.pods import Pod
+from orchd.scheduler.remedies import remedy
 from orchd.scheduler.service import Scheduler
 from orchd.scheduler.values import Code, CycleState
+
+#: Nodes that are looked at one by one: an answer must not hold up others.
+_MOST_REMEDIES = 100
 
 
 async def explain(scheduler: Scheduler, namespace: str, name: str) -> dict[str, Any]:
@@ -32,8 +36,14 @@ async def explain(scheduler: Scheduler, namespace: str, name: str) -> dict[str, 
 
 
 async def dry_run(scheduler: Scheduler, obj: Object) -> dict[str, Any]:
-    """The explanation for a pod as it would be scheduled now."""
-    return await _now(scheduler, scheduler.templates.pod(obj), obj)
+    """The explanation for a pod as it would be scheduled now. Nobody has validated it yet. Raises ApiError: 400."""
+    try:
+        pod = scheduler.templates.pod(obj)
+    except KeyError as error:
+        raise errors.bad_request(f"the pod cannot be read: {error} is missing") from None
+    except (AttributeError, TypeError, ValueError) as error:
+        raise errors.bad_request(f"the pod cannot be read: {error}") from None
+    return await _now(scheduler, pod, obj)
 
 
 async def _now(scheduler: Scheduler, pod: Pod, obj: Object) -> dict[str, Any]:
@@ -43,18 +53,22 @@ async def _now(scheduler: Scheduler, pod: Pod, obj: Object) -> dict[str, Any]:
             "node": "", "feasible": {}, "filtered": {},
             "message": f'no profile of this scheduler is named "{pod.template.scheduler_name}"',
         }  # fmt: skip
+    position = scheduler.sampling.position
     try:
         decision = await lane.decider.decide(CycleState(), pod, lambda: obj)
     except UnfitError as unfit:
         return {
             "node": "",
             "feasible": {},
-            "filtered": _filtered(scheduler.snapshot.names(), unfit.refusals),
+            "filtered": _with_remedies(scheduler, pod, unfit.refusals),
             "message": str(unfit),
             "wouldHelp": _remedies(unfit.refusals),
         }
     except CycleError as error:
         return {"node": "", "feasible": {}, "filtered": {}, "message": str(error)}
+    finally:
+        # Pods that are really scheduled go on where the last of them stopped.
+        scheduler.sampling.position = position
     return describe(decision)
 
 
@@ -78,6 +92,17 @@ def _filtered(names: tuple[str, ...], refusals: Refusals) -> dict[str, Any]:
         names[row]: {"plugin": status.plugin, "reasons": list(status.reasons)}
         for row, status in refusals.statuses().items()
     }
+
+
+def _with_remedies(scheduler: Scheduler, pod: Pod, refusals: Refusals) -> dict[str, Any]:
+    """Refused nodes; the first ones with what would have to change there."""
+    filtered = _filtered(scheduler.snapshot.names(), refusals)
+    for name in list(filtered)[:_MOST_REMEDIES]:
+        row = scheduler.snapshot.row_of(name)
+        change = remedy(filtered[name]["plugin"], pod, scheduler.snapshot.node(row)) if row >= 0 else ""
+        if change:
+            filtered[name]["remedy"] = change
+    return filtered
 
 
 def _remedies(refusals: Refusals) -> list[dict[str, Any]]:

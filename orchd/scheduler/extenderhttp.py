@@ -10,7 +10,7 @@ import orjson
 from OpenSSL import crypto
 from twisted.internet import ssl
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
-from twisted.web.client import Agent, HTTPConnectionPool
+from twisted.web.client import Agent
 from twisted.web.http_headers import Headers
 from twisted.web.iweb import IPolicyForHTTPS
 from zope.interface import implementer
@@ -20,6 +20,7 @@ from orchd.errors import ApiError, quoted
 from orchd.kinds.jsontext import syntax_error
 from orchd.scheduler.config.model import ConfigError, ExtenderConfig, ExtenderTls
 from orchd.scheduler.interfaces import ExtenderError
+from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.failures import CLOSED, describe, was_cancelled
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
@@ -39,14 +40,9 @@ class ExtenderConnection:
         self._prefix = config.url_prefix.rstrip("/")
         self._reactor = reactor
         self._timeout = config.http_timeout or DEFAULT_TIMEOUT
-        parts = urlsplit(config.url_prefix)
-        try:
-            port = parts.port
-        except ValueError as error:
-            raise ConfigError(f"extender {config.url_prefix}: urlPrefix: {error}") from None
-        self._address = parts.hostname or "", port or (443 if parts.scheme == "https" else 80)
+        self._address = _address(config.url_prefix)
         self._headers = Headers({"User-Agent": [agent], "Content-Type": ["application/json"]})
-        self._pool = HTTPConnectionPool(reactor, persistent=True)
+        self._pool = bounded_heads_pool(reactor, persistent=True)
         self._pool.maxPersistentPerHost = _IDLE
         self._pool.cachedConnectionTimeout = _IDLE_SECONDS
         policy = _Policy(config)
@@ -88,6 +84,19 @@ class ExtenderConnection:
             if again and why == CLOSED:
                 return await self._exchange(url, body, False)
             raise ExtenderError(f"Post {quoted(url)}: {why}") from error
+
+
+def _address(url: str) -> tuple[str, int]:
+    """Host and port of a URL. Raises ConfigError for one that nothing can be posted to."""
+    try:
+        url.encode("ascii")
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError as error:
+        raise ConfigError(f"extender {url}: urlPrefix: {error}") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise ConfigError(f"extender {url}: urlPrefix: must be an HTTP or HTTPS URL")
+    return host, port
 
 
 @implementer(IPolicyForHTTPS)

@@ -116,7 +116,7 @@ class IColumnFilter(IFilter):
     epoch: int = Attribute("Rises whenever something else that compiled filters rest on has changed; else constant.")
 
     def compile_filter(state: CycleState, pod: Pod) -> IRowFilter | None:
-        """The filter for a pod, after its pre-filter; None when every node passes. With `shared`, `state` is not to be
+        """The filter for a pod, after its pre-filter; None when every node passes, whatever pods are on it. With `shared`, `state` is not to be
         looked at."""
 
 

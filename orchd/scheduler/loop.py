@@ -22,13 +22,13 @@ from orchd.scheduler.pods import Pod
 from orchd.scheduler.queue.nominator import Nominator
 from orchd.scheduler.queue.queue import QueuedPod, SchedulingQueue
 from orchd.scheduler.reporting import UNSCHEDULABLE, Reporter
-from orchd.scheduler.values import CycleState
+from orchd.scheduler.values import Code, CycleState
 from orchd.txkit.background import Background
 
 #: Seconds that the loop goes on before others get their turn.
 TURN = 0.004
-#: Bindings and status writes under way at most.
-AT_ONCE = 64
+#: Bindings and status writes under way at most, for each unit of the configuration's parallelism.
+_PER_UNIT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,8 @@ class Lane:
 
 
 class SchedulingLoop:
-    """`lanes` by scheduler name. `pod_object` gives the API object of a pod, None when it is gone."""
+    """`lanes` by scheduler name. `pod_object` gives the API object of a pod, None when it is gone. `parallelism` is the
+    configuration's: decisions are taken one by one, so that it bounds what is under way to the API."""
 
     log = Logger()
 
@@ -57,6 +58,7 @@ class SchedulingLoop:
         pod_object: Callable[[Pod], Any],
         history: History,
         numbers: SchedulerNumbers,
+        parallelism: int,
     ) -> None:
         self._lanes = lanes
         self._queue = queue
@@ -66,7 +68,7 @@ class SchedulingLoop:
         self._pod_object = pod_object
         self._history = history
         self._numbers = numbers
-        self._slots = DeferredSemaphore(AT_ONCE)
+        self._slots = DeferredSemaphore(_PER_UNIT * parallelism)
         self._background = Background()
 
     async def run(self) -> None:
@@ -131,10 +133,13 @@ class SchedulingLoop:
         """No node passed: make room, if that helps, and wait."""
         refusals = unfit.refusals
         nominated: str | None = None
+        begun = self._numbers.now()
         for plugin in lane.profile.post_filters:
             nominated = await plugin.post_filter(state, pod, refusals)
             if nominated:
                 break
+        status = "Success" if nominated else Code.UNSCHEDULABLE.label
+        self._numbers.point("PostFilter", lane.profile.name, begun, status)
         await self._give_up(
             lane, queued, pod, str(unfit), UNSCHEDULABLE, nominated=nominated, refused_by=refusals.plugins()
         )
@@ -174,8 +179,10 @@ class SchedulingLoop:
         assumed = pod.on(decision.node)
         self._cluster.assume(assumed)
         self._nominator.clear(pod)
+        reserving = self._numbers.now()
         try:
             lane.binder.reserve(state, assumed, decision.node)
+            self._numbers.point("Reserve", lane.profile.name, reserving)
             holders = lane.binder.permit(state, assumed, decision.node)
         except BindError as error:
             await self._undo(lane, queued, assumed, state, error, begun)
@@ -199,7 +206,9 @@ class SchedulingLoop:
             await lane.binder.bind(state, pod, pod.node_name, holders)
         except BindError as error:
             await self._undo(lane, queued, pod, state, error, begun)
-            self._queue.move(POD_DELETED, spare=pod.uid)
+            if not error.at_binding:
+                # Its room is free for others. The pod itself failed for something else and waits for other news.
+                self._queue.move(POD_DELETED, spare=pod.uid)
             return
         finally:
             self._numbers.binding -= 1
@@ -216,5 +225,8 @@ class SchedulingLoop:
         """Everything as it was before the decision, and the pod back in the queue."""
         lane.binder.unreserve(state, pod, pod.node_name)
         self._cluster.forget(pod.uid)
+        if error.at_binding:
+            # Before the pod is queued again, so that it too is tried as soon as its pause has ended.
+            self._queue.move(POD_DELETED)
         self._numbers.decided(lane.profile.name, begun, "unschedulable" if error.reason == UNSCHEDULABLE else "error")
         await self._give_up(lane, queued, queued.pod, str(error), error.reason, nominated="")

@@ -91,6 +91,14 @@ class SchedulerNumbers:
             "scheduler_permit_wait_duration_seconds", "Time that pods were held by permit plugins.", _SECONDS, ("result",)
         )
 
+    def now(self) -> float:
+        """The moment at which something begins."""
+        return self._clock.seconds()
+
+    def point(self, name: str, profile: str, begun: float, status: str = "Success") -> None:
+        """All plugins of an extension point have run."""
+        self.points.observe(self._clock.seconds() - begun, name, profile, status)
+
     def algorithm(self, begun: float) -> None:
         """A decision that began at `begun` was taken."""
         self._algorithm.observe(self._clock.seconds() - begun)

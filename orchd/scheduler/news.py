@@ -150,7 +150,7 @@ class News:
         self._cluster.put_pod(pod)
         label = POD_ADDED.label if fresh else POD_UPDATED.label
         # A pod that runs somewhere can help only those that want to be near it.
-        self._queue.move_pods(lambda template: self._is_wanted(template, pod.template), label)
+        self._queue.move_affine(lambda template: self._is_wanted(template, pod.template), label)
 
     def _is_wanted(self, template: PodTemplate, other: PodTemplate) -> bool:
         return any(term.matches(other, self._namespace_labels(other.namespace)) for term in template.affinity)

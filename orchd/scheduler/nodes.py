@@ -35,6 +35,17 @@ class NodeFacts:
         #: Type -> status.
         self.conditions = {each.get("type", ""): each.get("status", "") for each in status.get("conditions") or ()}
 
+    def counts_as(self, other: NodeFacts) -> bool:
+        """Is everything the same that columns are made of? Heartbeats change nothing of it."""
+        return (
+            self.allocatable == other.allocatable
+            and self.pods_allowed == other.pods_allowed
+            and self.labels == other.labels
+            and self.taints == other.taints
+            and self.unschedulable == other.unschedulable
+            and self.images == other.images
+        )
+
 
 class NodeView:
     """A node with the pods on it. `add` and `remove` are for what-if runs, on a copy."""

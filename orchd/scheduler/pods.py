@@ -17,7 +17,7 @@ import orjson
 from orchd.client.interfaces import Object
 from orchd.kinds.objects.scalars import ScalarError, parse_time
 from orchd.kinds.objects.selectors import LabelSelector
-from orchd.scheduler.resources import CPU, MEMORY, amounts, maximum, total
+from orchd.scheduler.resources import CPU, MEMORY, amount, amounts, maximum, total
 
 #: What a container without a request counts as in scores: 100 milli CPU, 200 MiB.
 DEFAULT_CPU, DEFAULT_MEMORY = 100, 200 * 1024 * 1024
@@ -58,7 +58,7 @@ class PodTemplate:
     """What decides where pods run, parsed. Shared and never changed; compared by identity."""
 
     __slots__ = (
-        "__weakref__", "affinity", "anti_affinity", "container_images", "has_affinity", "images", "labels", "namespace",
+        "__weakref__", "affinity", "anti_affinity", "balanced", "bare", "bare_nonzero", "container_images", "has_affinity", "images", "labels", "namespace",
         "node_affinity", "node_selector", "nonzero", "owner", "ports", "preemption_policy",
         "preferred_affinity", "preferred_anti_affinity", "preferred_nodes", "priority", "requests", "resource_names",
         "scheduler_name", "signature", "spread", "tolerations", "volumes",
@@ -133,11 +133,15 @@ class PodTemplate:
         overhead = amounts(facts["overhead"])
         sums = total(amounts(each["requests"]) for each in containers)
         #: Resource -> amount that the node must have: milli CPU, bytes, or a count.
-        self.requests: Mapping[str, int] = total(
-            (maximum((sums, *(amounts(each["requests"]) for each in inits))), overhead)
-        )
-        #: (milli CPU, bytes) that scores count, with defaults for containers that request nothing.
+        bare = maximum((sums, *(amounts(each["requests"]) for each in inits)))
+        self.requests: Mapping[str, int] = total((bare, overhead))
+        #: (milli CPU, bytes) that a pod on a node counts in scores, with defaults for containers that request nothing.
         self.nonzero: tuple[int, int] = self._nonzero(containers, inits, overhead)
+        #: What scores count of the pod that is placed: the fit without overhead, the balance with whole units of it (a part
+        #: of a core is one thousandth). The reference does so, and its figures are compared.
+        self.bare: Mapping[str, int] = bare
+        self.bare_nonzero: tuple[int, int] = self._nonzero(containers, inits, {})
+        self.balanced: Mapping[str, int] = total((bare, {n: amount("", each) for n, each in facts["overhead"].items()}))
         #: Every resource that a container names in requests or limits (extenders manage some).
         self.resource_names = frozenset(
             name for each in (*containers, *inits) for name in (*each["requests"], *each["limits"])

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
+from twisted.internet.defer import TimeoutError
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
+from zope.interface import implementer
 
-from orchd.client.interfaces import IClient, IEventRecorder, IInformers
+from orchd.client.interfaces import IClient, IEventRecorder, IInformer, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.scheduler.binding import Binder
 from orchd.scheduler.cluster import Cluster
@@ -23,7 +25,7 @@ from orchd.scheduler.history import History
 from orchd.scheduler.interfaces import IExtender, IPluginFactory
 from orchd.scheduler.loop import Lane, SchedulingLoop
 from orchd.scheduler.metrics import SchedulerNumbers
-from orchd.scheduler.news import News
+from orchd.scheduler.news import NODES, News
 from orchd.scheduler.plugins.table import plugin_factories
 from orchd.scheduler.pods import Pod, Templates
 from orchd.scheduler.queue.nominator import Nominator
@@ -32,9 +34,30 @@ from orchd.scheduler.reporting import PODS, Reporter
 from orchd.scheduler.values import ClusterEvent
 from orchd.scheduler.waiting import WaitingPods
 from orchd.txkit.background import Background
+from orchd.txkit.coroutines import start
+from orchd.txkit.timeouts import within
 
 #: What the API server writes into pods that name no scheduler.
 DEFAULT_NAME = "default-scheduler"
+
+
+#: Seconds to wait for the first list of what plugins read.
+_PATIENCE = 30.0
+
+
+@implementer(IInformers)
+class AskedInformers:
+    """Remembers the informers that were asked for."""
+
+    def __init__(self, informers: IInformers) -> None:
+        self._informers = informers
+        self.informers: dict[ResourceRef, IInformer] = {}
+
+    def informer(self, ref: ResourceRef) -> IInformer:
+        found = self.informers.get(ref)
+        if found is None:
+            found = self.informers[ref] = self._informers.informer(ref)
+        return found
 
 
 class Scheduler:
@@ -58,6 +81,7 @@ class Scheduler:
         extenders: Callable[[Snapshot], Sequence[IExtender]] = lambda snapshot: (),
         factories: Mapping[str, IPluginFactory] | None = None,
     ) -> None:
+        self._asked = informers = AskedInformers(informers)
         self._client, self._informers, self._recorder = client, informers, recorder
         self._clock, self._wall, self._random, self._dialect = clock, wall, random, dialect
         self._factories = plugin_factories() if factories is None else factories
@@ -71,10 +95,10 @@ class Scheduler:
         self.history = History()
         self.waiting = WaitingPods(clock)
         self._background = Background()
-        sampling = Sampling(configuration.percentage_of_nodes_to_score)
+        self.sampling = Sampling(configuration.percentage_of_nodes_to_score)
         implemented = {name: factory.points for name, factory in self._factories.items()}
         self.lanes = {
-            each.scheduler_name: self._lane(each, sampling) for each in expand_all(configuration, implemented)
+            each.scheduler_name: self._lane(each) for each in expand_all(configuration, implemented)
         }
         self.queue = self._make_queue()
         self.news = News(
@@ -96,9 +120,10 @@ class Scheduler:
             pod_object=next(iter(self.lanes.values())).profile.handle.pod_object,
             history=self.history,
             numbers=self.numbers,
+            parallelism=configuration.parallelism,
         )
 
-    def _lane(self, expanded: ExpandedProfile, sampling: Sampling) -> Lane:
+    def _lane(self, expanded: ExpandedProfile) -> Lane:
         recorder = self._recorder(expanded.scheduler_name)
         handle = Handle(
             dialect=self._dialect,
@@ -122,7 +147,7 @@ class Scheduler:
             self.snapshot,
             self.nominator,
             extenders=self._extenders,
-            sampling=sampling,
+            sampling=self.sampling,
             random=self._random,
         )
         handle.what_if = decider.what_if
@@ -162,10 +187,21 @@ class Scheduler:
         return DEFAULT_NAME
 
     async def start(self) -> None:
-        """Wait for the informers of pods and nodes, then schedule."""
-        await self.news.nodes.wait_synced()
-        await self.news.pods.wait_synced()
+        """Wait until all that plugins read is there and every node and pod has been counted, then schedule."""
+        await self._wait_for_others()
+        await self.news.nodes.told()
+        await self.news.pods.told()
         self._background.add(self._loop.run(), "scheduling")
+
+    async def _wait_for_others(self) -> None:
+        """Wait for what plugins read, but not for ever: a server may not serve all of it."""
+        for ref, informer in self._asked.informers.items():
+            if ref in (PODS, NODES):
+                continue
+            try:
+                await within(start(informer.told()), _PATIENCE, self._clock)
+            except TimeoutError:
+                self.log.warn("no {plural} after {seconds:g} s: scheduling without", plural=ref.plural, seconds=_PATIENCE)
 
     async def stop(self) -> None:
         """Take no more pods; bindings under way may end."""

@@ -24,6 +24,7 @@ from orchd.errors import ApiError
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response, whole
+from orchd.server.pipeline.query import Query
 
 #: Events that wait for a local watcher before its watch is cut; it then lists again.
 _MOST_EVENTS = 10_000
@@ -80,7 +81,7 @@ class LocalClient(Methods):
             method=call.method,
             path=unquote(call.path),
             raw_path=call.path,
-            query={k: [v] for k, v in call.query.items()},
+            query=Query.of({k: (v,) for k, v in call.query.items()}),
             headers=headers,
             body=ValueBody(call.body),
             credentials=Credentials(headers=headers),

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 
+from orchd.store.highwater import highwater_file, read_highwater, set_highwater
 from orchd.store.interfaces import StoreError
-from orchd.store.open_errors import ForeignFileError, NewerSchemaError, StoreDamagedError
-from orchd.store.schema import APPLICATION_ID, CURRENT, SCHEMA_VERSION, FileLock, connect, sync
+from orchd.store.locking import FileLock, is_locked
+from orchd.store.open_errors import StoreDamagedError
+from orchd.store.opening import examine, refuse_gone
+from orchd.store.schema import connect, sync
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a store has: current `keys`, and bytes of their values."""
+    """What a store has: current `keys`, and bytes of their values; `bad_values` are the keys whose values are not what
+    was written."""
 
     dialect_name: str
     schema_version: int
     revision: int
     keys: int
     size: int
+    bad_values: Sequence[str] = ()
 
 
 def write_backup(source: str, target: str) -> int:
@@ -55,39 +62,41 @@ def _copy(source: str, target: str) -> int:
         reading.close()
 
 
-def check_copy(path: str) -> Summary:
-    """Read all of a store or of a copy of one, which may be in use. Raises StoreError saying what is wrong with it."""
+def check_copy(path: str, *, plausible: Callable[[bytes], bool] | None = None) -> Summary:
+    """Read all of a store or of a copy of one, which may be in use. Raises StoreError saying what is wrong with it; values
+    alone are no reason to. `plausible` says of a value without a checksum, or with a good one, whether it can be one."""
     path = os.path.abspath(path)
+    refuse_gone(path)
     if not os.path.exists(path):
         raise StoreError(f"there is no store at {path}")
     try:
-        connection = connect(path, read_only=True)
-        try:
-            return _checked(connection, path)
-        finally:
-            connection.close()
+        header, loaded = examine(path, None, inf, in_use=is_locked(path))
     except (sqlite3.OperationalError, OSError) as error:
         raise StoreError(f"cannot read {path}: {error}") from error
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise StoreDamagedError(path, str(error)) from error
+    bad = list(loaded.bad_values)
+    if plausible is not None:
+        known = set(bad)
+        bad += [item.key for item in loaded.items if item.key not in known and not plausible(item.value)]
+    return Summary(
+        dialect_name=header.dialect_name,
+        schema_version=header.version,
+        revision=loaded.revision,
+        keys=len(loaded.items),
+        size=sum(len(item.value) for item in loaded.items),
+        bad_values=bad,
+    )
 
 
-def _checked(connection: sqlite3.Connection, path: str) -> Summary:
-    # One moment for all questions, whoever writes meanwhile.
-    connection.execute("BEGIN")
-    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-        raise ForeignFileError(path)
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version > SCHEMA_VERSION:
-        raise NewerSchemaError(path, version, SCHEMA_VERSION)
-    found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-    if found != "ok":
-        raise StoreDamagedError(path, str(found).splitlines()[-1])
-    keys, size = connection.execute(
-        f"SELECT count(*), coalesce(sum(length(value)), 0) FROM ({CURRENT})"
-    ).fetchone()
-    (dialect,) = connection.execute("SELECT value FROM meta WHERE name = 'dialect'").fetchone()
-    return Summary(dialect_name=dialect, schema_version=version, revision=_revision(connection), keys=keys, size=size)
+def refuse_bad_values(path: str, summary: Summary) -> None:
+    """Raise StoreError naming the keys whose values are damaged, if there are any."""
+    if summary.bad_values:
+        number, some = len(summary.bad_values), ", ".join(summary.bad_values[:20])
+        raise StoreError(
+            f"the store {path} has {number} damaged values: {some}{', ...' if number > 20 else ''}: delete these objects "
+            "through the API, restore a backup (orchd-store restore), or drop them from the file (orchd-store salvage)"
+        )
 
 
 def back_up(source: str, target: str) -> Summary:
@@ -110,7 +119,8 @@ def restore(source: str, target: str, *, skip_revisions: int = 1_000_000) -> int
     """Put a copy of the backup `source` where the store `target` is expected; no process may be using it.
 
     Clients that saw the lost writes must not take new ones for them: the restored store goes on `skip_revisions` after
-    the backup's last revision and serves no history from before, so that every watch and list starts over.
+    the last revision of the backup, or of the store that it replaces if that was further (restoring one backup twice
+    gives no version twice), and serves no history from before, so that every watch and list starts over.
     An existing store is kept beside it as ``.replaced``. Returns the revision. Raises StoreError.
     """
     source, target = os.path.abspath(source), os.path.abspath(target)
@@ -120,7 +130,8 @@ def restore(source: str, target: str, *, skip_revisions: int = 1_000_000) -> int
         lock = FileLock(target)
         try:
             revision = _restore(source, target, skip_revisions)
-            give_to_owner(target, target + ".lock")
+            set_highwater(target, revision)
+            give_to_owner(target, target + ".lock", highwater_file(target))
             return revision
         finally:
             lock.release()
@@ -132,16 +143,16 @@ def _restore(source: str, target: str, skip_revisions: int) -> int:
     partial = target + ".partial"
     if os.path.exists(partial):
         os.unlink(partial)
+    reached = max(read_highwater(target) or 0, _last_revision(target))
     write_backup(source, partial)
     try:
         connection = connect(partial)
         try:
-            revision = _prepare(connection, skip_revisions)
+            revision = _prepare(connection, reached, skip_revisions)
         finally:
             connection.close()
         sync(partial)
-        if os.path.exists(target):
-            _set_aside(target, target + ".replaced")
+        _set_aside(target, target + ".replaced")
         os.replace(partial, target)
     except BaseException:
         os.unlink(partial)
@@ -152,20 +163,26 @@ def _restore(source: str, target: str, skip_revisions: int) -> int:
 
 def _set_aside(path: str, other: str) -> None:
     """Rename a store, with its log, which belongs to it and would spoil the new file."""
+    if os.path.exists(path):
+        try:
+            # Take what the log has into the file, so that there is one thing to rename.
+            connection = connect(path)
+            try:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                connection.close()
+        except sqlite3.Error:
+            # Damaged, which may be why it is replaced.
+            pass
+    move_store(path, other)
+
+
+def move_store(path: str, other: str) -> None:
+    """Rename a database and what belongs to it; what has the other name goes."""
     suffixes = ("-wal", "-shm", "")
     for suffix in suffixes:
         if os.path.exists(other + suffix):
             os.unlink(other + suffix)
-    try:
-        # Take what the log has into the file, so that there is one thing to rename.
-        connection = connect(path)
-        try:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        finally:
-            connection.close()
-    except sqlite3.Error:
-        # Damaged, which may be why it is replaced.
-        pass
     for suffix in suffixes:
         if os.path.exists(path + suffix):
             os.replace(path + suffix, other + suffix)
@@ -179,9 +196,24 @@ def give_to_owner(*paths: str) -> None:
             os.chown(path, owner.st_uid, owner.st_gid)
 
 
-def _prepare(connection: sqlite3.Connection, skip_revisions: int) -> int:
-    revision = _revision(connection) + skip_revisions
-    if skip_revisions:
+def _last_revision(path: str) -> int:
+    """That of a store that may be missing or damaged, and then has none."""
+    if not os.path.exists(path):
+        return 0
+    try:
+        connection = connect(path, read_only=True)
+        try:
+            return _revision(connection)
+        finally:
+            connection.close()
+    except sqlite3.Error:
+        return 0
+
+
+def _prepare(connection: sqlite3.Connection, reached: int, skip_revisions: int) -> int:
+    before = _revision(connection)
+    revision = max(before, reached) + skip_revisions
+    if revision > before:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("DELETE FROM log WHERE deleted = 1 OR revision IN (SELECT prev FROM log)")
         connection.execute("UPDATE meta SET value = ? WHERE name = 'compacted'", (str(revision),))

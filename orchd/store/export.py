@@ -9,11 +9,16 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 
-from orchd.store.backup import Summary, check_copy, give_to_owner
+from orchd.store.backup import Summary, check_copy, give_to_owner, refuse_bad_values
+from orchd.store.checksums import row_sum
+from orchd.store.highwater import highwater_file, read_highwater, set_highwater
 from orchd.store.interfaces import KeyValue, StoreError
-from orchd.store.schema import CURRENT, FileLock, connect, create, sync
+from orchd.store.locking import FileLock
+from orchd.store.opening import examine
+from orchd.store.schema import connect, create, sync
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,17 +42,14 @@ def export_content(path: str) -> Iterator[Content]:
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error}") from error
     try:
-        items: list[KeyValue] = []
-        expires: dict[str, float] = {}
-        connection = connect(path, read_only=True)
-        try:
-            for key, value, revision, created, end in connection.execute(CURRENT):
-                items.append(KeyValue(key, value, revision, created))
-                if end:
-                    expires[key] = end
-        finally:
-            connection.close()
-        yield Content(dialect_name=summary.dialect_name, revision=summary.revision, items=items, expires=expires)
+        refuse_bad_values(path, summary)
+        header, loaded = examine(path, None, inf)
+        yield Content(
+            dialect_name=header.dialect_name,
+            revision=loaded.revision,
+            items=loaded.items,
+            expires={key: end for end, key, _ in loaded.leases},
+        )
     except sqlite3.Error as error:
         raise StoreError(f"cannot read {path}: {error}") from error
     finally:
@@ -64,21 +66,31 @@ def import_content(path: str, content: Content) -> Summary:
         try:
             if os.path.exists(path):
                 raise StoreError(f"there is a store at {path} already")
-            os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
-            try:
-                _write(partial, content)
-                sync(partial)
-                os.rename(partial, path)
-            except BaseException:
-                os.unlink(partial)
-                raise
+            known = read_highwater(path)
+            if known is not None and known >= content.revision:
+                # Another store was here and gave these versions to other writes.
+                content = replace(content, revision=known + 1)
+            write_file(partial, content)
+            os.rename(partial, path)
             sync(os.path.dirname(path))
-            give_to_owner(path, path + ".lock")
+            set_highwater(path, content.revision)
+            give_to_owner(path, path + ".lock", highwater_file(path))
         finally:
             lock.release()
     except (sqlite3.Error, OSError) as error:
         raise StoreError(f"cannot make the store {path}: {error}") from error
     return check_copy(path)
+
+
+def write_file(path: str, content: Content) -> None:
+    """Make a database file of `content`, complete and synced. Raises sqlite3.Error, OSError, and leaves nothing then."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
+    try:
+        _write(path, content)
+        sync(path)
+    except BaseException:
+        os.unlink(path)
+        raise
 
 
 def _write(path: str, content: Content) -> None:
@@ -95,7 +107,7 @@ def _write(path: str, content: Content) -> None:
                 revision = last
             used.add(revision)
             row = (revision, item.key, item.created, 0, 0, content.expires.get(item.key, 0.0), item.value)
-            connection.execute("INSERT INTO log VALUES (?,?,?,?,?,?,?)", row)
+            connection.execute("INSERT INTO log VALUES (?,?,?,?,?,?,?,?)", (*row, row_sum(*row)))
         connection.execute("UPDATE meta SET value = ? WHERE name = 'compacted'", (str(last),))
         connection.execute("COMMIT")
         # A single file, without a log beside it.

@@ -67,6 +67,13 @@ class UnavailableError(StoreError):
     """The store cannot take writes or answer now (disk full, read-only, disconnected); the message says why."""
 
 
+class DamagedValue(bytes):
+    """The value of a key of which a store knows that it is not what was written. It must not be served; the key can be
+    deleted, or given a new value."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class KeyValue:
     """A key's value as of `revision` (the revision of its last write); `created` is that of its creation."""

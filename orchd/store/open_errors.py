@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from orchd.store.interfaces import StoreError
 
 
@@ -15,9 +17,11 @@ class StoreLockedError(StoreError):
 
 class StoreDamagedError(StoreError):
     def __init__(self, path: str, why: str) -> None:
+        folder = os.path.dirname(path) or "."
         super().__init__(
-            f"the store {path} is damaged ({why}): nothing was changed; move the file and those beside it that begin "
-            "with its name away, and restore a backup in its place"
+            f"the store {path} is damaged ({why}): nothing was changed; restore a backup in its place "
+            f"(orchd-store restore --data-dir={folder} BACKUP), or accept the loss and go on with what can be read "
+            f"(orchd-store salvage --data-dir={folder})"
         )
 
 

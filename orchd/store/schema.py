@@ -1,30 +1,22 @@
-"""The file of the embedded store: its tables, and opening it with every reason to refuse.
+"""The file of the embedded store: its tables, connections to it, and making an empty one.
 
 One row of `log` is one write, keyed by its revision; `prev` is the revision that it replaced (0: none). A write
 therefore only appends, whatever its key: the current values are the rows that no other row names as `prev` and that are
-no deletions, and a range at an older revision is the current one with the later rows undone.
+no deletions, and a range at an older revision is the current one with the later rows undone. `sum` is the row's checksum
+(`checksums`), NULL in rows of releases before schema version 2.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 import time
-from dataclasses import dataclass
 
-from orchd.store.interfaces import KeyValue, UnavailableError
-from orchd.store.open_errors import (
-    DialectMismatchError,
-    ForeignFileError,
-    NewerSchemaError,
-    StoreDamagedError,
-    StoreLockedError,
-)
+from orchd.store.open_errors import StoreDamagedError
 
 #: Marks the file as ours ("orcd"), in SQLite's header.
 APPLICATION_ID = 0x6F726364
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _TABLES = """
 CREATE TABLE log (
@@ -34,57 +26,14 @@ CREATE TABLE log (
     prev INTEGER NOT NULL,
     deleted INTEGER NOT NULL,
     expires REAL NOT NULL,
-    value BLOB NOT NULL
+    value BLOB NOT NULL,
+    sum INTEGER
 );
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
 #: Statements that lead from a schema version to the next one: MIGRATIONS[n] from version n to n + 1.
-MIGRATIONS: dict[int, str] = {}
-
-#: All current values, with when they end (0: never).
-CURRENT = """
-SELECT key, value, revision, created, expires FROM log
-WHERE deleted = 0 AND revision NOT IN (SELECT prev FROM log)
-"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What an opened store contains. `leases` are (expires, key, revision); `trouble` says why it cannot be written."""
-
-    connection: sqlite3.Connection
-    items: list[KeyValue]
-    leases: list[tuple[float, str, int]]
-    revision: int
-    compacted: int
-    trouble: str
-
-
-class FileLock:
-    """The exclusive right to a store, held in a file beside it and given up by the kernel however a process ends.
-
-    Not a lock on the database file itself: closing any descriptor of that one would drop SQLite's own locks.
-    """
-
-    def __init__(self, path: str) -> None:
-        self._fd = os.open(path + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.read(self._fd, 20).decode("ascii", "replace").strip()
-            os.close(self._fd)
-            raise StoreLockedError(path, holder) from None
-        try:
-            os.ftruncate(self._fd, 0)
-            os.pwrite(self._fd, b"%d\n" % os.getpid(), 0)
-        except OSError:
-            # The number is for the message of whoever comes second; a full disk must not keep the first one out.
-            pass
-
-    def release(self) -> None:
-        os.close(self._fd)
-
+MIGRATIONS: dict[int, str] = {1: "ALTER TABLE log ADD COLUMN sum INTEGER"}
 
 def sync(path: str) -> None:
     """Make a file's contents, or a directory's names, durable."""
@@ -95,11 +44,15 @@ def sync(path: str) -> None:
         os.close(fd)
 
 
-def connect(path: str, *, read_only: bool = False) -> sqlite3.Connection:
-    """A connection with the settings that durability rests on. Belongs to the thread that makes it."""
+def connect(path: str, *, read_only: bool = False, exclusive: bool = False) -> sqlite3.Connection:
+    """A connection with the settings that durability rests on. Belongs to the thread that makes it. One that is `exclusive`
+    keeps all others out, and needs no file for the journal's index."""
     uri = "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection = sqlite3.connect(uri + ("?mode=ro" if read_only else "?mode=rw"), uri=True, isolation_level=None)
     try:
+        if exclusive:
+            # Before anything that reads the file, or the index is made.
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchone()
         connection.execute("PRAGMA busy_timeout = 10000")
         connection.execute("PRAGMA temp_store = MEMORY")
         if not read_only:
@@ -110,66 +63,27 @@ def connect(path: str, *, read_only: bool = False) -> sqlite3.Connection:
     return connection
 
 
-def open_store(path: str, dialect_name: str, *, check_seconds: float) -> Found:
-    """Open or create. The caller holds the FileLock. Raises a refusal or UnavailableError."""
-    connection: sqlite3.Connection | None = None
+def make_empty(path: str, dialect_name: str) -> None:
+    """Make the store `path`, which must not exist: the name appears when the file is complete and synced."""
+    partial = path + ".partial"
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        # Of an attempt that did not come to its end.
+        if os.path.exists(partial + suffix):
+            os.unlink(partial + suffix)
+    os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     try:
-        if not os.path.exists(path):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-            # SQLite makes the contents of the file durable, not its name.
-            sync(os.path.dirname(path))
-        connection = connect(path)
-        return _open(connection, path, dialect_name, check_seconds)
-    except BaseException as error:
-        if connection is not None:
+        connection = connect(partial)
+        try:
+            create(connection, dialect_name)
+        finally:
             connection.close()
-        if isinstance(error, sqlite3.OperationalError | OSError):
-            raise UnavailableError(f"cannot open the store {path}: {error}") from error
-        if isinstance(error, sqlite3.DatabaseError | UnicodeDecodeError):
-            raise StoreDamagedError(path, str(error)) from error
+        sync(partial)
+        os.rename(partial, path)
+    except BaseException:
+        os.unlink(partial)
         raise
-
-
-def _open(connection: sqlite3.Connection, path: str, dialect_name: str, check_seconds: float) -> Found:
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if application == 0 and version == 0 and not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-        create(connection, dialect_name)
-        version = SCHEMA_VERSION
-    elif application != APPLICATION_ID:
-        raise ForeignFileError(path)
-    if version > SCHEMA_VERSION:
-        raise NewerSchemaError(path, version, SCHEMA_VERSION)
-    meta = dict(connection.execute("SELECT name, value FROM meta"))
-    if meta["dialect"] != dialect_name:
-        raise DialectMismatchError(path, meta["dialect"], dialect_name)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA journal_size_limit = 16777216")
-    check(connection, path, check_seconds)
-    _migrate(connection, version)
-    trouble = ""
-    try:
-        # A write that changes nothing that matters, to learn at once whether writing works.
-        connection.execute("INSERT OR REPLACE INTO meta VALUES ('opened', ?)", (str(time.time()),))
-    except sqlite3.OperationalError as error:
-        trouble = str(error)
-    items: list[KeyValue] = []
-    leases: list[tuple[float, str, int]] = []
-    for key, value, revision, created, expires in connection.execute(CURRENT):
-        items.append(KeyValue(key, value, revision, created))
-        if expires:
-            leases.append((expires, key, revision))
-    last = connection.execute("SELECT max(revision) FROM log").fetchone()[0] or 0
-    compacted = int(meta["compacted"])
-    return Found(
-        connection=connection,
-        items=items,
-        leases=leases,
-        # The last write may have been a deletion that compaction has forgotten.
-        revision=max(last, compacted),
-        compacted=compacted,
-        trouble=trouble,
-    )
+    # SQLite makes the contents of the file durable, not its name.
+    sync(os.path.dirname(path))
 
 
 def create(connection: sqlite3.Connection, dialect_name: str) -> None:
@@ -187,7 +101,8 @@ def create(connection: sqlite3.Connection, dialect_name: str) -> None:
     connection.execute("COMMIT")
 
 
-def _migrate(connection: sqlite3.Connection, version: int) -> None:
+def migrate(connection: sqlite3.Connection, version: int) -> None:
+    """Bring a store of schema `version` up to date, step by step."""
     for step in range(version, SCHEMA_VERSION):
         connection.execute("BEGIN IMMEDIATE")
         for statement in MIGRATIONS[step].split(";"):

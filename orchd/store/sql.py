@@ -9,10 +9,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
+from orchd.store.checksums import checked, row_sum
 from orchd.store.core import Write
 from orchd.store.interfaces import Event, EventType, KeyValue
 
-_ROW = "(?,?,?,?,?,?,?)"
+_ROW = "(?,?,?,?,?,?,?,?)"
+_WIDTH = 8
 #: Rows per statement: few enough sizes that SQLite's compiled statements are all reused.
 _SIZES = (64, 32, 16, 8, 4, 2, 1)
 _INSERT = {n: "INSERT INTO log VALUES " + ",".join([_ROW] * n) for n in _SIZES}
@@ -25,14 +27,14 @@ _VACUUM_PAGES = 512
 _PIECE_EVENTS = 1000
 
 _PAST = """
-SELECT e.revision, e.key, e.created, e.deleted, e.value, p.revision, p.value, p.created
+SELECT e.revision, e.key, e.created, e.deleted, CAST(e.value AS BLOB), e.sum, p.revision, CAST(p.value AS BLOB), p.sum, p.created
 FROM log AS e LEFT JOIN log AS p ON p.revision = e.prev
 WHERE e.revision > ? AND e.revision <= ? AND e.key >= ? AND (? IS NULL OR e.key < ?)
 ORDER BY e.revision LIMIT ?
 """
 # What the first write after a revision replaced is what was there at that revision.
 _UNDONE = """
-SELECT key, value, revision, created FROM log WHERE revision IN (
+SELECT key, CAST(value AS BLOB), sum, revision, created FROM log WHERE revision IN (
     SELECT prev FROM log
     WHERE revision > ?1 AND revision <= ?2 AND prev > 0 AND prev <= ?1 AND key >= ?3 AND (?4 IS NULL OR key < ?4)
 )
@@ -49,7 +51,7 @@ def append(connection: sqlite3.Connection, batch: Sequence[Write]) -> int:
             continue
         count += 1
         previous = event.previous
-        rows += (
+        row = (
             event.revision,
             event.key,
             event.created,
@@ -58,6 +60,8 @@ def append(connection: sqlite3.Connection, batch: Sequence[Write]) -> int:
             write.expires,
             event.value,
         )
+        rows += row
+        rows.append(row_sum(*row))
     if count in _INSERT:
         # A single statement is its own transaction.
         connection.execute(_INSERT[count], rows)
@@ -67,7 +71,7 @@ def append(connection: sqlite3.Connection, batch: Sequence[Write]) -> int:
             done = 0
             for size in _SIZES:
                 while count - done >= size:
-                    connection.execute(_INSERT[size], rows[done * 7 : (done + size) * 7])
+                    connection.execute(_INSERT[size], rows[done * _WIDTH : (done + size) * _WIDTH])
                     done += size
             connection.execute("COMMIT")
         except BaseException:
@@ -124,15 +128,18 @@ def past_events(
 ) -> tuple[list[Event], int]:
     """Some of the events of a key range above `after`, and the revision up to which these are all."""
     events: list[Event] = []
-    for revision, key, created, deleted, value, prev, old, old_created in connection.execute(
+    for revision, key, created, deleted, value, total, prev, old, old_total, old_created in connection.execute(
         _PAST, (after, upto, low, high, high, _PIECE_EVENTS)
     ):
-        previous = None if prev is None else KeyValue(key, old, prev, old_created)
+        previous = None if prev is None else KeyValue(key, checked(old, old_total), prev, old_created)
         kind = EventType.DELETE if deleted else EventType.PUT
-        events.append(Event(kind, key, value, revision, created, previous))
+        events.append(Event(kind, key, checked(value, total), revision, created, previous))
     return events, events[-1].revision if len(events) == _PIECE_EVENTS else upto
 
 
 def undone(connection: sqlite3.Connection, low: str, high: str | None, revision: int, upto: int) -> list[KeyValue]:
     """The values at `revision` of those keys of a range that were written between it and `upto`."""
-    return [KeyValue(*row) for row in connection.execute(_UNDONE, (revision, upto, low, high))]
+    return [
+        KeyValue(key, checked(value, total), at, created)
+        for key, value, total, at, created in connection.execute(_UNDONE, (revision, upto, low, high))
+    ]

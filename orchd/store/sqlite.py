@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from twisted.internet.defer import Deferred, ensureDeferred, succeed
+from twisted.internet.defer import Deferred, ensureDeferred, fail, succeed
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
@@ -24,9 +24,12 @@ from orchd.store import sql
 from orchd.store.backup import write_backup
 from orchd.store.compaction import Compaction
 from orchd.store.core import Core, Write
-from orchd.store.interfaces import Event, IStore, KeyValue, StoreError, UnavailableError
+from orchd.store.highwater import HighWater
+from orchd.store.interfaces import Event, EventType, IStore, KeyValue, StoreError, UnavailableError
 from orchd.store.keys import prefix_end
-from orchd.store.schema import FileLock, Found, connect, open_store
+from orchd.store.locking import FileLock
+from orchd.store.opening import Found, open_for_writing, open_store
+from orchd.store.schema import connect
 from orchd.store.worker import Worker
 from orchd.txkit.histogram import Histogram
 
@@ -34,6 +37,12 @@ from orchd.txkit.histogram import Histogram
 _BATCH = 1024
 #: Seconds between attempts to write after a write has failed.
 _PROBE = 1.0
+#: Errors of SQLite after which a commit has certainly not happened. After any other, such as a failed sync, its bytes may
+#: be in the journal, and a process that opens the file later may find them.
+_NOT_COMMITTED = (
+    sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_IOERR_WRITE,
+)  # fmt: skip
 #: Upper bounds of the histograms, in seconds and in writes.
 COMMIT_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 BATCH_BUCKETS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0)
@@ -85,13 +94,16 @@ class SqliteStore(Core):
         self._lock: FileLock | None = None
         self._writer: Worker
         self._reader: Worker
-        #: Each used in the thread of its worker only.
-        self._connection: sqlite3.Connection
-        self._reading: sqlite3.Connection
+        #: Each used in the thread of its worker only. None while there is no room for what a connection needs.
+        self._connection: sqlite3.Connection | None = None
+        self._reading: sqlite3.Connection | None = None
+        self._mark: HighWater | None = None
         #: A commit is on its way to the writer, which has not yet looked at the queue.
         self._scheduled = False
         #: Set by the writer when a commit fails: nothing more is written before the reactor has heard of it.
         self._broken = False
+        #: A commit failed of which nobody knows whether it is in the file: see before anything else is written.
+        self._uncertain = False
         self._trouble = ""
         self._probing: Any = None
         self._stopping: Deferred[None] | None = None
@@ -114,7 +126,7 @@ class SqliteStore(Core):
         self._writer = Worker(self._reactor, "store-writer")
         try:
             found = await self._writer.run(
-                partial(open_store, self.path, self._dialect_name, check_seconds=self._check_seconds)
+                partial(open_store, self.path, self._dialect_name, lock=self._lock, check_seconds=self._check_seconds)
             )
         except BaseException:
             self._writer.stop()
@@ -122,23 +134,42 @@ class SqliteStore(Core):
             self._lock = None
             raise
         self._reader = Worker(self._reactor, "store-reader")
-        await self._reader.run(self._connect_reader)
+        if found.connection is not None:
+            await self._reader.run(self._connect_reader)
         self._begin(found)
 
     def _begin(self, found: Found) -> None:
         self._connection = found.connection
-        self._load(found.items, found.revision, found.compacted)
+        loaded = found.loaded
+        self._load(loaded.items, loaded.revision, found.compacted)
+        if loaded.bad_values:
+            self._log.error(
+                "{number} values of {path} differ from their checksums and are not served: {keys}; delete these objects, or "
+                "restore a backup",
+                number=len(loaded.bad_values), path=self.path, keys=", ".join(loaded.bad_values[:20]),
+            )  # fmt: skip
+        self._writer.post(self._open_mark)
         self._refusal = ""
         if 0 < self._switch_interval < sys.getswitchinterval():
             self._switch_interval_before = sys.getswitchinterval()
             sys.setswitchinterval(self._switch_interval)
-        self._leases.load(found.leases)
+        self._leases.load(loaded.leases)
         self._compaction.start()
         if found.trouble:
             self._in_trouble(found.trouble)
 
     def _connect_reader(self) -> None:
         self._reading = connect(self.path, read_only=True)
+
+    def _open_mark(self) -> None:
+        """In the writer's thread."""
+        try:
+            self._mark = HighWater(self.path)
+        except OSError as error:
+            # Without it less damage is noticed; the next attempt is made when the store can write.
+            self._log.warn("cannot record beside the store how far it is: {why}", why=str(error))
+        else:
+            self._mark.write(self.revision)
 
     def stop(self) -> Deferred[None]:
         if self._refusal:
@@ -155,13 +186,18 @@ class SqliteStore(Core):
             self._probing = None
         while self._queue:
             await self._writer.run(lambda: None)
-        await self._reader.run(lambda: self._reading.close())
-        await self._writer.run(lambda: self._connection.close())
+        if self._reading is not None:
+            await self._reader.run(self._reading.close)
+        if self._connection is not None:
+            await self._writer.run(self._connection.close)
         self._reader.stop()
         self._writer.stop()
         self._close(self._refusal)
         if self._switch_interval_before:
             sys.setswitchinterval(self._switch_interval_before)
+        if self._mark is not None:
+            self._mark.close()
+            self._mark = None
         if self._lock is not None:
             self._lock.release()
             self._lock = None
@@ -193,7 +229,13 @@ class SqliteStore(Core):
 
     def _not_written(self, batch: Sequence[Write], error: Exception) -> None:
         self.failed_commits += 1
-        why = self._in_trouble(str(error))
+        if isinstance(error, _NoWritingError):
+            why = self._trouble
+        else:
+            why = self._in_trouble(str(error))
+            if not _certain(error):
+                self._uncertain = True
+                why = f"{why}; the write may have been applied or not"
         failed = self._discard_pending(batch)
         # Only now: the writer must not see what was decided on top of the failed batch, but must see what comes next.
         self._broken = False
@@ -215,19 +257,48 @@ class SqliteStore(Core):
         if self._probing is not None and self._probing.active():
             self._probing.cancel()
         self._probing = None
+        if self._mark is None:
+            self._writer.post(self._open_mark)
 
     def _probe(self) -> None:
         self._probing = None
-        self._writer.run(lambda: sql.probe(self._connection)).addCallbacks(self._probed, self._probe_failed)
+        Deferred.fromCoroutine(self._try_again()).addErrback(self._probe_failed)
 
-    def _probed(self, result: None) -> None:
+    async def _try_again(self) -> None:
+        """Find out whether writing works, and what is in the file after a commit of which that was not known."""
+        if self._connection is None:
+            self._connection = await self._writer.run(partial(open_for_writing, self.path, self._dialect_name))
+        if self._reading is None:
+            await self._reader.run(self._connect_reader)
+        found = await self._writer.run(partial(self._probed, self._connection))
+        if found:
+            # The commit that failed is in the file after all.
+            self._log.warn("{count} writes that failed have happened", count=len(found))
+            outdated = self._discard_pending(())
+            self._committed([_write_of(event) for event in found])
+            self._next = self.revision + 1
+            self._broken = False
+            for write in outdated:
+                write.deferred.errback(UnavailableError(self._trouble))
+        self._uncertain = False
         if self._trouble:
             self._well()
 
     def _probe_failed(self, failure: Failure) -> None:
+        if failure.check(sqlite3.Error, OSError) is None:
+            self._log.failure("probing the store failed", failure)
         self._in_trouble(str(failure.value))
 
     # ... and in the writer's.
+
+    def _probed(self, connection: sqlite3.Connection) -> list[Event]:
+        """Write something that changes nothing, and look for events that the file has and nobody knows of. Raises
+        sqlite3.Error."""
+        sql.probe(connection)
+        events, _ = sql.past_events(connection, "", None, self.revision, sys.maxsize)
+        # What is queued was decided without them.
+        self._broken = bool(events)
+        return events
 
     def _commit(self) -> None:
         # In this order: a write that is queued after the look has then seen the flag down and posts a job of its own.
@@ -242,6 +313,8 @@ class SqliteStore(Core):
             return
         began = time.perf_counter()
         try:
+            if self._connection is None or self._uncertain:
+                raise _NoWritingError
             count = sql.append(self._connection, batch)
         except Exception as error:
             # Of any sort: the writers have to hear of it, and the thread must live.
@@ -249,6 +322,8 @@ class SqliteStore(Core):
             self._reactor.callFromThread(self._not_written, batch, error)
             return
         self._reactor.callFromThread(self._wrote, batch, count, time.perf_counter() - began)
+        if count and self._mark is not None:
+            self._mark.write(_last_revision(batch))
         if queue:
             self._writer.post(self._commit)
 
@@ -261,12 +336,14 @@ class SqliteStore(Core):
 
     def _older(self, prefix: str, after: int, upto: int) -> Deferred[tuple[list[Event], int]]:
         high = prefix_end(prefix)
-        return self._read(lambda: sql.past_events(self._reading, prefix, high, after, upto))
+        return self._read(lambda: sql.past_events(_open(self._reading), prefix, high, after, upto))
 
     def _undone_since(self, low: str, high: str | None, revision: int, upto: int) -> Deferred[list[KeyValue]]:
-        return self._read(lambda: sql.undone(self._reading, low, high, revision, upto))
+        return self._read(lambda: sql.undone(_open(self._reading), low, high, revision, upto))
 
     def _read(self, job: Any) -> Deferred[Any]:
+        if self._reading is None:
+            return fail(UnavailableError(f"the store cannot read its history: {self._trouble}"))
         return self._reader.run(job).addErrback(self._unreadable)
 
     def _unreadable(self, failure: Failure) -> Failure:
@@ -280,6 +357,8 @@ class SqliteStore(Core):
     async def _forget_stepwise(self, revision: int) -> None:
         """Steps are jobs of the writer, so that writes which arrive meanwhile come in between."""
         connection = self._connection
+        if connection is None:
+            raise UnavailableError(f"cannot compact: {self._trouble}")
         try:
             low = await self._writer.run(lambda: _compacted(connection))
             while low < revision and not self._refusal:
@@ -313,3 +392,32 @@ class SqliteStore(Core):
 
 def _compacted(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT value FROM meta WHERE name = 'compacted'").fetchone()[0])
+
+
+class _NoWritingError(Exception):
+    """A commit was not tried."""
+
+
+def _certain(error: Exception) -> bool:
+    """Is it known that the commit which failed with `error` has not happened?"""
+    if not isinstance(error, sqlite3.Error):
+        return False
+    code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    return code in _NOT_COMMITTED or code & 0xFF in _NOT_COMMITTED
+
+
+def _open(connection: sqlite3.Connection | None) -> sqlite3.Connection:
+    assert connection is not None, "nothing is read before there is a connection"
+    return connection
+
+
+def _write_of(event: Event) -> Write:
+    """A write that nobody waits for."""
+    item = None if event.type is EventType.DELETE else KeyValue(event.key, event.value, event.revision, event.created)
+    write = Write(event, item)
+    write.deferred.addErrback(lambda _: None)
+    return write
+
+
+def _last_revision(batch: Sequence[Write]) -> int:
+    return max(write.event.revision for write in batch if write.event is not None)

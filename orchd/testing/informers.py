@@ -36,6 +36,9 @@ class MemoryInformer:
             self._waiting.append(waiter)
             await waiter
 
+    async def told(self) -> None:
+        await self.wait_synced()
+
     def sync(self) -> None:
         """Let the first list arrive."""
         self.synced = True
@@ -72,6 +75,8 @@ class MemoryInformer:
 
     def add_listener(self, listener: Listener) -> None:
         self._listeners.append(listener)
+        for obj in list(self._objects.values()):
+            listener("ADDED", None, obj)
 
     def put(self, obj: Object) -> None:
         """Create or replace an object."""

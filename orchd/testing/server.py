@@ -32,6 +32,7 @@ from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.local import LocalClient
 from orchd.server.pipeline.interfaces import IBody, Request, Response, whole
+from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
 from orchd.store.memory import MemoryStore
 from orchd.txkit.coroutines import start
@@ -154,7 +155,7 @@ class InProcessServer:
             method=method,
             path=unquote(raw),
             raw_path=raw,
-            query=parse_qs(query, keep_blank_values=True),
+            query=Query.of(parse_qs(query, keep_blank_values=True)),
             headers=named,
             body=BytesBody(data),
             credentials=Credentials(headers=named),

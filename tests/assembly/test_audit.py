@@ -52,6 +52,18 @@ def test_requests_are_written_down(tmp_path: Path, flags: list[str]) -> None:
     server.stop()
 
 
+def test_options_of_deletions(tmp_path: Path, flags: list[str]) -> None:
+    """Options that name their version are the request's object; without one nothing is written down."""
+    server = make_server(tmp_path / "data", *flags, "--authorization-mode=AlwaysAllow")
+    alice, url = user("alice", "people"), "/api/v1/namespaces/default/configmaps/none"
+    named = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Orphan"}
+    for body in (named, {"propagationPolicy": "Orphan"}):
+        assert run(server.request("DELETE", url, body=body, user=alice)).code == 404
+    first, second = recorded(tmp_path)
+    assert first["requestObject"] == named and "requestObject" not in second
+    server.stop()
+
+
 def test_batches_are_written_at_the_latest_when_it_stops(tmp_path: Path, flags: list[str]) -> None:
     """Nothing that waits is lost by an orderly end."""
     server = make_server(tmp_path / "data", *flags, "--audit-log-mode=batch", "--audit-log-batch-max-size=100", "--audit-log-batch-max-wait=1h")

@@ -127,7 +127,8 @@ def test_other_locks(tmp_path: Path) -> None:
     assert world.controllers.group is not None
     assert "control-plane.alpha.orch.io/leader" in found["metadata"]["annotations"]
     world.server.stop()
-    forbidden = World(tmp_path, "--leader-elect-resource-name=mine")
+    (tmp_path / "flags").write_text("--leader-elect-resource-name=mine")
+    forbidden = World(tmp_path, f"--controller-manager-flagfile={tmp_path / 'flags'}")
     assert forbidden.controllers.group is None
     forbidden.server.stop()
 
@@ -171,3 +172,43 @@ def test_scoped_informers() -> None:
     scope.close()
     shared.informer(PODS).remove("a", "p")
     assert heard == ["scoped ADDED", "shared ADDED", "shared DELETED"]
+
+
+def test_the_scheduler_too(tmp_path: Path) -> None:
+    """A server that loses the scheduler's lock schedules no more; elected again, a fresh scheduler binds what waits."""
+    world = World(tmp_path, "--scheduler=true", "--disable-admission-plugins=TaintNodesByCondition")
+    room = {"cpu": "4", "memory": "8Gi", "pods": "100"}
+    node = {"metadata": {"name": "n"}, "status": {"allocatable": room, "capacity": room}}
+    run(world.client.create(ResourceRef("", "v1", "nodes"), "", node))
+
+    def bound(name: str) -> str:
+        return str(run(world.client.get(PODS, "default", name))["spec"].get("nodeName", ""))
+
+    def pod(name: str) -> None:
+        spec = {"containers": [{"name": "c", "image": "i"}]}
+        run(world.client.create(PODS, "default", {"metadata": {"name": name}, "spec": spec}))
+        world.pass_time(2)
+
+    pod("one")
+    assert bound("one") == "n"
+    scheduler = world.server.server.scheduler
+    assert scheduler is not None
+    first = scheduler.scheduler
+    assert first is not None
+    found = run(world.client.get(LEASES, "orch-system", "orch-scheduler"))
+    taken = {**found["spec"], "holderIdentity": "other", "renewTime": "2027-01-15T09:00:00.000000Z"}
+    run(world.client.update(LEASES, "orch-system", "orch-scheduler", {**found, "spec": taken}))
+    world.pass_time(5)
+    assert scheduler.scheduler is None
+    # The controllers have a lock of their own.
+    assert world.controllers.group is not None
+    pod("two")
+    assert bound("two") == ""
+    explained = run(world.server.request("GET", "/debug/scheduler/explain?namespace=default&pod=two"))
+    assert explained.code == 503
+    world.pass_time(20)
+    assert scheduler.scheduler not in (None, first)
+    assert bound("two") == "n"
+    metrics = run(world.server.request("GET", "/metrics")).body.decode()
+    assert 'leader_election_master_status{name="orch-scheduler"} 1.0' in metrics
+    world.server.stop()

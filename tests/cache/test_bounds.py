@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from cache_support import Bench
 from twisted.internet.defer import Deferred, succeed
 from zope.interface import implementer
 
@@ -294,3 +295,21 @@ def test_sleeping_clients_of_a_daemon(tmp_path: Path) -> None:
             one.close()
         reading.close()
         connection.close()
+
+
+def test_memory_goes_back_after_mass_deletion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When much history was forgotten, the C library is told to return what it holds free: once, and not for little."""
+    given: list[bool] = []
+    monkeypatch.setattr("orchd.cache.caches.give_back", lambda: given.append(True))
+    monkeypatch.setattr("orchd.cache.caches._WORTH_GIVING_BACK", 10_000)
+    bench = Bench(window_seconds=100)
+    bench.start()
+    bench.put("a/small")
+    bench.clock.pump([11] * 12)
+    assert not given
+    for number in range(30):
+        bench.put(f"a/{number}", x="y" * 1000)
+    for number in range(30):
+        bench.delete(f"a/{number}")
+    bench.clock.pump([11] * 30)
+    assert len(given) == 1

@@ -6,13 +6,13 @@ from typing import Any
 
 import orjson
 import pytest
-from cache_support import Bench, Told, index, now
+from cache_support import Bench, Told, index, now, stored
 from twisted.internet.defer import Deferred
 from zope.interface.verify import verifyObject
 
 from orchd.cache.interfaces import Change, ICache, ICaches
 from orchd.errors import ApiError
-from orchd.store.interfaces import UnavailableError
+from orchd.store.interfaces import DamagedValue, UnavailableError
 
 
 def paths(page: Any) -> list[str]:
@@ -374,11 +374,34 @@ def test_stopping() -> None:
     assert bench.clock.getDelayedCalls() == []
 
 
-def test_damaged_values_are_still_listed() -> None:
-    """Bytes that cannot be indexed do not stop the cache."""
+def test_values_that_cannot_be_read() -> None:
+    """A value that does not decode, or that the store knows to be damaged, is left out of pages and named to those who must
+    not leave anything out; it stops nothing else. When it comes or goes, watchers have to list again."""
     bench = Bench()
     cache = bench.start()
-    now(bench.store.create("/pods/a/bad", b"no json"))
-    bench.put("a/good", app="x")
-    assert paths(cache.page()) == ["a/bad", "a/good"]
-    assert paths(cache.page(labels={"app": "x"})) == ["a/good"]
+    bench.put("b/good", app="x")
+    told = Told()
+    told.subscribe(cache, cache.revision)
+    bad = now(bench.store.create("/pods/a/bad", b"no json"))
+    assert [error.code for error in told.ends] == [410]  # type: ignore[attr-defined]
+    assert paths(cache.page()) == ["b/good"]
+    assert cache.get("a/bad") is None and cache.unreadable == 1
+    found = cache.damaged("a/bad")
+    assert found is not None and (found.key, found.revision) == ("/pods/a/bad", bad)
+    for wrong in ({}, {"prefix": "a/"}, {"prefix": "a/bad"}, {"start": "a/bad", "end": "a/c"}):
+        with pytest.raises(ApiError) as refused:
+            cache.check_readable(**wrong)
+        assert refused.value.code == 500 and "/pods/a/bad" in refused.value.message
+    for right in ({"prefix": "b/"}, {"start": "a/c"}, {"end": "a/b"}):
+        cache.check_readable(**right)
+    again = Told()
+    again.subscribe(cache, cache.revision)
+    now(bench.store.update("/pods/a/bad", DamagedValue(stored("a/bad")), expected=bad))
+    assert cache.unreadable == 1 and again.ends
+    bench.put("a/bad")
+    assert paths(cache.page()) == ["a/bad", "b/good"] and cache.unreadable == 0
+    cache.check_readable()
+    now(bench.store.update("/pods/a/bad", b"[]", expected=bench.store.revision))
+    bench.delete("a/bad")
+    assert paths(cache.page()) == ["b/good"] and cache.unreadable == 0
+    bench.compact()

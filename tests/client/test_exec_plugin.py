@@ -71,7 +71,7 @@ class World:
 
 
 def test_what_it_is_told() -> None:
-    """Arguments, its own environment over ours, and an ExecCredential that says whether somebody is there."""
+    """Arguments, its own environment over ours, and an ExecCredential that says whether there is a terminal."""
     world = World()
     assert world.get().token == "t1"
     ((command, environment, interactive),) = world.runs
@@ -144,7 +144,7 @@ def test_standard_input(mode: str, terminal: bool, interactive: bool) -> None:
 
 
 def test_no_terminal() -> None:
-    """A plugin that must talk to somebody is not run when nobody is there."""
+    """A plugin that needs a terminal is not run without one."""
     world = World(interactive_mode="Always")
     assert "standard input is not a terminal" in world.refusal()
     assert not world.runs

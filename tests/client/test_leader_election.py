@@ -270,7 +270,7 @@ def test_other_contents_stay(server: InProcessServer) -> None:
 
 
 def test_broken_annotation(server: InProcessServer) -> None:
-    """An annotation that is no record is nobody's lock to take."""
+    """A lock whose annotation cannot be read is not taken."""
     broken = {"metadata": {"name": "work", "annotations": {KEY: "[]"}}}
     run(server.client().create(CONFIG_MAPS, NAMESPACE, broken))
     first = Candidate(server, "configmaps", "one")
@@ -302,7 +302,7 @@ def test_those_who_know_one_lock(server: InProcessServer) -> None:
 
 
 def test_two_holders(server: InProcessServer) -> None:
-    """While the two locks are held by different ones, nobody else leads."""
+    """While the two locks are held by different candidates, no third one leads."""
     one = Candidate(server, "endpoints", "one")
     other = Candidate(server, "leases", "other")
     both = Candidate(server, "endpointsleases", "one")
@@ -326,7 +326,7 @@ RECORD = LeaderRecord(
 
 
 def test_a_lock_that_is_not_there(server: InProcessServer, kind: str) -> None:
-    """`get` of a lock that nobody has made is 404."""
+    """`get` of a lock that does not exist is 404."""
     with pytest.raises(ApiError) as caught:
         run(lock(server, kind).get())
     assert caught.value.code == 404
@@ -378,7 +378,7 @@ def test_unknown_locks(server: InProcessServer) -> None:
     ],
 )
 def test_times_that_do_not_fit(times: dict[str, float], message: str) -> None:
-    """Times with which two could lead, or nobody could renew, are refused."""
+    """Times with which two could lead, or none could renew, are refused."""
     with pytest.raises(ValueError, match=message):
         ElectionTimes(**times)
 

@@ -239,7 +239,7 @@ def test_tokens_end(requests: Requests, expiration: str, left: bool) -> None:
 
 def test_a_node_joins(tmp_path: Path) -> None:
     """The user of a bootstrap token gets the certificate of a node, with which the node registers and sees no more than it may."""
-    cluster = Cluster(tmp_path, ["csrapproving", "csrsigning"], "--authorization-mode=Node,RBAC")
+    cluster = Cluster(tmp_path, ["csrapproving", "csrsigning"], ["--authorization-mode=Node,RBAC"])
     made = Requests(cluster)
     made.bind("system:node-bootstrapper", "system:bootstrappers")
     made.bind("system:certificates.{abbr}.io:certificatesigningrequests:nodeclient", "system:bootstrappers")

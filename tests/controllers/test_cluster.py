@@ -182,6 +182,29 @@ def test_namespaces_say_what_holds_them(cluster: Cluster) -> None:
     assert cluster.get(NAMESPACES, "a", "") is None
 
 
+def test_namespaces_wait_for_unknown_groups(cluster: Cluster) -> None:
+    """While a group that another server answers cannot be looked at, nobody knows that a namespace is empty."""
+    dialect = cluster.server.dialect
+    services = ResourceRef(dialect("apiregistration.{abbr}.io"), "v1", "apiservices")
+    wanted = {
+        "group": "far.example.com", "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 10,
+        "service": {"namespace": "other", "name": "far"}, "insecureSkipTLSVerify": True,
+    }  # fmt: skip
+    cluster.create(services, {"metadata": {"name": "v1.far.example.com"}, "spec": wanted}, "")
+    cluster.delete(NAMESPACES, "a", "")
+    found = cluster.get(NAMESPACES, "a", "")
+    assert found is not None
+    (failure,) = (c for c in found["status"]["conditions"] if c["type"] == "NamespaceDeletionDiscoveryFailure")
+    assert (failure["status"], failure["reason"]) == ("True", "DiscoveryFailed")
+    assert failure["message"] == (
+        "Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: "
+        "far.example.com/v1: the server is currently unable to handle the request"
+    )
+    cluster.delete(services, "v1.far.example.com", "")
+    cluster.settle(300)
+    assert cluster.get(NAMESPACES, "a", "") is None
+
+
 @pytest.mark.parametrize("seconds", [25.0])
 def test_idle(cluster: Cluster, seconds: float) -> None:
     """When all is well nobody works, however long it stays so."""

@@ -84,3 +84,14 @@ def test_suspended(cluster: Cluster) -> None:
     cluster.create(CRON_JOBS, cron(suspend=True))
     cluster.settle(130)
     assert cluster.names(JOBS) == []
+
+
+def test_jobs_made_by_hand(cluster: Cluster) -> None:
+    """A job that names the schedule as its controller, but was not made by it, is none of its active ones."""
+    made = cluster.create(CRON_JOBS, cron(concurrencyPolicy="Forbid", schedule="0 0 1 1 *"))
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": made["metadata"]["uid"], "controller": True}
+    job = {"metadata": {"name": "manual", "ownerReferences": [owner]}, "spec": {"template": template({}, restartPolicy="Never")}}
+    cluster.create(JOBS, job)
+    cluster.settle(2)
+    found = cluster.get(CRON_JOBS, "c")
+    assert found is not None and "active" not in (found.get("status") or {})

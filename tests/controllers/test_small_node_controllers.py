@@ -29,7 +29,7 @@ def ranges(cluster: Cluster, name: str) -> list[str]:
 def test_nodes_get_ranges(tmp_path: Path) -> None:
     """Nodes get ranges of both families, those that others have are left out, and what nodes had is given again."""
     flags = ["--allocate-node-cidrs", "--cluster-cidr=10.1.0.0/22,fd00::/62", "--node-cidr-mask-size-ipv4=24"]
-    cluster = Cluster(tmp_path, ["nodeipam"], *flags)
+    cluster = Cluster(tmp_path, ["nodeipam"], flags)
     for name in ("a", "b"):
         cluster.create(NODES, {"metadata": {"name": name}}, "")
     cluster.create(NODES, {"metadata": {"name": "own"}, "spec": {"podCIDR": "10.1.2.0/24", "podCIDRs": ["10.1.2.0/24"]}}, "")

@@ -81,3 +81,13 @@ def test_update(cluster: Cluster) -> None:
     assert images(cluster) == ["y", "y"]
     assert status(cluster)["currentRevision"] == status(cluster)["updateRevision"]
     assert len(cluster.names(REVISIONS)) == 2
+
+
+def test_revisions_carry_notes(cluster: Cluster) -> None:
+    """A revision has the annotations that its set had: the history shows causes of changes."""
+    made = stateful()
+    notes = {"example.com/change-cause": "first"}
+    cluster.create(STATEFUL_SETS, {**made, "metadata": {**made["metadata"], "annotations": notes}})
+    cluster.settle()
+    (revision,) = cluster.items(REVISIONS)
+    assert revision["metadata"]["annotations"] == notes

@@ -15,7 +15,7 @@ from orchd.client.interfaces import Object
 from orchd.scheduler.config.model import VolumeBindingArgs
 from orchd.scheduler.plugins.volumebinding import VolumeBinding
 from orchd.scheduler.pods import Pod
-from orchd.scheduler.values import CycleState, Status
+from orchd.scheduler.values import Code, CycleState, Status
 
 CONFLICT = "UNRESOLVABLE: node(s) had volume node affinity conflict"
 NOTHING = "UNRESOLVABLE: node(s) didn't find available persistent volumes to bind"
@@ -57,7 +57,24 @@ def test_without_claims(cluster: Cluster) -> None:
     """A pod without claims fits everywhere, and nothing is compiled for it."""
     plugin, pod = plugin_for(cluster), cluster.pod("p", volumes=[{"emptyDir": {}}])
     assert cluster.verdicts(plugin, pod) == {"n1": "", "n2": "", "n3": ""}
-    assert plugin.compile_filter(CycleState(), pod) is None
+    state = CycleState()
+    assert plugin.pre_filter(state, pod) is None
+    assert plugin.compile_filter(state, pod) is None
+    assert plugin.reserve(state, pod, "n1") is None
+
+
+def test_other_points_need_the_pre_filter(cluster: Cluster) -> None:
+    """A profile that disables the pre-filter point alone gets an error at the others, even for pods without claims."""
+    plugin, pod, state = plugin_for(cluster), cluster.pod("p"), CycleState()
+    row = cluster.snapshot.row_of("n1")
+    compiled = plugin.compile_filter(state, pod)
+    assert compiled is not None
+    for found in (
+        compiled.status(int(compiled.codes(None)[row])), plugin.filter(state, pod, cluster.snapshot.node(row)),
+        plugin.reserve(state, pod, "n1"),
+    ):  # fmt: skip
+        assert found is not None
+        assert (found.code, found.reasons) == (Code.ERROR, ("not found",))
 
 
 def test_claims_that_cannot_be_used(cluster: Cluster) -> None:

@@ -65,19 +65,18 @@ def test_disks_in_use(new: dict[str, Any], present: dict[str, Any], refused: boo
 
 
 def test_claims_for_one_pod() -> None:
-    """With the gate on, a claim with ReadWriteOncePod that any pod uses refuses the next one everywhere."""
+    """A claim with ReadWriteOncePod that any pod uses refuses the next one everywhere."""
     cluster = Cluster()
     cluster.node("n1")
     cluster.claim("c", accessModes=["ReadWriteOncePod"])
     cluster.claim("d")
-    plugin = VolumeRestrictions(cluster.handle, None, once_per_pod=True)
+    plugin = VolumeRestrictions(cluster.handle, None)
     assert cluster.verdicts(plugin, cluster.pod("p", "c", "d")) == {"n1": ""}
     cluster.pod("a", "c", "d", node="n1")
     used = "UNRESOLVABLE: node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
     assert cluster.verdicts(plugin, cluster.pod("p", "c")) == used
     assert cluster.verdicts(plugin, cluster.pod("p", "d")) == {"n1": ""}
-    assert cluster.verdicts(plugin, cluster.pod("p", "e")) == 'UNRESOLVABLE: persistentvolumeclaim "e" not found'
-    assert cluster.verdicts(VolumeRestrictions(cluster.handle, None), cluster.pod("p", "c")) == {"n1": ""}
+    assert cluster.verdicts(plugin, cluster.pod("p", "missing")) == {"n1": ""}
 
 
 ZONED, REGION, OLD = "topology.orch.io/zone", "topology.orch.io/region", "failure-domain.beta.orch.io/zone"
@@ -245,6 +244,22 @@ def test_limits_of_drivers_for_claims_without_volumes() -> None:
     assert cluster.verdicts(plugin, cluster.pod("p2", "c2")) == {"n1": ""}
 
 
+def test_a_class_that_changes_its_driver() -> None:
+    """Claims without volumes count for the driver that their class has now."""
+    cluster = Cluster()
+    cluster.node("n1")
+    cluster.put("CSINode", "n1", spec=drivers(d=1))
+    cluster.storage_class("s", provisioner="other")
+    cluster.volume("v", csi={"driver": "d", "volumeHandle": "h"})
+    cluster.claim("c1")
+    cluster.claim("c2", bound="v")
+    cluster.pod("a", "c1", node="n1")
+    plugin, pod = NodeVolumeLimits(cluster.handle, None), cluster.pod("p", "c2")
+    assert cluster.verdicts(plugin, pod) == {"n1": ""}
+    cluster.storage_class("s", provisioner="d")
+    assert cluster.verdicts(plugin, pod) == {"n1": FULL}
+
+
 def test_in_tree_volumes_count_where_a_driver_serves_them() -> None:
     """An in-tree volume counts as its driver's on nodes whose CSINode says so."""
     cluster = Cluster()
@@ -288,3 +303,82 @@ def test_forms_agree(placed: list[tuple[str, list[dict[str, Any]]]], wanted: lis
     pod = cluster.pod("p", volumes=wanted)
     for plugin in (VolumeRestrictions(cluster.handle, None), DiskLimits(cluster.handle, "x", EBS), DiskLimits(cluster.handle, "y", GCE_PD)):
         cluster.verdicts(plugin, pod)
+
+
+CLAIMS = [f"c{number}" for number in range(4)]
+NAMES = ["n1", "n2"]
+CHANGES = st.lists(
+    st.one_of(
+        st.tuples(st.just("node"), st.sampled_from(NAMES), st.sampled_from([None, 0, 1])),
+        st.tuples(st.just("no node"), st.sampled_from(NAMES)),
+        st.tuples(st.just("csinode"), st.sampled_from(NAMES), st.sampled_from([None, 0, 1, 2]), st.booleans()),
+        st.tuples(st.just("no csinode"), st.sampled_from(NAMES)),
+        st.tuples(st.just("pod"), st.sampled_from(NAMES), st.lists(st.sampled_from(CLAIMS), min_size=1, max_size=2)),
+        st.tuples(st.just("no pod"), st.integers(0, 5)),
+        st.tuples(st.just("bind"), st.sampled_from(CLAIMS), st.sampled_from(["v0", "v1", "v2"])),
+        st.tuples(st.just("class"), st.sampled_from(["d.example", "orch.io/aws-ebs"])),
+        st.tuples(st.just("no volume"), st.sampled_from(["v0", "v1", "v2"])),
+    ),
+    max_size=12,
+)
+
+
+class Changing:
+    """A cluster in which things change; pods that run there by number."""
+
+    def __init__(self) -> None:
+        self.cluster = Cluster()
+        self.cluster.storage_class("s", provisioner="d.example")
+        for number, source in enumerate(
+            ({"csi": {"driver": "d.example", "volumeHandle": "h"}}, ebs("vol-1"), {"csi": {"driver": "ebs.csi.aws.com", "volumeHandle": "vol-1"}})
+        ):
+            self.cluster.volume(f"v{number}", **source)
+        for name in CLAIMS:
+            self.cluster.claim(name)
+        handle = self.cluster.handle
+        self.plugins = (
+            NodeVolumeLimits(handle, None), DiskLimits(handle, "EBSLimits", EBS), VolumeRestrictions(handle, None),
+        )  # fmt: skip
+        self.running: list[Any] = []
+        for name in NAMES:
+            self.apply("node", name, None)
+
+    def apply(self, what: str, *args: Any) -> None:
+        cluster = self.cluster
+        match what, args:
+            case "node", (name, limit):
+                resources = ("attachable-volumes-csi-d.example", "attachable-volumes-aws-ebs")
+                cluster.node(name, {} if limit is None else dict.fromkeys(resources, str(limit)))
+            case "no node", (name,):
+                cluster.snapshot.remove_node(name)
+            case "csinode", (name, count, served):
+                plugins = {"storage.alpha.orch.io/migrated-plugins": "orch.io/aws-ebs"} if served else {}
+                spec = drivers(**{"d.example": count, "ebs.csi.aws.com": 1})
+                cluster.put("CSINode", name, metadata={"annotations": plugins}, spec=spec)
+            case "no csinode", (name,) if cluster.informer("CSINode").get("", name):
+                cluster.informer("CSINode").remove("", name)
+            case "pod", (name, claims):
+                number = len(self.running)
+                disks = [ebs(f"d{number % 2}")] if number % 3 else [gce("g", read=number % 2 == 0)]
+                self.running.append(cluster.pod(f"a{number}", *claims, node=name, volumes=disks))
+            case "no pod", (number,) if number < len(self.running) and self.running[number] is not None:
+                cluster.snapshot.remove_pod(self.running[number])
+                self.running[number] = None
+            case "bind", (claim, volume):
+                cluster.claim(claim, bound=volume)
+            case "class", (provisioner,):
+                cluster.storage_class("s", provisioner=provisioner)
+            case "no volume", (name,) if cluster.informer("PersistentVolume").get("", name):
+                cluster.informer("PersistentVolume").remove("", name)
+
+
+@given(CHANGES)
+def test_columns_follow_changes(changes: list[tuple[Any, ...]]) -> None:
+    """After any changes the columns say what the plain forms compute anew."""
+    changing = Changing()
+    for at, (what, *args) in enumerate(changes):
+        changing.apply(what, *args)
+        for number, claims in enumerate((["c0"], ["c1", "c2"])):
+            pod = changing.cluster.pod(f"p{at}-{number}", *claims, volumes=[ebs("d1"), gce("g", read=True)])
+            for plugin in changing.plugins:
+                changing.cluster.verdicts(plugin, pod)

@@ -168,26 +168,26 @@ async def test_migrations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     path = tmp_path / "s"
     async with opened(path) as store:
         made = await store.create("/a", b"1")
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 3)
-    broken = {1: "CREATE TABLE one (x)", 2: "CREATE TABLE two (x); INSERT INTO two VALUES (1); DROP TABLE nothing"}
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", 4)
+    broken = {2: "CREATE TABLE one (x)", 3: "CREATE TABLE two (x); INSERT INTO two VALUES (1); DROP TABLE nothing"}
     monkeypatch.setattr(schema, "MIGRATIONS", broken)
     with pytest.raises(StoreError):
         async with opened(path):
             pass
-    assert version_of(path) == 2
-    monkeypatch.setattr(schema, "MIGRATIONS", {2: "CREATE TABLE two (x); INSERT INTO two VALUES (1)"})
+    assert version_of(path) == 3
+    monkeypatch.setattr(schema, "MIGRATIONS", {3: "CREATE TABLE two (x); INSERT INTO two VALUES (1)"})
     for _ in range(2):
         async with opened(path) as store:
             found = await store.get("/a")
             assert found is not None and (found.revision, found.value) == (made, b"1")
-    assert version_of(path) == 3
+    assert version_of(path) == 4
     connection = sqlite3.connect(path)
     assert connection.execute("SELECT count(*) FROM two").fetchone() == (1,)
     connection.close()
     # What this release makes is of the newest version at once.
     async with opened(tmp_path / "new"):
         pass
-    assert version_of(tmp_path / "new") == 3
+    assert version_of(tmp_path / "new") == 4
 
 
 @pytest_twisted.ensureDeferred
@@ -317,11 +317,12 @@ async def test_backup_and_restore_under_load(tmp_path: Path) -> None:
         await raises(StoreError, store.backup(tmp_path / "copy"))
         with pytest.raises(StoreLockedError):
             restore(str(tmp_path / "copy"), str(tmp_path / "s"))
-    assert restore(str(tmp_path / "copy"), str(tmp_path / "s")) == revision + 1_000_000
+    went_on = store.revision + 1_000_000
+    assert restore(str(tmp_path / "copy"), str(tmp_path / "s")) == went_on
     async with opened(tmp_path / "s") as store:
         found = await store.range("/")
         assert [item.key for item in found.items] == [f"/{i:03}" for i in range(revision - 1)]
-        assert found.revision == revision + 1_000_000
+        assert found.revision == went_on
         seen = Seen()
         seen.watch(store, "/", revision)
         await Subject(store=store, reactor=reactor).until(lambda: bool(seen.ends))

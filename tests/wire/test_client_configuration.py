@@ -218,7 +218,7 @@ async def test_renewed_files(configurations: Configurations, monkeypatch: pytest
     key.write_bytes((pki / "admin.key").read_bytes())
     client = configurations.client({"client-certificate": str(crt), "client-key": str(key)})
     assert await names(client)
-    # Signed by another authority than the server's: it is nobody's from now on.
+    # Signed by another authority than the server's.
     made = clientconfig.load(configurations.server.config_file)
     other = self_signed("other", names=(), now=datetime.now(UTC))
     crt.write_bytes(chain_pem(other.certificate))

@@ -85,7 +85,7 @@ def test_its_work_and_its_port(server: DaemonProcess, tmp_path: Path) -> None:
         assert ask(manager, "/metrics")[0] == 403
         assert 'User "alice" cannot get path' in ask(manager, "/metrics", "alice-token")[1].replace('\\"', '"')
         assert ask(manager, "/metrics", "admin-token")[0] == 200
-        assert ask(manager, "/metrics", "nobodys-token")[0] == 401
+        assert ask(manager, "/metrics", "unknown-token")[0] == 401
         shown = manager.request("GET", "/configz")[1]
         assert shown[server.dialect("{short}controllermanager.config.{abbr}.io")]["secure-port"] == str(manager.port)
         assert manager.request("GET", "/debug/pprof/")[0] == 200
@@ -138,7 +138,7 @@ def test_two_of_them(server: DaemonProcess, tmp_path: Path) -> None:
         assert server.request("POST", NAMESPACES, {"metadata": {"name": "second"}})[0] == 201
         wait_for(lambda: has_account(server, "second"))
         path, found = lease(server)
-        stolen = {**found["spec"], "holderIdentity": "somebody else"}
+        stolen = {**found["spec"], "holderIdentity": "another"}
         while server.request("PUT", path, {**found, "spec": stolen})[0] != 200:
             path, found = lease(server)
         assert two.wait() == 1

@@ -73,7 +73,7 @@ def headless(file: Path) -> None:
     [
         (damaged, r"is damaged .*restore a backup in its place"),
         (headless, "is damaged|another program"),
-        (newer, "has schema version 1000 and this release knows 1: run the release that wrote it"),
+        (newer, "has schema version 1000 and this release knows 2: run the release that wrote it"),
         (foreign, "is a database of another program: give the store a file of its own"),
         (text, "is damaged"),
     ],

@@ -45,6 +45,8 @@ class Extender(Resource):
             return NOT_DONE_YET
         if verb == "fail":
             request.setResponseCode(500)
+        if verb == "headers":
+            request.responseHeaders.setRawHeaders("X-Long", ["x" * 8000] * 40)
         answers = {"empty": b"", "text": b"hello", "fail": b"{}"}
         return answers.get(verb, orjson.dumps({"path": request.path.decode(), "body": orjson.loads(request.content.read())}))
 
@@ -107,6 +109,7 @@ async def test_failures(place: Place) -> None:
     assert await place.fails(connection, "fail") == f"failed fail with extender at URL {url}/fail, code 500"
     assert await place.fails(connection, "empty") == "EOF"
     assert await place.fails(connection, "text") == "invalid character 'h' looking for beginning of value"
+    assert "response headers exceeded" in await place.fails(connection, "headers")
     assert await place.fails(connection, "slow") == (
         f'Post "{url}/slow": context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
     )
@@ -163,3 +166,10 @@ def test_settings_that_cannot_be_used(tls: ExtenderTls, expected: str) -> None:
     with pytest.raises(ConfigError) as caught:
         ExtenderConnection(ExtenderConfig(url_prefix="https://x", tls=tls), CLOCK, "test")
     assert str(caught.value).startswith(f"extender https://x: {expected}")
+
+
+@pytest.mark.parametrize("url", ["", "x", "ftp://x", "http://", "http://x:port", "http://\u00e4"])
+def test_urls_that_nothing_can_be_posted_to(url: str) -> None:
+    """A URL that is none is refused when the extender is made."""
+    with pytest.raises(ConfigError, match=f"^extender {url}: urlPrefix: "):
+        ExtenderConnection(ExtenderConfig(url_prefix=url), CLOCK, "test")

@@ -1,4 +1,4 @@
-"""Connections to others: streamed replies, refusals, and connections handed through, on real sockets."""
+"""Connections to others: streamed replies, refusals, upgrades, and addresses that are not reached, on real sockets."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from typing import Any
 import pytest
 import pytest_twisted
 from twisted.internet import reactor
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.endpoints import TCP4ClientEndpoint, TCP4ServerEndpoint, connectProtocol
 from twisted.internet.protocol import Factory, Protocol
 
 from orchd.server.authn.interfaces import Credentials
-from orchd.server.pipeline.interfaces import Request
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.query import EMPTY
+from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError, any_address
+from orchd.server.pipeline.verbs.subresources.upgrade import MOST_HEAD, MOST_REFUSAL, UpgradeError
 from orchd.server.pipeline.verbs.subresources.upstream import NodePolicy, UnreachableError, Upstream, text
+from orchd.testing.server import BytesBody
+from orchd.txkit.coroutines import start
 
 CLOCK: Any = reactor
 
@@ -23,20 +28,31 @@ class Scripted(Protocol):
 
     answer = b""
     received = b""
+    #: Does the connection end with the answer?
+    closes = False
+
+    def __init__(self) -> None:
+        self.asked: Deferred[None] = Deferred()
+        self.lost: Deferred[None] = Deferred()
 
     def dataReceived(self, data: bytes) -> None:
         assert self.transport is not None
         if b"\r\n\r\n" in self.received:
+            self.received += data
             self.transport.write(data.upper())
             return
         self.received += data
         if b"\r\n\r\n" in self.received:
+            self.asked.callback(None)
             self.transport.write(self.answer)
-            if b"Content-Length" in self.answer:
+            if self.closes:
                 self.transport.loseConnection()
 
+    def connectionLost(self, reason: Any = None) -> None:
+        self.lost.callback(None)
 
-async def listening(answer: bytes) -> tuple[Any, int, list[Scripted]]:
+
+async def listening(answer: bytes, *, closes: bool = False) -> tuple[Any, int, list[Scripted]]:
     made: list[Scripted] = []
 
     class Made(Factory):
@@ -44,7 +60,7 @@ async def listening(answer: bytes) -> tuple[Any, int, list[Scripted]]:
 
         def buildProtocol(self, addr: object) -> Scripted:
             one = Scripted()
-            one.answer = answer
+            one.answer, one.closes = answer, closes
             made.append(one)
             return one
 
@@ -55,8 +71,8 @@ async def listening(answer: bytes) -> tuple[Any, int, list[Scripted]]:
 @pytest_twisted.ensureDeferred
 async def test_replies_are_streamed() -> None:
     """Code and headers first, then the body."""
-    port, number, made = await listening(b"HTTP/1.1 206 P\r\nX-A: b\r\nContent-Length: 5\r\n\r\nhello")
-    upstream = Upstream(reactor, NodePolicy())
+    port, number, made = await listening(b"HTTP/1.1 206 P\r\nX-A: b\r\nContent-Length: 5\r\n\r\nhello", closes=True)
+    upstream = Upstream(reactor, NodePolicy(), addresses=any_address)
     reply = await upstream.fetch("PUT", f"http://127.0.0.1:{number}/p?q", [("X-Sent", "1")], b"body")
     assert (reply.code, reply.header("x-a"), await text(reply, 4)) == (206, "b", "hell")
     assert made[0].received.startswith(b"PUT /p?q HTTP/1.1\r\n")
@@ -70,7 +86,7 @@ async def test_nobody_there() -> None:
     port, number, _ = await listening(b"")
     await port.stopListening()
     with pytest.raises(UnreachableError):
-        await Upstream(reactor, NodePolicy()).fetch("GET", f"http://127.0.0.1:{number}/", ())
+        await Upstream(reactor, NodePolicy(), addresses=any_address).fetch("GET", f"http://127.0.0.1:{number}/", ())
 
 
 class Client(Protocol):
@@ -99,6 +115,7 @@ class Taken:
 
     def __init__(self, side: Taking) -> None:
         self.side = side
+        self.transport: Any = side.transport
 
     def to(self, protocol: Any) -> None:
         self.side.taker = protocol
@@ -114,43 +131,208 @@ class Taking(Protocol):
         self.taker.dataReceived(data)
 
     def connectionLost(self, reason: Any = None) -> None:
-        self.taker.connectionLost(reason)
+        if self.taker is not None:
+            self.taker.connectionLost(reason)
+
+
+UPGRADE = {"upgrade": ("X/1",), "connection": ("Upgrade",), "authorization": ("Bearer s",)}
+AGREED = b"HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: x/1\r\n\r\n"
+
+
+class Meeting:
+    """A client whose request asks for an upgrade, the connection it came on, and a scripted backend."""
+
+    async def begin(self, answer: bytes, *, closes: bool = False) -> Meeting:
+        self.far, self.number, self.made = await listening(answer, closes=closes)
+        self.sides: list[Taking] = []
+        self.hijacked = 0
+        sides = self.sides
+
+        class Sides(Factory):
+            noisy = False
+
+            def buildProtocol(self, addr: object) -> Taking:
+                sides.append(Taking())
+                return sides[-1]
+
+        self.near: Any = await TCP4ServerEndpoint(CLOCK, 0, interface="127.0.0.1").listen(Sides())
+        self.client = await connectProtocol(TCP4ClientEndpoint(CLOCK, "127.0.0.1", self.near.getHost().port), Client())
+        while not sides or sides[0].transport is None:
+            pause: Deferred[None] = Deferred()
+            CLOCK.callLater(0, pause.callback, None)
+            await pause
+        return self
+
+    def hijack(self) -> Taken:
+        self.hijacked += 1
+        return Taken(self.sides[0])
+
+    def request(self, headers: Any = None, body: bytes = b"") -> Request:
+        headers = UPGRADE if headers is None else headers
+        return Request(
+            method="POST", path="/", raw_path="/", query=EMPTY, headers=headers, body=BytesBody(body),
+            credentials=Credentials(headers=headers), received=0.0, hijack=self.hijack,
+        )  # fmt: skip
+
+    async def ask(self, path: str = "/exec?command=ls", seconds: float = 30.0, **more: Any) -> Response:
+        upstream = Upstream(reactor, NodePolicy(), addresses=any_address, head_seconds=seconds)
+        return await upstream.hand_through(self.request(**more), f"http://127.0.0.1:{self.number}{path}")
+
+    async def end(self) -> None:
+        self.client.transport.loseConnection()
+        for one in self.made:
+            await one.lost
+        await self.far.stopListening()
+        await self.near.stopListening()
 
 
 @pytest_twisted.ensureDeferred
 async def test_connections_are_joined() -> None:
     """The answer to the upgrade and everything after it goes through in both directions; the end of one is the end of both."""
-    far, number, made = await listening(b"HTTP/1.1 101 Switching\r\n\r\n")
-    sides: list[Taking] = []
+    meeting = await Meeting().begin(AGREED + b"early")
+    assert (await meeting.ask()).code == 101
+    await meeting.client.until(b"early")
+    assert meeting.client.data == AGREED + b"early"
+    received = meeting.made[0].received
+    assert received.startswith(b"POST /exec?command=ls HTTP/1.1\r\n")
+    assert b"Upgrade: X/1\r\nConnection: Upgrade\r\n\r\n" in received
+    assert b"Bearer" not in received and b"Content-Length" not in received
+    meeting.client.transport.write(b"ping")
+    await meeting.client.until(b"PING")
+    await meeting.end()
 
-    class Sides(Factory):
-        noisy = False
 
-        def buildProtocol(self, addr: object) -> Taking:
-            sides.append(Taking())
-            return sides[-1]
+@pytest_twisted.ensureDeferred
+async def test_interim_answers_are_left_out() -> None:
+    """Only the final answer counts."""
+    meeting = await Meeting().begin(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nA: b\r\n\r\n" + AGREED)
+    assert (await meeting.ask()).code == 101
+    await meeting.client.until(b"x/1\r\n\r\n")
+    assert meeting.client.data == AGREED
+    await meeting.end()
 
-    near: Any = await TCP4ServerEndpoint(CLOCK, 0, interface="127.0.0.1").listen(Sides())
-    client = await connectProtocol(TCP4ClientEndpoint(CLOCK, "127.0.0.1", near.getHost().port), Client())
-    while not sides or sides[0].transport is None:
+
+@pytest_twisted.ensureDeferred
+async def test_bodies_go_with_the_request() -> None:
+    """A body that the client declared is part of the request, with its length, and not of what follows."""
+    meeting = await Meeting().begin(AGREED)
+    await meeting.ask(body=b"GET / HTTP/1.1\r\n\r\n")
+    while b"GET / HTTP/1.1\r\n\r\n" not in meeting.made[0].received:
         pause: Deferred[None] = Deferred()
         CLOCK.callLater(0, pause.callback, None)
         await pause
-    headers = {"upgrade": ("X/1",), "connection": ("Upgrade",), "authorization": ("Bearer s",)}
-    request = Request(
-        method="POST", path="/", raw_path="/", query={}, headers=headers, body=None,
-        credentials=Credentials(headers=headers), received=0.0, hijack=lambda: Taken(sides[0]),
-    )  # fmt: skip
-    await Upstream(reactor, NodePolicy()).hand_through(request, f"http://127.0.0.1:{number}/exec?command=ls")
-    await client.until(b"\r\n\r\n")
-    assert made[0].received.startswith(b"POST /exec?command=ls HTTP/1.1\r\n")
-    assert b"Upgrade: X/1\r\nConnection: Upgrade" in made[0].received
-    assert b"Bearer" not in made[0].received
-    client.transport.write(b"ping")
-    await client.until(b"PING")
-    gone: Deferred[None] = Deferred()
-    made[0].connectionLost = lambda reason=None: gone.callback(None)  # type: ignore[method-assign]  # to hear of the end
-    client.transport.loseConnection()
-    await gone
-    await far.stopListening()
-    await near.stopListening()
+    assert b"Content-Length: 18\r\n\r\nGET / HTTP/1.1\r\n\r\n" in meeting.made[0].received
+    await meeting.end()
+
+
+REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: keep-alive\r\nX-A: b\r\n"
+
+
+@pytest.mark.parametrize(
+    ("framing", "closes"),
+    [
+        (b"Content-Length: 2\r\n\r\nno", False),
+        (b"Transfer-Encoding: chunked\r\n\r\n1\r\nn\r\n1\r\no\r\n0\r\n\r\n", False),
+        (b"\r\nno", True),
+    ],
+)
+@pytest_twisted.ensureDeferred
+async def test_refusals_are_handed_on(framing: bytes, closes: bool) -> None:
+    """What the backend answers instead is the answer, in framing of our own; neither connection is used any more."""
+    meeting = await Meeting().begin(REFUSED + framing, closes=closes)
+    response = await meeting.ask()
+    assert (response.code, response.content_type, response.body, response.close) == (403, "text/plain", b"no", True)
+    assert response.headers == [("X-A", "b")]
+    await meeting.made[0].lost
+    assert meeting.hijacked == 0
+    await meeting.end()
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "invalid upgrade response: status code 200"),
+        (b"HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n", "invalid upgrade response: status code 302"),
+        (b"HTTP/1.1 101 S\r\n\r\n", "invalid upgrade response: status code 101"),
+        (b"HTTP/1.1 101 S\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n", "invalid upgrade response: status code 101"),
+        (b"HTTP/1.1 101 S\r\nUpgrade: X/1\r\n\r\n", "invalid upgrade response: status code 101"),
+        (b"SSH-2.0\r\n\r\n", "malformed HTTP response"),
+        (b"HTTP/1.1 101 S\r\nA b\r\n\r\n", "malformed MIME header line"),
+        (b"HTTP/1.1 101 S\r\nA: b\nB: c\r\n\r\n", "malformed MIME header line"),
+        (b"HTTP/1.1 101 S\r\n" + b"a: b\r\n" * MOST_HEAD, "the head of the answer to an upgrade is too large"),
+        (b"HTTP/1.1 100 S\r\n\r\n" * MOST_HEAD, "the head of the answer to an upgrade is too large"),
+        (REFUSED + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n", "bad Content-Length"),
+        (REFUSED + b"Content-Length: -2\r\n\r\n", "bad Content-Length"),
+        (REFUSED + b"Content-Length: 99999999\r\n\r\n", "the answer to an upgrade is too large"),
+        (REFUSED + b"\r\n" + b"x" * (MOST_REFUSAL + 1), "the answer to an upgrade is too large"),
+        (REFUSED + b"Transfer-Encoding: gzip\r\n\r\n", "unsupported transfer encoding"),
+        (REFUSED + b"Transfer-Encoding: chunked\r\n\r\nx\r\n", "invalid byte in chunk length"),
+    ],
+)
+@pytest_twisted.ensureDeferred
+async def test_bad_answers_to_upgrades(answer: bytes, why: str) -> None:
+    """What is neither a change to an offered protocol nor a refusal joins nothing and is an error."""
+    meeting = await Meeting().begin(answer)
+    with pytest.raises(UpgradeError, match=why):
+        await meeting.ask()
+    await meeting.made[0].lost
+    assert meeting.hijacked == 0
+    await meeting.end()
+
+
+@pytest_twisted.ensureDeferred
+async def test_silent_backends() -> None:
+    """A backend that does not answer, or goes without an answer, is an error."""
+    meeting = await Meeting().begin(b"HTTP/1.1 101")
+    with pytest.raises(UpgradeError, match="timed out"):
+        await meeting.ask(seconds=0.01)
+    await meeting.end()
+    meeting = await Meeting().begin(b"HTTP/1.1 101", closes=True)
+    with pytest.raises(UpgradeError, match="unexpected EOF"):
+        await meeting.ask()
+    await meeting.end()
+
+
+@pytest_twisted.ensureDeferred
+async def test_clients_that_go_before_the_answer() -> None:
+    """The request's end closes the connection to the backend."""
+    meeting = await Meeting().begin(b"")
+    asking = start(meeting.ask())
+    asking.addErrback(lambda failure: failure.trap(CancelledError))
+    while not meeting.made:
+        pause: Deferred[None] = Deferred()
+        CLOCK.callLater(0, pause.callback, None)
+        await pause
+    await meeting.made[0].asked
+    asking.cancel()
+    await meeting.made[0].lost
+    await meeting.end()
+
+
+@pytest_twisted.ensureDeferred
+async def test_values_stay_in_their_lines() -> None:
+    """A line break in a value, of a user's name for one, begins no header; what is not ASCII is escaped in a path."""
+    meeting = await Meeting().begin(AGREED)
+    upstream = Upstream(reactor, NodePolicy(), addresses=any_address)
+    named = [("X-Remote-User", "a\r\nX-Remote-Group: system:masters")]
+    await upstream.hand_through(meeting.request(), f"http://127.0.0.1:{meeting.number}/\u010d", named)
+    head = meeting.made[0].received
+    assert head.startswith(b"POST /%C4%8D HTTP/1.1\r\n")
+    assert b"X-Remote-User: a  X-Remote-Group: system:masters\r\n" in head
+    await meeting.end()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost", "0x7f.1", "2130706433", "0"])
+@pytest_twisted.ensureDeferred
+async def test_addresses_that_are_not_allowed(host: str) -> None:
+    """However this machine is spelled, it is not reached unless that was asked for."""
+    port, number, made = await listening(b"")
+    upstream = Upstream(reactor, NodePolicy())
+    url = f"http://{host}:{number}/"
+    with pytest.raises(AddressNotAllowedError):
+        await upstream.fetch("GET", url, ())
+    meeting = Meeting()
+    with pytest.raises(AddressNotAllowedError):
+        await upstream.hand_through(meeting.request(), url)
+    assert not made
+    await port.stopListening()

@@ -41,6 +41,10 @@ class Receiver(Resource):
         path = request.path.decode()
         if path == "/slow":
             return NOT_DONE_YET
+        if path in ("/lines", "/interim"):
+            piece = b"a: b\r\n" if path == "/lines" else b"HTTP/1.1 100 Continue\r\n\r\n"
+            request.transport.write((b"HTTP/1.1 200 OK\r\n" if path == "/lines" else b"") + piece * 100_000)
+            return NOT_DONE_YET
         if path == "/close":
             request.transport.abortConnection()
             return NOT_DONE_YET
@@ -48,6 +52,10 @@ class Receiver(Resource):
             request.setResponseCode(int(path[6:]))
             request.setHeader("Content-Type", "text/plain")
             return b"sorry"
+        if path.startswith("/status/"):
+            request.setResponseCode(int(path[8:]))
+            request.setHeader("Content-Type", "application/json")
+            return orjson.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "not today"})
         if path == "/text":
             return b"hello"
         request.setHeader("Content-Type", "application/json")
@@ -131,6 +139,9 @@ async def test_services(place: Place) -> None:
         ("/code/500", 'an error on the server ("sorry") has prevented the request from succeeding'),
         ("/code/404", "the server could not find the requested resource"),
         ("/code/403", "sorry"),
+        ("/status/500", "not today"),
+        ("/status/418", "not today"),
+        ("/status/200", "not today"),
         ("/code/204", "0-length response with status code: 204 and content type: application/json"),
         ("/close", 'Post "https://127.0.0.1:PORT/close?timeout=5s": EOF'),
     ],
@@ -153,6 +164,13 @@ async def test_time_limit(place: Place) -> None:
     assert await place.fails("/slow", seconds=0.1) == (
         'Post "https://127.0.0.1:PORT/slow?timeout=0.1s": context deadline exceeded'
     )
+
+
+@pytest.mark.parametrize("path", ["/lines", "/interim"])
+@pytest_twisted.ensureDeferred
+async def test_heads_have_a_limit(place: Place, path: str) -> None:
+    """A head that does not end is the end of the call, however long the call might take."""
+    assert (await place.fails(path, seconds=3600)).endswith("net/http: server response headers exceeded 262144 bytes; aborted")
 
 
 @pytest_twisted.ensureDeferred

@@ -13,7 +13,7 @@ from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import RetryError
 from orchd.controllers.nodeipam.ranges import Network, RangeError, RangeSet, network_of
 from orchd.controllers.objects import MERGE, NODES, name, spec, uid
-from orchd.controllers.recording import NORMAL, typed
+from orchd.controllers.recording import NORMAL, with_type
 from orchd.controllers.settings import ControllerSettings
 from orchd.errors import ApiError
 
@@ -132,4 +132,4 @@ class NodeIpamController(Controller):
             each.release(network)
 
     def _record(self, node: Object, what: str) -> None:
-        self.recorder.event(typed(node, "v1", "Node"), NORMAL, what, f"Node {name(node)} status is now: {what}")
+        self.recorder.event(with_type(node, "v1", "Node"), NORMAL, what, f"Node {name(node)} status is now: {what}")

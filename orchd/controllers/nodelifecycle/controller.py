@@ -35,7 +35,7 @@ from orchd.controllers.objects import (
     status,
     uid,
 )
-from orchd.controllers.recording import NORMAL, WARNING, typed
+from orchd.controllers.recording import NORMAL, WARNING, with_type
 from orchd.errors import ApiError
 from orchd.txkit.background import Background
 
@@ -198,7 +198,7 @@ class NodeLifecycleController(Controller):
         if after not in ("", "True"):
             if before == "True":
                 note = f"Node {health.name} status is now: NodeNotReady"
-                self.recorder.event(typed(node, "v1", "Node"), NORMAL, "NodeNotReady", note)
+                self.recorder.event(with_type(node, "v1", "Node"), NORMAL, "NodeNotReady", note)
             if before == "True" or health.retry:
                 health.retry = True
                 await self._mark_pods(health.name)
@@ -250,7 +250,7 @@ class NodeLifecycleController(Controller):
                 if error.code != 404:
                     raise
                 continue
-            self.recorder.event(typed(pod, "v1", "Pod"), WARNING, "NodeNotReady", "Node is not ready")
+            self.recorder.event(with_type(pod, "v1", "Pod"), WARNING, "NodeNotReady", "Node is not ready")
 
     async def _weigh_disruption(self, readiness: dict[str, list[bool]]) -> None:
         change = self._zones.update(readiness, self.env.clock.seconds()) if readiness else ""

@@ -9,7 +9,7 @@ from orchd.client.informers import key_of
 from orchd.client.interfaces import IClient, IEventRecorder, IInformer, Object
 from orchd.controllers.loop import ControlLoop
 from orchd.controllers.objects import BY_NODE, PODS, name, namespace, spec, uid
-from orchd.controllers.recording import NORMAL, typed
+from orchd.controllers.recording import NORMAL, with_type
 from orchd.errors import ApiError
 from orchd.kinds.objects.placement import tolerates
 
@@ -104,4 +104,4 @@ class TaintEviction:
                 raise
 
     def _record(self, pod: Object, note: str) -> None:
-        self._recorder.event(typed(pod, "v1", "Pod"), NORMAL, "TaintManagerEviction", note)
+        self._recorder.event(with_type(pod, "v1", "Pod"), NORMAL, "TaintManagerEviction", note)

@@ -123,17 +123,19 @@ def decode_object(
     custom: bool = False,
     any_version: bool = False,
     scheme: str = BODIES,
+    parsed: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The object in a request body, with apiVersion and kind in place. Raises ApiError 400.
 
     `api_version`, `kind` and `type_` are what the endpoint takes; a built-in endpoint fills them in where the body
     leaves them out, one of a custom kind (`custom`) does not. `any_version` takes the kind under every apiVersion, as
-    options are; `scheme` is where messages say that kinds are looked for.
+    options are; `scheme` is where messages say that kinds are looked for. `parsed` is what `parse` made of the body, where
+    that has been done.
     """
     if form is Form.PROTOBUF:
         return _decode_protobuf(data, catalog, api_version, kind, type_, custom, any_version, scheme)
     try:
-        obj = parse(data, form)
+        obj = parse(data, form) if parsed is None else parsed
     except BodyError as error:
         raise unrecognized(kind, str(error), data) from None
     if custom:
@@ -175,13 +177,13 @@ def _check_type(
     api_version, kind = actual
     if any_version and kind == expected[1]:
         return
-    why = _foreign(catalog, actual, expected, type_, scheme)
+    why = foreign(catalog, actual, expected, type_, scheme)
     if why:
         raise cannot_be_handled(kind, api_version, expected[1], why)
     raise _wrong_version(api_version, expected[0])
 
 
-def _foreign(
+def foreign(
     catalog: Catalog, actual: tuple[str, str], expected: tuple[str, str], type_: Type, scheme: str = BODIES
 ) -> str:
     """Why an object of the `actual` apiVersion and kind is none of the `expected` kind, "" when it is one in another
@@ -218,7 +220,7 @@ def patched_object(
     actual = obj.get("apiVersion") or "", obj.get("kind") or kind
     if not actual[0]:
         return {"kind": kind, "apiVersion": api_version}
-    why = "" if actual == (api_version, kind) else _foreign(catalog, actual, (api_version, kind), type_)
+    why = "" if actual == (api_version, kind) else foreign(catalog, actual, (api_version, kind), type_)
     if why:
         raise BodyError(why)
     return {**obj, "kind": kind, "apiVersion": api_version}

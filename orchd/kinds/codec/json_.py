@@ -4,7 +4,6 @@ that clients of the API know, or to take what the API takes and orjson does not 
 
 from __future__ import annotations
 
-import codecs
 from typing import Any, Final
 
 import orjson
@@ -19,15 +18,6 @@ WRITTEN_DEPTH: Final = 250
 
 class JSONError(ValueError):
     """Text that is not JSON; the message is what follows ``json parse error: ``."""
-
-
-def _one_by_one(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeDecodeError)
-    return "\ufffd", error.start + 1
-
-
-_EACH_BYTE: Final = "orchd-each-byte"
-codecs.register_error(_EACH_BYTE, _one_by_one)
 
 
 def decode(data: bytes) -> Any:
@@ -49,14 +39,22 @@ def decode_exact(data: bytes) -> Any:
 
 def decode_members(data: bytes) -> Any:
     """The value of a text that `decode` took, with the members of objects as they stand there, for strict decoding."""
-    return nested.decode(data.decode("utf-8", _EACH_BYTE), members=True)
+    return nested.decode(_text(data), members=True)
 
 
 def _valid(data: bytes) -> str:
     message = syntax_error(data)
     if message:
         raise JSONError(message)
-    return data.decode("utf-8", _EACH_BYTE)
+    return _text(data)
+
+
+def _text(data: bytes) -> str:
+    """The text with U+FFFD for each byte that is not UTF-8."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return nested.without_surrogates(data.decode("utf-8", "surrogateescape"))
 
 
 def too_deep(value: Any) -> bool:

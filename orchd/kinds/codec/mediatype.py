@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
 from typing import Final
 
 from orchd import errors
 from orchd.dialect import STOCK_META_GROUP, STOCK_PROTOBUF, Dialect
+from orchd.kinds.shorttexts import remember_short
 
 JSON_TYPE: Final = "application/json"
 YAML_TYPE: Final = "application/yaml"
@@ -75,12 +75,16 @@ def _forms(dialect: Dialect) -> tuple[tuple[str, Form], ...]:
     return (JSON_TYPE, Form.JSON), (YAML_TYPE, Form.YAML), (dialect.protobuf, Form.PROTOBUF)
 
 
-@lru_cache(maxsize=512)
+#: How many clauses of an Accept header count, and parameters of each: the order of preference takes quadratic time.
+_MAX_CLAUSES: Final = 64
+
+
+@remember_short(512)
 def parse_accept(header: str) -> tuple[Clause, ...]:
     """The clauses of an Accept header, best first. What cannot be read is left out; a quality that is no number is 0."""
     out: list[Clause] = []
-    for part in header.split(","):
-        name, *parameters = part.strip().split(";")
+    for part in header.split(",", _MAX_CLAUSES)[:_MAX_CLAUSES]:
+        name, *parameters = part.strip().split(";", _MAX_CLAUSES)[: _MAX_CLAUSES + 1]
         pieces = name.split("/")
         kind = pieces[0].strip()
         if len(pieces) == 1 and kind == "*":
@@ -128,7 +132,7 @@ def check_route(accept: str, produced: tuple[str, ...]) -> None:
     raise errors.ApiError(406, "NotAcceptable", "406: Not Acceptable", details={})
 
 
-@lru_cache(maxsize=1024)
+@remember_short(1024)
 def negotiate(
     accept: str, *, dialect: Dialect, table: bool = True, partial: bool = True, watch: bool = False,
     protobuf: bool = True,
@@ -156,7 +160,7 @@ def _streaming(found: Negotiated) -> Negotiated:
     )
 
 
-@lru_cache(maxsize=1024)
+@remember_short(1024)
 def negotiate_error(accept: str, *, dialect: Dialect) -> Negotiated:
     """The form of a Status: as asked for where that is possible, else indented JSON; an error is never hidden behind 406."""
     found = _best(accept, _forms(dialect), dialect, table=False, partial=False)
@@ -216,16 +220,17 @@ def parse_content_type(header: str) -> str:
     match = _MEDIA_TYPE.match(header)
     if match is None:
         return ""
-    rest = match.group(2)
-    while rest.strip("; \t"):
-        parameter = _PARAMETER.match(rest)
+    rest = match.group(2).rstrip("; \t")
+    at = 0
+    while at < len(rest):
+        parameter = _PARAMETER.match(rest, at)
         if parameter is None:
             return ""
-        rest = rest[parameter.end():]
+        at = parameter.end()
     return match.group(1).lower()
 
 
-@lru_cache(maxsize=256)
+@remember_short(256)
 def body_form(content_type: str, *, dialect: Dialect) -> Form:
     """The form of a request body; JSON when the header is missing (""). Raises ApiError 415.
 

@@ -10,10 +10,12 @@ from collections.abc import Callable
 from json import decoder
 from typing import Any, Final
 
+from orchd.kinds.digits import integer
 from orchd.kinds.objects.strict import Members
 
 _STRUCTURE: Final = re.compile(r"[ \t\r\n,:]*")
 _NUMBER: Final = re.compile(r"-?[0-9]+([.eE][-+.eE0-9]*)?")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _WORDS: Final[dict[str, tuple[Any, int]]] = {"t": (True, 4), "f": (False, 5), "n": (None, 4)}
 #: Reads a string from behind its opening quote; gives it and the position after it.
 _scan: Callable[[str, int], tuple[str, int]] = vars(decoder)["scanstring"]
@@ -60,10 +62,10 @@ def _object(items: list[Any], members: bool) -> Any:
 def _number(found: re.Match[str], number: Callable[[str], Any]) -> Any:
     if found.group(1):
         return number(found.group())
-    value = int(found.group())
+    value = integer(found.group())
     return value if -(1 << 63) <= value < 1 << 64 else number(found.group())
 
 
 def without_surrogates(text: str) -> str:
     """The text with U+FFFD for lone surrogates, which JSON can spell and UTF-8 cannot."""
-    return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
+    return _SURROGATE.sub("\ufffd", text)

@@ -17,8 +17,9 @@ from typing import Any, Final
 
 from orchd.dialect import PROTOBUF_MAGIC
 from orchd.errors import ApiError
+from orchd.kinds.bounds import MAX_VALUES
 from orchd.kinds.codec import protobuf_decode, protobuf_encode
-from orchd.kinds.codec.wire import LENGTH, ProtobufError, delimited, read_length, read_varint, skip, truncated
+from orchd.kinds.codec.wire import FIELDS, LENGTH, ProtobufError, delimited, read_length, read_varint, skip, truncated
 from orchd.kinds.ir import Type
 
 __all__ = [
@@ -110,6 +111,7 @@ def open_envelope(data: bytes) -> Envelope:
     if data[:4] != PROTOBUF_MAGIC:
         prefix = " ".join(str(b) for b in PROTOBUF_MAGIC)
         raise ProtobufError(f"provided data does not appear to be a protobuf message, expected prefix [{prefix}]")
+    FIELDS.left = MAX_VALUES
     found = _fields(data, 4, len(data), ("TypeMeta", "Raw", "ContentEncoding", "ContentType"), "Unknown")
     meta = found.get(1, b"")
     names = _fields(meta, 0, len(meta), ("APIVersion", "Kind"), "TypeMeta")
@@ -127,6 +129,7 @@ def _fields(data: bytes, at: int, end: int, names: tuple[str, ...], message: str
         key, at = read_varint(data, at, end)
         number, wire_type = key >> 3, key & 7
         protobuf_decode.check_key(message, number, wire_type)
+        FIELDS.spend(1)
         if number <= len(names):
             if wire_type != LENGTH:
                 raise ProtobufError(f"proto: wrong wireType = {wire_type} for field {names[number - 1]}")
@@ -139,6 +142,7 @@ def _fields(data: bytes, at: int, end: int, names: tuple[str, ...], message: str
 
 def decode_message(data: bytes, type_: Type) -> dict[str, Any]:
     """The fields of a message as JSON data, empty ones left out as the tables say. Raises ProtobufError."""
+    FIELDS.left = MAX_VALUES
     try:
         out: dict[str, Any] = protobuf_decode.struct(type_).decode(data, 0, len(data))
     except IndexError:

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from orchd.kinds.bounds import MAX_VALUES
 from orchd.kinds.codec import json_
 from orchd.kinds.codec.wire import (
+    FIELDS,
     FIXED64,
     LENGTH,
     VARINT,
@@ -69,7 +71,11 @@ class StructReader:
     def decode(self, data: bytes, at: int, end: int) -> dict[str, Any]:
         out = self._always.copy()
         table = self._table
+        count = 1
         while at < end:
+            count += 1
+            if count > MAX_VALUES:
+                FIELDS.spend(count)
             key = data[at]
             at += 1
             if key >= 0x80:
@@ -81,6 +87,7 @@ class StructReader:
                 at = self._unknown(key, data, at, end)
         if at != end:
             raise truncated()
+        FIELDS.spend(count)
         return out
 
     def _unknown(self, key: int, data: bytes, at: int, end: int) -> int:
@@ -207,9 +214,11 @@ def _map(element: Type, name: str, *, wrapped: bool) -> Store:
         while at < stop:
             tag, at = read_varint(data, at, stop)
             if tag == 0x0A:
+                FIELDS.spend(1)
                 start, at = read_length(data, at, stop)
                 key = data[start:at].decode("utf-8", "replace")
             elif tag == value_key:
+                FIELDS.spend(1)
                 value, at = read(data, at, stop)
             else:
                 at = skip(data, at, stop, tag & 7)
@@ -296,6 +305,7 @@ def _items(data: bytes, at: int, end: int) -> tuple[list[str], int]:
         tag, at = read_varint(data, at, stop)
         if tag == 0x0A:
             item, at = _string(data, at, stop)
+            FIELDS.spend(1)
             out.append(item)
         else:
             at = skip(data, at, stop, tag & 7)
@@ -310,6 +320,7 @@ def _first(data: bytes, at: int, stop: int, number: int = 1) -> bytes:
     while at < stop:
         tag, at = read_varint(data, at, stop)
         if tag == number << 3 | LENGTH:
+            FIELDS.spend(1)
             start, at = read_length(data, at, stop)
             found = data[start:at]
         else:
@@ -350,8 +361,10 @@ def _numbers(data: bytes, at: int, stop: int) -> tuple[dict[int, int], bytes]:
     while at < stop:
         tag, at = read_varint(data, at, stop)
         if tag & 7 == VARINT:
+            FIELDS.spend(1)
             out[tag >> 3], at = _int64(data, at, stop)
         elif tag == 3 << 3 | LENGTH:
+            FIELDS.spend(1)
             start, at = read_length(data, at, stop)
             text = data[start:at]
         else:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from orchd.kinds.bounds import MAX_VALUES
+
 VARINT: Final = 0
 FIXED64: Final = 1
 LENGTH: Final = 2
@@ -79,9 +81,29 @@ def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
     return at, at + size
 
 
+class Fields:
+    """Counts the fields of the message that is being read, those of messages within it included."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = MAX_VALUES
+
+    def spend(self, count: int) -> None:
+        """So many have been read. Raises ProtobufError."""
+        self.left -= count
+        if self.left < 0:
+            raise ProtobufError(f"proto: message holds more than {MAX_VALUES} fields")
+
+
+#: Reading does not wait, so there is one message at a time.
+FIELDS: Final = Fields()
+
+
 def skip(data: bytes, at: int, end: int, wire_type: int) -> int:
     """The position after a field of no interest, whose tag has been read."""
     depth = 0
+    FIELDS.spend(1)
     while True:
         if wire_type == VARINT:
             _, at = read_varint(data, at, end)
@@ -103,5 +125,6 @@ def skip(data: bytes, at: int, end: int, wire_type: int) -> int:
             raise truncated()
         if not depth:
             return at
+        FIELDS.spend(1)
         key, at = read_varint(data, at, end)
         wire_type = key & 7

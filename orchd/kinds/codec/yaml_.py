@@ -8,12 +8,19 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from typing import Any, Final
 
 import yaml
 
+from orchd.kinds.bounds import MAX_VALUES
+from orchd.kinds.digits import integer
+
 #: Nesting above this is refused, as the reference's parser does; JSON has the same limit.
 MAX_DEPTH: Final = 10_000
+
+#: Brackets that are open, summed over all values: the C parser walks over them.
+_MAX_WALKED: Final = 150_000_000
 
 _STR: Final = "tag:yaml.org,2002:str"
 _BOOLS: Final = {
@@ -61,7 +68,8 @@ def _number(text: str) -> Any:
         if digits[:1] == "0" and len(digits) > 1:
             base = {"x": 16, "b": 2, "o": 8}.get(digits[1].lower(), 8)
             digits = digits[2:] if digits[1] in "xXbBoO" else digits[1:]
-        value = int(digits or "0", base)
+        # Number bases that are powers of two are read in linear time, however long.
+        value = integer(digits or "0") if base == 10 else int(digits or "0", base)
         value = -value if plain[0] == "-" else value
         if -(1 << 63) <= value < 1 << 64:
             return value
@@ -125,7 +133,11 @@ class _Builder:
         self._loader: Any = yaml.CSafeLoader(data)
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._stack: list[_Open] = []
+        #: How many collections that are open have an anchor, and how many of them are in brackets.
+        self._open_anchors: Counter[str] = Counter()
+        self._open_flows = 0
         self._read = 0
+        self._walked = 0
         self._repeated = 0
         self._done = False
         self._value: Any = None
@@ -142,6 +154,10 @@ class _Builder:
             self._loader.dispose()
 
     def _take(self, event: Any) -> None:
+        # The parser itself looks at every open bracket for each token.
+        self._walked += self._open_flows
+        if self._read + self._repeated > MAX_VALUES or self._walked > _MAX_WALKED:
+            raise YAMLError(f"yaml: document holds more than {MAX_VALUES} values, or is too deep for their number")
         if isinstance(event, yaml.ScalarEvent):
             self._read += 1
             value = self._scalar(event)
@@ -156,11 +172,15 @@ class _Builder:
             is_map = isinstance(event, yaml.MappingStartEvent)
             if event.anchor is not None:
                 self._anchors.pop(event.anchor, None)
+                self._open_anchors[event.anchor] += 1
+            self._open_flows += bool(event.flow_style)
             self._stack.append(_Open({} if is_map else [], event.anchor, bool(event.flow_style)))
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
             done = self._stack.pop()
+            self._open_flows -= done.flow
             value = _merged(done)
             if done.anchor is not None:
+                self._open_anchors[done.anchor] -= 1
                 self._anchors[done.anchor] = (value, done.size)
             self._put(value, done.size)
         elif isinstance(event, yaml.DocumentEndEvent):
@@ -170,13 +190,13 @@ class _Builder:
         """Nesting in brackets and by indentation have a limit each."""
         if len(self._stack) < MAX_DEPTH:
             return
-        if sum(o.flow == bool(event.flow_style) for o in self._stack) >= MAX_DEPTH:
+        if (self._open_flows if event.flow_style else len(self._stack) - self._open_flows) >= MAX_DEPTH:
             line = _line(event)
             where = f"line {line + 1}: " if line else ""
             raise YAMLError(f"yaml: {where}exceeded max depth of {MAX_DEPTH}")
 
     def _alias(self, event: Any) -> None:
-        if any(o.anchor == event.anchor for o in self._stack):
+        if self._open_anchors[event.anchor]:
             raise YAMLError(f"yaml: anchor '{event.anchor}' value contains itself")
         if event.anchor not in self._anchors:
             raise YAMLError(f"yaml: unknown anchor '{event.anchor}' referenced")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from orchd.dialect import Dialect
-from orchd.kinds.catalog import Deprecation, Resource, Subresource, group_version
+from orchd.kinds.catalog import Deprecation, Resource, Subresource, group_version, version_priority
 from orchd.kinds.crd.conditions import TERMINATING, condition
 from orchd.kinds.crd.schema import Schema, SchemaReader
 from orchd.kinds.ir import Type, TypeTable
@@ -54,13 +54,29 @@ class VersionEntry(Mapping[str, Any]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeprecatedVersion(Deprecation):
-    """A deprecated version of a custom kind: `text` is what its author says about it, "" for the usual words."""
+    """A deprecated version of a custom kind: `text` is what its author says about it, None for the usual words.
+    `replacement` is the apiVersion to use instead, "" for none."""
 
     since: str = ""
-    text: str = ""
+    text: str | None = None
 
     def warning(self, kind: str, api_version: str) -> str:
-        return self.text or f"{api_version} {kind} is deprecated"
+        if self.text is not None:
+            return self.text
+        instead = f"; use {self.replacement} {kind}" if self.replacement else ""
+        return f"{api_version} {kind} is deprecated{instead}"
+
+
+def deprecation_of(spec: Mapping[str, Any], entry: Mapping[str, Any]) -> DeprecatedVersion | None:
+    """What is said of a version that is deprecated: the best one that is served, not deprecated and better is named."""
+    if not entry.get("deprecated"):
+        return None
+    others = (v["name"] for v in spec["versions"] if v.get("served") and not v.get("deprecated"))
+    best = min(others, key=version_priority, default=None)
+    replacement = ""
+    if best is not None and version_priority(best) < version_priority(entry["name"]):
+        replacement = group_version(spec["group"], best)
+    return DeprecatedVersion(text=entry.get("deprecationWarning"), replacement=replacement)
 
 
 def key_of(definition: Object) -> str:
@@ -158,7 +174,7 @@ def _resource(
         storage_type=types[kept],
         version_types=types,
         key=f"{group}/{names['plural']}",
-        deprecation=DeprecatedVersion(text=entry.get("deprecationWarning") or "") if entry.get("deprecated") else None,
+        deprecation=deprecation_of(spec, entry),
         custom=True,
         definition=entry,
         converter=converter,

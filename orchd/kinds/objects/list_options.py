@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from orchd import errors
 from orchd.dialect import Dialect
@@ -39,14 +39,31 @@ class ListOptions:
     continue_: str = ""
 
 
+#: One more than the largest resourceVersion, and how many digits it has.
+_LIMIT: Final = 1 << 64
+_DIGITS: Final = 20
+
+
 def parse_version(text: str) -> int:
     """A resourceVersion parameter as a number; "" and "0" are 0. Raises ApiError 500, as the reference does."""
-    if text.isascii() and text.isdigit():
-        return int(text)
     if not text:
         return 0
-    why = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-    raise ApiError(500, "", why)
+    try:
+        return unsigned(text)
+    except ApiError as error:
+        raise ApiError(500, "", f"resourceVersion: Invalid value: {errors.quoted(text)}: {error.message}") from None
+
+
+def unsigned(text: str) -> int:
+    """A whole number of 64 bits without a sign. Raises ApiError 500 in the words of the reference."""
+    if not (text.isascii() and text.isdecimal()):
+        raise ApiError(500, "", f"strconv.ParseUint: parsing {errors.quoted(text)}: invalid syntax")
+    # Zeros in front do not count, and Python would not read a number of thousands of digits.
+    digits = text.lstrip("0") or "0"
+    value = int(digits) if len(digits) <= _DIGITS else _LIMIT
+    if value >= _LIMIT:
+        raise ApiError(500, "", f"strconv.ParseUint: parsing {errors.quoted(text)}: value out of range")
+    return value
 
 
 def cached(resource: Resource) -> bool:

@@ -11,8 +11,10 @@ import time
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from typing import Any, Final
+
+from orchd.kinds.digits import integer
+from orchd.kinds.shorttexts import remember_short
 
 
 class ScalarError(ValueError):
@@ -39,6 +41,8 @@ _NANO: Final = 10**9
 _MAX_BINARY: Final = (2**63 - 1) * _NANO
 #: Exponents beyond this are refused: the exact number would not be worth its memory.
 _MAX_EXPONENT: Final = 1000
+#: So are more digits: what is made of them has to be written again.
+_MAX_DIGITS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +142,7 @@ def _number_text(value: Any) -> str:
     return str(value)
 
 
-@lru_cache(maxsize=4096)
+@remember_short(4096)
 def _parse_quantity(text: str) -> Quantity:
     match = _QUANTITY.match(text) if text else None
     if match is None:
@@ -146,6 +150,8 @@ def _parse_quantity(text: str) -> Quantity:
     sign, whole, fraction, suffix = match.group(1), match.group(2), match.group(3) or "", match.group(4)
     family, power, shift = _suffix(suffix)
     # A lone sign, point or suffix is zero, as in the reference.
+    if len(whole) + len(fraction) > _MAX_DIGITS:
+        raise ScalarError(QUANTITY_FORMAT)
     number = int((whole + fraction) or "0") << shift
     power += 9 - len(fraction)
     if power >= 0:
@@ -168,7 +174,7 @@ def _suffix(suffix: str) -> tuple[str, int, int]:
         return BINARY, 0, _BINARY_SUFFIXES[suffix]
     if suffix[0] in "eE":
         try:
-            power = int(suffix[1:])
+            power = integer(suffix[1:])
         except ValueError:
             raise ScalarError(QUANTITY_SUFFIX) from None
         if abs(power) <= _MAX_EXPONENT:
@@ -184,7 +190,7 @@ def canonical_quantity(value: Any) -> str:
     return _canonical_quantity(_number_text(value))
 
 
-@lru_cache(maxsize=4096)
+@remember_short(4096)
 def _canonical_quantity(text: str) -> str:
     return str(_parse_quantity(text.strip(" \t\n\r\v\f")))
 
@@ -348,6 +354,7 @@ _UNITS: Final = {
 }
 _DURATION_PART = re.compile(r"([0-9]*)(\.[0-9]*)?([^0-9.]*)")
 _MAX_INT64: Final = 2**63 - 1
+_MAX_FRACTION: Final = 30
 
 
 def parse_duration(text: str) -> int:
@@ -359,9 +366,9 @@ def parse_duration(text: str) -> int:
         return 0
     if not rest:
         raise invalid
-    total = 0
-    while rest:
-        match = _DURATION_PART.match(rest)
+    total = at = 0
+    while at < len(rest):
+        match = _DURATION_PART.match(rest, at)
         assert match is not None
         whole, fraction, unit = match.group(1), (match.group(2) or "")[1:], match.group(3)
         if not whole and not fraction:
@@ -371,10 +378,12 @@ def parse_duration(text: str) -> int:
         scale = _UNITS.get(unit)
         if scale is None:
             raise ScalarError(f"time: unknown unit {_quoted(unit)} in duration {_quoted(text)}")
-        total += int(whole or "0") * scale + int(fraction or "0") * scale // 10 ** len(fraction)
+        # Less than a nanosecond does not count, so that not many digits of a fraction do.
+        fraction = fraction[:_MAX_FRACTION]
+        total += integer(whole or "0") * scale + int(fraction or "0") * scale // 10 ** len(fraction)
         if total > _MAX_INT64:
             raise invalid
-        rest = rest[match.end() :]
+        at = match.end()
     return -total if negative else total
 
 
@@ -415,7 +424,7 @@ _PERCENT = re.compile(r"[0-9]+%\Z", re.ASCII)
 
 def percent(value: str) -> int | None:
     """30 for ``30%``; None when the text is no percentage."""
-    return int(value[:-1]) if _PERCENT.match(value) else None
+    return integer(value[:-1]) if _PERCENT.match(value) else None
 
 
 def scaled(value: int | str, total: int, *, round_up: bool) -> int:

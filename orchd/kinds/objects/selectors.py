@@ -16,6 +16,7 @@ import orjson
 from orchd.dialect import Dialect
 from orchd.errors import ApiError, bad_request, quoted
 from orchd.kinds.catalog import Resource
+from orchd.kinds.digits import integer
 from orchd.kinds.objects.validate.names import label_value, qualified_name
 
 Labels = Mapping[str, str]
@@ -42,6 +43,10 @@ class _WrongRequirementError(Exception):
     """A requirement that cannot be read; the message follows ``unable to parse requirement: ``."""
 
 
+#: Characters of a selector. The reference bounds the request's head alone.
+MAX_LENGTH: Final = 64 << 10
+
+
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """One condition on one label. `values` are those of the text; one for equality and comparison, none for existence."""
@@ -64,7 +69,7 @@ class Requirement:
         if value is None or not _is_integer(value):
             return False
         (bound,) = self.values
-        return int(value) > int(bound) if self.operator == GREATER else int(value) < int(bound)
+        return integer(value) > integer(bound) if self.operator == GREATER else integer(value) < integer(bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,7 @@ class LabelSelector:
     @staticmethod
     def parse(text: str) -> LabelSelector:
         """The selector that a query parameter says. Raises ApiError 400."""
+        _check_length(text)
         return LabelSelector(tuple(_Reader(text).requirements()))
 
     @staticmethod
@@ -258,7 +264,7 @@ def _is_identifier(token: str) -> bool:
 
 
 def _is_integer(text: str) -> bool:
-    return _INTEGER.match(text) is not None and -(2**63) <= int(text) < 2**63
+    return _INTEGER.match(text) is not None and -(2**63) <= integer(text) < 2**63
 
 
 def _checked(key: str, operator: str, values: list[str]) -> Requirement:
@@ -363,6 +369,7 @@ class FieldSelector:
     @staticmethod
     def parse(text: str, resource: Resource) -> FieldSelector:
         """The selector that a query parameter says. Raises ApiError 400, also for a field that the kind does not index."""
+        _check_length(text)
         known = supported_fields(resource)
         terms = FieldSelector.terms(text)
         for name, _, _ in terms:
@@ -393,6 +400,12 @@ def _unsupported(name: str, resource: Resource) -> ApiError:
     if kind == "batch.Job":
         return bad_request(f"field label {quoted(name)} not supported for batchv1.Job")
     return bad_request(f"field label not supported: {name}")
+
+
+def _check_length(text: str) -> None:
+    """Raises ApiError 400 for more text than a selector needs: each part of it costs time."""
+    if len(text) > MAX_LENGTH:
+        raise bad_request(f"the selector is longer than {MAX_LENGTH} characters")
 
 
 def _split(text: str) -> list[str]:

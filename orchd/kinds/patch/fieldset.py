@@ -12,12 +12,13 @@ edited. Source of the form: structured-merge-diff's serialization, release 4.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import orjson
 
+from orchd.kinds.digits import integer
 from orchd.kinds.patch.gotext import number, plain, quoted
+from orchd.kinds.shorttexts import remember_short
 
 FieldSet: TypeAlias = dict[str, Any]
 
@@ -200,7 +201,7 @@ def _sorted(fields: FieldSet) -> list[str]:
     return keys
 
 
-@lru_cache(maxsize=4096)
+@remember_short(4096)
 def _rank(element: str) -> tuple[Any, ...]:
     kind, rest = element[0], element[2:]
     if kind == ".":
@@ -211,7 +212,7 @@ def _rank(element: str) -> tuple[Any, ...]:
         return (2, *((name, _value_rank(value)) for name, value in sorted(orjson.loads(rest).items())))
     if kind == "v":
         return (3, _value_rank(orjson.loads(rest)))
-    return (4, int(rest))
+    return (4, integer(rest))
 
 
 def _value_rank(value: Any) -> tuple[Any, ...]:
@@ -269,9 +270,10 @@ def _canonical(element: str) -> str:
     if kind == "f":
         return element
     if kind == "i":
-        if not rest.lstrip("-").isdecimal():
-            raise FieldSetError(f"bad index {rest}")
-        return f"i:{int(rest)}"
+        try:
+            return f"i:{integer(rest)}"
+        except ValueError:
+            raise FieldSetError(f"bad index {rest}") from None
     if kind not in "kv":
         return ""
     try:

@@ -7,15 +7,19 @@ missing one copies null, and `test` of a missing one against null holds. Every f
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 import orjson
 
-from orchd.errors import ApiError, bad_request
+from orchd.errors import ApiError, bad_request, quoted
+from orchd.kinds.bounds import MAX_VALUES, json_values
 from orchd.kinds.objects import strict
 from orchd.kinds.patch.gotext import json_name
 from orchd.kinds.patch.patch_errors import no_object, rejected
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
+
+T = TypeVar("T")
 
 MAX_OPERATIONS: Final = 10_000
 #: How much all `copy` operations of one patch may add, in bytes of JSON.
@@ -23,25 +27,39 @@ MAX_COPIED: Final = 3 * 1024 * 1024
 
 #: Members of an operation that are text.
 _TEXTS: Final = ("op", "path", "from")
+_MISSING: Final = "missing value"
+_OUT_OF_RANGE: Final = "Unable to access invalid index: {}: invalid index referenced"
 _INDEX = re.compile(r"[+-]?[0-9]+")
 
 
-class _Failed(Exception):
-    """An operation that does not apply."""
+class FailedError(Exception):
+    """An operation that does not apply; the text is the reference's."""
+
+
+class _Failed(FailedError):
+    """Raised inside, without what the operation was."""
+
+    def __init__(self, why: str = _MISSING) -> None:
+        super().__init__(why)
 
 
 def apply(doc: Any, patch: bytes | str | list[Any] | None) -> Any:
     """The document after all operations. ApiError: 400 for what is no patch, 413 for more than `MAX_OPERATIONS`
     operations, 422 when one does not apply."""
-    operations = parse(patch)
-    editor = _Editor(doc)
     try:
-        for operation in operations:
-            editor.do(operation)
-    except _Failed:
+        made = edited(doc, parse(patch))
+    except FailedError:
         raise rejected() from None
-    if isinstance(editor.doc, list):
-        raise no_object(editor.doc)
+    if isinstance(made, list):
+        raise no_object(made)
+    return made
+
+
+def edited(doc: Any, operations: list[dict[str, Any]]) -> Any:
+    """The document after `operations` that `parse` gave, which may be a list. Raises FailedError."""
+    editor = _Editor(doc)
+    for operation in operations:
+        editor.do(operation)
     return editor.doc
 
 
@@ -131,25 +149,34 @@ def equal(left: Any, right: Any) -> bool:
 def _text(operation: dict[str, Any], member: str) -> str:
     value = operation.get(member)
     if not isinstance(value, str):
-        raise _Failed
+        raise FailedError(f"{operation.get('op')} operation failed to decode {member}: {_MISSING}")
     return value
 
 
-def _index(part: str, length: int) -> int:
-    """The position that `part` names among `length` possible ones."""
+def _index(part: str, length: int, note: str = "") -> int:
+    """The position that `part` names among `length` possible ones; `note` stands before why it is no number."""
     if not _INDEX.fullmatch(part) or len(part) > 18:
-        raise _Failed
-    position = int(part)
+        why = "invalid syntax" if not _INDEX.fullmatch(part) else "value out of range"
+        raise _Failed(f"{note}strconv.Atoi: parsing {quoted(part)}: {why}")
+    position = number = int(part)
     if position < 0:
         position += length
     if not 0 <= position < length:
-        raise _Failed
+        raise _Failed(_OUT_OF_RANGE.format(number))
     return position
 
 
-def _size(value: Any) -> int:
+def _within(text: str, work: Callable[[], T], *, alone: bool = False) -> T:
+    """What `work` gives. Raises FailedError with `text` before the words of its failure, or `alone`."""
     try:
-        return len(orjson.dumps(value))
+        return work()
+    except _Failed as failed:
+        raise FailedError(text if alone else f"{text}: {failed}") from None
+
+
+def _text_of(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value)
     except orjson.JSONEncodeError:
         # Copies into copies have nested it deeper than any object may be.
         raise _Failed from None
@@ -166,62 +193,108 @@ class _Editor:
     def __init__(self, doc: Any) -> None:
         self.doc = doc
         self._own: dict[int, Any] = {}
-        self._copied = 0
+        #: Bytes and values that copies have added.
+        self._copied = self._values = 0
 
     def do(self, operation: dict[str, Any]) -> None:
-        kind = operation.get("op")
+        """Raises FailedError."""
+        kind, value = operation.get("op"), operation.get("value")
         if kind == "add":
-            self._add(_text(operation, "path"), operation.get("value"))
+            path = _text(operation, "path")
+            found = self._find(path, f'add operation does not apply: doc is missing path: "{path}"')
+            _within(f"error in add for path: '{path}'", lambda: self._add(found, value))
         elif kind == "remove":
-            self._remove(_text(operation, "path"))
-        elif kind == "replace" and operation.get("path") == "":
-            # The whole document; a scalar in its place is not taken, and nobody is told.
-            if isinstance(operation.get("value"), dict | list):
-                self.doc = operation["value"]
+            path = _text(operation, "path")
+            found = self._find(path, f'remove operation does not apply: doc is missing path: "{path}"')
+            _within(f"error in remove for path: '{path}'", lambda: self._remove(found))
         elif kind == "replace":
-            container, part = self._find(_text(operation, "path"))
-            if isinstance(container, list):
-                container[_index(part, len(container))] = operation.get("value")
-            else:
-                container[part] = operation.get("value")
+            self._replace(_text(operation, "path"), value)
         elif kind == "move":
-            source = _text(operation, "from")
-            value = _get(*self._find(source))
-            self._remove(source)
-            self._add(_text(operation, "path"), value)
+            self._move(operation)
         elif kind == "copy":
-            value = _get(*self._find(_text(operation, "from")))
-            self._copied += _size(value)
-            if self._copied > MAX_COPIED:
-                raise _Failed
-            self._disown(value)
-            self._add(_text(operation, "path"), value)
+            self._copy(operation)
         elif kind == "test":
-            if not equal(_get(*self._find(_text(operation, "path"))), operation.get("value")):
-                raise _Failed
+            self._test(_text(operation, "path"), value)
         else:
-            raise _Failed
+            raise FailedError(f"Unexpected kind: {kind if isinstance(kind, str) else 'unknown'}")
 
-    def _add(self, path: str, value: Any) -> None:
-        container, part = self._find(path)
+    def _replace(self, path: str, value: Any) -> None:
+        if path == "":
+            # The whole document; a scalar in its place is not taken, and nobody is told.
+            if isinstance(value, dict | list):
+                self.doc = value
+            return
+        container, part = self._find(path, f"replace operation does not apply: doc is missing path: {path}")
+        if isinstance(container, list):
+            missing = f"replace operation does not apply: doc is missing key: {path}: {_MISSING}"
+            container[_within(missing, lambda: _index(part, len(container)), alone=True)] = value
+        else:
+            container[part] = value
+
+    def _move(self, operation: dict[str, Any]) -> None:
+        source = _text(operation, "from")
+        found = self._find(source, f"move operation does not apply: doc is missing from path: {source}")
+        text = f"error in move for path: '{found[1]}'"
+        value = _within(text, lambda: _get(*found))
+        _within(text, lambda: self._remove(found))
+        path = _text(operation, "path")
+        aim = self._find(path, f"move operation does not apply: doc is missing destination path: {path}")
+        _within(f"error in move for path: '{path}'", lambda: self._add(aim, value))
+
+    def _copy(self, operation: dict[str, Any]) -> None:
+        source = _text(operation, "from")
+        found = self._find(source, f"copy operation does not apply: doc is missing from path: {source}")
+        value = _within(f"error in copy for from: '{source}'", lambda: _get(*found))
+        path = _text(operation, "path")
+        aim = self._find(path, f"copy operation does not apply: doc is missing destination path: {path}")
+        text = _text_of(value)
+        self._copied += len(text)
+        self._values += json_values(text)
+        if self._values > MAX_VALUES:
+            raise FailedError(f"copy operations add more than {MAX_VALUES} values")
+        if self._copied > MAX_COPIED:
+            raise FailedError(
+                f"Unable to complete the copy, the accumulated size increase of copy is {self._copied}, exceeding the "
+                f"limit {MAX_COPIED}"
+            )
+        self._disown(value)
+        _within("error while adding value during copy", lambda: self._add(aim, value))
+
+    def _test(self, path: str, value: Any) -> None:
+        failed = FailedError(f"testing value {path} failed: test failed")
+        if path == "":
+            if not equal(self.doc, value):
+                raise failed
+            return
+        found = self._find(path, f"test operation does not apply: is missing path: {path}")
+        if not equal(_within(f"error in test for path: '{path}'", lambda: _get(*found)), value):
+            raise failed
+
+    def _add(self, found: tuple[Any, str], value: Any) -> None:
+        container, part = found
         if isinstance(container, dict):
             container[part] = value
         elif part == "-":
             container.append(value)
         else:
-            container.insert(_index(part, len(container) + 1), value)
+            note = f"value was not a proper array index: '{part}': "
+            container.insert(_index(part, len(container) + 1, note), value)
 
-    def _remove(self, path: str) -> None:
-        container, part = self._find(path)
+    def _remove(self, found: tuple[Any, str]) -> None:
+        container, part = found
         if isinstance(container, list):
             del container[_index(part, len(container))]
         elif part in container:
             del container[part]
         else:
-            raise _Failed
+            raise _Failed(f"Unable to remove nonexistent key: {part}: {_MISSING}")
 
-    def _find(self, path: str) -> tuple[Any, str]:
-        """The container of the last part of `path`, ours to edit, and that part."""
+    def _find(self, path: str, missing: str) -> tuple[Any, str]:
+        """The container of the last part of `path`, ours to edit, and that part. Raises FailedError, which begins with
+        `missing`, where there is none."""
+        return _within(f"{missing}: {_MISSING}", lambda: self._container(path), alone=True)
+
+    def _container(self, path: str) -> tuple[Any, str]:
         _, *parts = path.split("/")
         if not parts:
             raise _Failed

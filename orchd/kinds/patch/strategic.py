@@ -143,9 +143,11 @@ def _merge_field(original: list[Any], patch: list[Any], field: Type | None, *, d
     key = field.merge_key
     if not _of_maps(original, patch):
         if deletes:
-            return [v for v in original if v not in patch]
+            gone = set(patch)
+            return [v for v in original if v not in gone]
+        present = set(original)
         merged = list(original)
-        merged.extend(v for v in patch if v not in original)
+        merged.extend(v for v in patch if v not in present)
         merged = list(dict.fromkeys(merged))
         if key:
             _expect_map(merged[0])
@@ -154,14 +156,19 @@ def _merge_field(original: list[Any], patch: list[Any], field: Type | None, *, d
         raise server_error(f"cannot merge lists without merge key for {field.element.kind}")
     original, patch = _special_items(original, patch, key)
     merged = list(original)
+    identify = _identify(key)
+    places: dict[Any, int] = {}
+    for at, item in enumerate(original):
+        if key in item:
+            places.setdefault(identify(item), at)
     for item in patch:
         if key not in item:
             raise _no_key(item, key)
-        at = _position(merged, item[key], key)
-        if at < 0:
+        place = places.setdefault(identify(item), len(merged))
+        if place == len(merged):
             merged.append(item)
         else:
-            merged[at] = _merge_map(merged[at], item, field.element)
+            merged[place] = _merge_map(merged[place], item, field.element)
     return _in_order(merged, patch, original, key)
 
 
@@ -185,6 +192,8 @@ def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[lis
     """Carry out the items of a patch that are directives; gives what to merge into and with what."""
     plain_items = []
     replace = False
+    identify = _identify(key)
+    deleted: set[Any] = set()
     for item in patch:
         if _DIRECTIVE not in item:
             plain_items.append(item)
@@ -193,27 +202,20 @@ def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[lis
         if directive == "delete":
             if key not in item:
                 raise _no_key(item, key)
-            value = item[key]
-            original = [o for o in original if key not in o or o[key] != value]
+            deleted.add(identify(item))
         elif directive == "replace":
             replace = True
         elif directive == "merge":
             raise server_error("merging lists cannot yet be specified in the patch")
         else:
             raise _bad_directive(directive, item)
+    if deleted:
+        original = [o for o in original if key not in o or identify(o) not in deleted]
     return (plain_items, []) if replace else (original, plain_items)
 
 
 def _no_key(item: Object, key: str) -> Exception:
     return server_error(f"map: {plain(item)} does not contain declared merge key: {key}")
-
-
-def _position(items: list[Any], value: Any, key: str) -> int:
-    """Index of the item whose merge key (or self, without one) is `value`; -1 when there is none."""
-    for at, item in enumerate(items):
-        if (item == value) if not key else (isinstance(item, dict) and key in item and item[key] == value):
-            return at
-    return -1
 
 
 def _in_order(merged: list[Any], wanted: list[Any], live: list[Any], key: str) -> list[Any]:

@@ -24,6 +24,8 @@ from orchd.scheduler.values import Columns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+#: Higher than any priority.
+NO_PODS = 2**62
 #: Rows to begin with; then the columns double.
 _FIRST = 64
 
@@ -33,7 +35,7 @@ class Snapshot:
     """See `ISnapshot`. Besides that:
 
     `allocatable[r, row]` and `requested[r, row]` are whole numbers for resource r of `resources` (-1 where a name is not
-    known); `nonzero[0, row]` and `nonzero[1, row]` are milli CPU and bytes as scores count them; `pods_on` and
+    known); `lowest[row]` is the lowest priority of a pod there (NO_PODS without any); `nonzero[0, row]` and `nonzero[1, row]` are milli CPU and bytes as scores count them; `pods_on` and
     `pods_allowed` are counts; `unschedulable` is a mask; `taints[row]` is the number of a list of `taint_lists`.
     """
 
@@ -48,6 +50,7 @@ class Snapshot:
         self.nonzero: NDArray[np.int64] = np.zeros((2, _FIRST), dtype=np.int64)
         self.pods_on: NDArray[np.int64] = np.zeros(_FIRST, dtype=np.int64)
         self.pods_allowed: NDArray[np.int64] = np.zeros(_FIRST, dtype=np.int64)
+        self.lowest: NDArray[np.int64] = np.full(_FIRST, NO_PODS, dtype=np.int64)
         self.alive: NDArray[np.bool_] = np.zeros(_FIRST, dtype=np.bool_)
         self.unschedulable: NDArray[np.bool_] = np.zeros(_FIRST, dtype=np.bool_)
         self.taints: NDArray[np.int32] = np.zeros(_FIRST, dtype=np.int32)
@@ -138,6 +141,9 @@ class Snapshot:
         else:
             old = self.nodes[row]
             assert old is not None
+            if old.counts_as(facts):
+                self.nodes[row] = facts
+                return
             self.images.remove(row, old)
             if zone_of(self._dialect, old) != zone_of(self._dialect, facts):
                 self._leave_zone(old)
@@ -229,6 +235,7 @@ class Snapshot:
         for name in ("pods_on", "pods_allowed", "alive", "unschedulable", "taints"):
             column = getattr(self, name)
             setattr(self, name, np.concatenate((column, np.zeros_like(column))))
+        self.lowest = np.concatenate((self.lowest, np.full_like(self.lowest, NO_PODS)))
         self.labels.grow(self.size)
         self.tallies.grow(self.size)
         self.nodes += [None] * old
@@ -269,10 +276,16 @@ class Snapshot:
 
     def _place(self, pod: Pod, row: int) -> None:
         self._pods[row][pod.uid] = pod
+        if pod.priority < self.lowest[row]:
+            self.lowest[row] = pod.priority
         self._count(pod, row, 1)
 
     def _displace(self, pod: Pod, row: int) -> None:
-        self._count(self._pods[row].pop(pod.uid), row, -1)
+        pods = self._pods[row]
+        gone = pods.pop(pod.uid)
+        if gone.priority == self.lowest[row]:
+            self.lowest[row] = min((other.priority for other in pods.values()), default=NO_PODS)
+        self._count(gone, row, -1)
 
     def _count(self, pod: Pod, row: int, sign: int) -> None:
         template = pod.template

@@ -74,6 +74,10 @@ class _ArgumentsReader:
             raise ConfigError(f"{place}decoding args for plugin {plugin}: {_not_an_object(given)}")
         given = given or {}
         self._check_kind(given, kind, plugin, place)
+        version = _api_versions(self._dialect).get(given.get("apiVersion") or "", self._version)
+        if version != self._version:
+            place = f".Profiles[{profile}].PluginConfig[{index}].Args"
+            raise ConfigError(f"converting {place} into internal type: no kind is registered for the type {version}.{kind}")
         wanted = types.arguments(plugin, self._version, self._dialect)
         members = _descend(self._members, "profiles", profile, "pluginConfig", index, "args")
         wrong = strict.names(_without_head({} if members is None else members), wanted)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 #: Gives an object when it is asked for; None when it is gone.
 Told = Callable[[], Object | None]
 
+#: With more nodes than this that pods are nominated to, those that are refused without these pods are not looked at again.
+_FEW_NOMINATED = 64
 NO_NODES = "no nodes available to schedule pods"
 #: Extenders score 0..10, plugins 0..100.
 _EXTENDER_SCALE = MAX_SCORE // 10
@@ -95,6 +97,7 @@ class Decider:
         self._extenders = extenders
         self._sampling = sampling
         self._random = random
+        self._numbers = profile.handle.numbers
         self._evaluations = Evaluations(
             snapshot,
             [(n, each) for n, each in profile.columnar_filters if each.shared],
@@ -102,18 +105,34 @@ class Decider:
         )
         self._unshared = [(n, each) for n, each in profile.columnar_filters if not each.shared]
         self._unshared_scores = [(n, each) for n, each in profile.columnar_scores if not each.shared]
-        self.what_if = WhatIf(profile, nominator)
+        prepared = {plugin.name for plugin in profile.pre_filters}
+        #: The first filter that misses its pre-filter.
+        self._unprepared = next(
+            (
+                (n, each)
+                for n, each in enumerate(profile.filters)
+                if getattr(each, "unprepared", "") and each.name not in prepared
+            ),
+            None,
+        )
+        self.what_if = WhatIf(profile, nominator, self._concerned)
 
     async def decide(self, state: CycleState, pod: Pod, obj: Told) -> Decision:
         """The node for a pod. `obj` gives the pod as extenders are told of it. Raises UnfitError, CycleError."""
         at = self._snapshot
         if not at.count:
             raise NoNodesError(NO_NODES)
+        numbers, name = self._numbers, self._profile.name
+        begun = numbers.now()
         refused = self._pre_filter(state, pod)
+        numbers.point("PreFilter", name, begun, "Success" if refused is None else refused.code.label)
         if refused is not None:
             raise UnfitError(Refusals(at, at.rows(), (), {}, refused))
+        begun = numbers.now()
         evaluation = self._evaluations.of(state, pod)
+        self._check_prepared(evaluation)
         found = _Filtering(self, evaluation, state, pod)
+        numbers.point("Filter", name, begun, "Success" if found.mask.any() else Code.UNSCHEDULABLE.label)
         rows = await self._nominated_row(found, pod, obj)
         if rows is None:
             rows = self._sampling.choose(at, found.mask)
@@ -124,13 +143,34 @@ class Decider:
         if len(rows) == 1:
             decision.node = decision.names[int(rows[0])]
             return decision
+        begun = numbers.now()
         await self._score(evaluation, state, pod, obj, decision)
+        numbers.point("Score", name, begun)
         total = decision.total
         assert total is not None
         best = np.nonzero(total == total.max())[0]
         chosen = int(best[self._random.randrange(len(best))]) if len(best) > 1 else int(best[0])
         decision.node = decision.names[int(rows[chosen])]
         return decision
+
+    def _check_prepared(self, evaluation: Evaluation) -> None:
+        """Filters that a profile has without the pre-filter that they rest on fail the cycle, on the first node that reaches
+        them."""
+        if self._unprepared is None:
+            return
+        index, plugin = self._unprepared
+        reached = self._snapshot.alive.copy()
+        for part in evaluation.filters:
+            if part.index < index and part.codes is not None:
+                reached &= part.codes == 0
+        if reached.any():
+            raise CycleError(f'running "{plugin.name}" filter plugin: {plugin.unprepared}')
+
+    def _concerned(self, state: CycleState, pod: Pod) -> list[Any]:
+        """The filters that can refuse a pod on any node: those that are compiled to something, and the plain ones."""
+        idle = {part.index for part in self._evaluations.of(state, pod).filters if part.compiled is None}
+        idle |= {index for index, plugin in self._unshared if plugin.compile_filter(state, pod) is None}
+        return [plugin for index, plugin in enumerate(self._profile.filters) if index not in idle]
 
     def _pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
         for plugin in self._profile.pre_filters:
@@ -298,9 +338,14 @@ class _Filtering:
 
     def _count_nominated(self, nominator: INominator, state: CycleState, pod: Pod) -> None:
         """Nodes with nominated pods must also do with these."""
+        prepared, few = False, len(nominator.nodes()) <= _FEW_NOMINATED
         for name in nominator.nodes():
             row = self._snapshot.row_of(name)
-            if row >= 0 and self._what_if.nominated(pod, name):
+            # A node that is refused anyway could at most get another reason.
+            if row >= 0 and (few or self.mask[row]) and self._what_if.nominated(pod, name):
+                if not prepared:
+                    self._what_if.prepare(state, pod)
+                    prepared = True
                 status = self._what_if.run_with_nominated(state, pod, self._snapshot.node(row))
                 if status is not None:
                     self.mask[row] = False

@@ -90,21 +90,17 @@ class Evaluation:
     def refresh(self, state: CycleState, pod: Pod) -> None:
         """Bring everything up to date."""
         at = self._snapshot
-        if self.size != at.size:
-            for part in self.filters:
-                part.epoch = -1
-            for score in self.scores:
-                score.epoch = -1
-        elif self._version != at.version:
-            self._follow()
-        again = False
+        again = resized = self.size != at.size
+        # What rests on other things than before must not be asked about rows that it does not know.
         for part in self.filters:
-            if part.epoch != part.plugin.epoch:
+            if resized or part.epoch != part.plugin.epoch:
                 part.compile(state, pod)
                 again = True
         for score in self.scores:
-            if score.epoch != score.plugin.epoch:
+            if resized or score.epoch != score.plugin.epoch:
                 score.compile(state, pod)
+        if not resized and self._version != at.version:
+            self._follow()
         self.size = at.size
         self._version = at.version
         if again:

@@ -106,12 +106,17 @@ class Refusals:
     def resolvable(self) -> Sequence[int]:
         if self.everywhere is not None:
             return () if self.everywhere.code is Code.UNRESOLVABLE else self._snapshot.rows().tolist()
-        refused = self.statuses()
-        return [
-            row
-            for row in self._snapshot.rows().tolist()
-            if row in refused and refused[row].code is not Code.UNRESOLVABLE
-        ]
+        helps = np.zeros(self._snapshot.size, dtype=np.bool_)
+        for number in range(len(self._judges)):
+            here = self._which == number
+            for code in np.unique(self._codes[here]).tolist():
+                if self._status(number, code).code is not Code.UNRESOLVABLE:
+                    helps[self._rows[here & (self._codes == code)]] = True
+        for row, status in self.single.items():
+            helps[row] = status.code is not Code.UNRESOLVABLE
+        rows = self._snapshot.rows()
+        found: list[int] = rows[helps[rows]].tolist()
+        return found
 
     def message(self) -> str:
         """The reference's sentence."""

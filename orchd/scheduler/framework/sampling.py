@@ -20,7 +20,8 @@ class Sampling:
 
     def __init__(self, percentage: int) -> None:
         self._percentage = percentage
-        self._next = 0
+        #: Where the next search starts, among the nodes in visiting order.
+        self.position = 0
 
     def wanted(self, nodes: int) -> int:
         """How many feasible nodes are enough."""
@@ -36,13 +37,13 @@ class Sampling:
             # The next start is the same one: every node is looked at.
             return np.nonzero(mask)[0]
         order = snapshot.rows()
-        start = self._next % len(order)
+        start = self.position % len(order)
         visited = np.concatenate((order[start:], order[:start]))
         feasible = np.nonzero(mask[visited])[0]
         looked_at = len(visited)
         if len(feasible) > wanted:
             feasible = feasible[:wanted]
             looked_at = int(feasible[-1]) + 1
-        self._next = (start + looked_at) % len(order)
+        self.position = (start + looked_at) % len(order)
         rows: NDArray[np.intp] = visited[feasible]
         return rows

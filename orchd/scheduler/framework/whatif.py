@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from orchd.scheduler.framework.profile import Profile
 from orchd.scheduler.interfaces import INominator
 from orchd.scheduler.nodes import NodeView
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import CycleState, Status
 
+#: Key of the filters that can refuse the pod.
+_FILTERS = "framework/filters"
+
 
 class WhatIf:
-    """The plain forms of a profile's filters."""
+    """The plain forms of a profile's filters. `concerned(state, pod)` gives those filters that can refuse a pod at all."""
 
-    def __init__(self, profile: Profile, nominator: INominator) -> None:
+    def __init__(
+        self, profile: Profile, nominator: INominator, concerned: Callable[[CycleState, Pod], Sequence[Any]]
+    ) -> None:
         self._profile = profile
         self._nominator = nominator
+        self._concerned = concerned
 
     def prepare(self, state: CycleState, pod: Pod) -> None:
         """Let extensions note what they need; once per cycle, before states are cloned."""
+        filters = self._concerned(state, pod)
         for plugin in self._profile.extensions:
             plugin.prepare_plain(state, pod)
+        state.write(_FILTERS, tuple(filters))
 
     def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeView) -> None:
         node.add(other)
@@ -33,7 +44,8 @@ class WhatIf:
 
     def run(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
         """The first refusal."""
-        for plugin in self._profile.filters:
+        filters = state.get(_FILTERS)
+        for plugin in self._profile.filters if filters is None else filters:
             status: Status | None = plugin.filter(state, pod, node)
             if status is not None:
                 return Status(status.code, status.reasons, plugin.name)

@@ -42,10 +42,17 @@ class Counts:
         self._first_of_group = first_of_group
         self._pairs: dict[tuple[Status, str, str], int] = {}
         self._known: dict[PodTemplate, tuple[Contribution, ...]] = {}
-        for row in () if snapshot is None else snapshot.rows():
-            facts = snapshot.nodes[int(row)]  # type: ignore[union-attr]  # there are rows, so there is a snapshot
-            for pod in snapshot.pods(int(row)):  # type: ignore[union-attr]  # as above
-                self.change(pod.template, facts.labels, 1)  # type: ignore[union-attr]  # rows() are nodes
+        if snapshot is not None:
+            self._begin(snapshot)
+
+    def _begin(self, snapshot: Snapshot) -> None:
+        """Count the pods that are there, template by template."""
+        for other, rows in snapshot.tallies.population.items():
+            if self._contributions(other):
+                for row, pods in rows.items():
+                    facts = snapshot.nodes[row]
+                    assert facts is not None
+                    self.change(other, facts.labels, pods)
 
     def clone(self) -> Counts:
         copy = Counts(self._template, self._required, first_of_group=self._first_of_group)
@@ -53,15 +60,18 @@ class Counts:
         return copy
 
     def change(self, other: PodTemplate, labels: Mapping[str, str], pods: int) -> None:
-        """A pod of `other` came to a node with these labels, or left it."""
-        contributions = self._known.get(other)
-        if contributions is None:
-            contributions = self._known[other] = tuple(self._required(self._template, other))
-        for each in contributions:
+        """So many pods of `other` came to a node with these labels, or left it (below 0)."""
+        for each in self._contributions(other):
             value = labels.get(each.key)
             if value is not None:
                 pair = (each.rule, each.key, value)
                 self._pairs[pair] = self._pairs.get(pair, 0) + pods
+
+    def _contributions(self, other: PodTemplate) -> tuple[Contribution, ...]:
+        found = self._known.get(other)
+        if found is None:
+            found = self._known[other] = tuple(self._required(self._template, other))
+        return found
 
     def judge(self, node: NodeView) -> Status | None:
         """What the filter says of a node."""

@@ -56,7 +56,12 @@ def of_provisioner(provisioner: str, dialect: Dialect) -> Migration | None:
 
 def is_on(migration: Migration, csi_node: Object | None, dialect: Dialect) -> bool:
     """Does a driver serve the in-tree plugin on the node of a CSINode?"""
-    return migration.on and dialect(migration.plugin) in served_plugins(csi_node, dialect).split(",")
+    return is_served(migration, served_plugins(csi_node, dialect), dialect)
+
+
+def is_served(migration: Migration, served: str, dialect: Dialect) -> bool:
+    """The same with what `served_plugins` gave for the node."""
+    return migration.on and dialect(migration.plugin) in served.split(",")
 
 
 def served_plugins(csi_node: Object | None, dialect: Dialect) -> str:

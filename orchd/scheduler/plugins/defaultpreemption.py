@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from zope.interface import implementer
 
@@ -15,6 +16,7 @@ from orchd.kinds.objects.selectors import LabelSelector
 from orchd.scheduler.config.model import DefaultPreemptionArgs
 from orchd.scheduler.interfaces import ExtenderError, ExtenderVictims, IHandle, IPostFilter, IRefusals
 from orchd.scheduler.nodes import NodeView
+from orchd.scheduler.plugins.importance import by_importance
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Code, CycleState
 
@@ -23,6 +25,8 @@ BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
 _MERGE = "application/strategic-merge-patch+json"
 #: Added to priorities before they are summed up, so that more victims never weigh less.
 _SHIFT = 2**31
+#: Seconds that the search for candidates goes on before others get their turn.
+_TURN = 0.004
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +49,15 @@ class DefaultPreemption:
         self._percentage = args.min_candidate_nodes_percentage
         self._absolute = args.min_candidate_nodes_absolute
         self._budgets: IInformer = handle.informer(BUDGETS)
+        #: The wall time of the attempt: it has to be the same for all comparisons.
+        self._now = 0.0
 
     async def post_filter(self, state: CycleState, pod: Pod, refused: IRefusals) -> str | None:
         if self._handle.pod_object(pod) is None or not self.eligible(pod, refused):
             return None
         self._handle.numbers.preemption_attempts += 1
-        candidates: Sequence[Candidate] = self.candidates(state, pod, refused)
+        self._now = self._handle.wall()
+        candidates: Sequence[Candidate] = await self.candidates(state, pod, refused)
         if not candidates:
             return ""
         candidates = await self._ask_extenders(pod, candidates)
@@ -79,9 +86,11 @@ class DefaultPreemption:
         """How many candidates are enough."""
         return min(nodes, max(nodes * self._percentage // 100, self._absolute))
 
-    def candidates(self, state: CycleState, pod: Pod, refused: IRefusals) -> list[Candidate]:
-        """Nodes where removing pods helps, from a random one on, until there are enough."""
-        rows = refused.resolvable()
+    async def candidates(self, state: CycleState, pod: Pod, refused: IRefusals) -> list[Candidate]:
+        """Nodes where removing pods helps, from a random one on, until there are enough. Others get their turn meanwhile."""
+        snapshot, clock = self._handle.snapshot, self._handle.clock
+        # Most pods that wait have nobody below them: that is found out for all nodes at once.
+        rows = refused.resolvable() if (snapshot.lowest < pod.priority).any() else ()
         if not rows:
             return []
         self._handle.prepare_plain(state, pod)
@@ -90,11 +99,16 @@ class DefaultPreemption:
         found: list[Candidate] = []
         # Those without violations and those with are counted apart: a violation is to be the last resort.
         clean = 0
+        begun = clock.seconds()
         for index in range(len(rows)):
             row = rows[(start + index) % len(rows)]
-            if not self._handle.snapshot.alive[row]:
+            if clock.seconds() - begun > _TURN:
+                await deferLater(clock, 0)
+                begun = clock.seconds()
+            # A row without a node has no pods either.
+            if snapshot.lowest[row] >= pod.priority:
                 continue
-            candidate = self.try_node(state.clone(), pod, self._handle.snapshot.node(row), budgets)
+            candidate = self.try_node(state.clone(), pod, snapshot.node(row), budgets)
             if candidate is not None:
                 found.append(candidate)
                 clean += not candidate.violations
@@ -113,8 +127,7 @@ class DefaultPreemption:
             self._handle.remove_pod(state, pod, other, node)
         if self._handle.run_filters(state, pod, node) is not None:
             return None
-        lower.sort(key=self._importance)
-        violating, others = split_by_budgets(lower, budgets)
+        violating, others = split_by_budgets(by_importance(lower), budgets)
         victims: list[Pod] = []
         violations = 0
         for group, counts in ((violating, True), (others, False)):
@@ -128,12 +141,9 @@ class DefaultPreemption:
             return None
         return Candidate(node.name, tuple(victims), violations)
 
-    def _importance(self, pod: Pod) -> tuple[int, float]:
-        """Sorts the most important pod first: higher priority, then the earlier start."""
-        return -pod.priority, self._start(pod)
-
     def _start(self, pod: Pod) -> float:
-        return self._handle.wall() if pod.started is None else pod.started
+        """When a pod started; one that has not counts as starting now."""
+        return self._now if pod.started is None else pod.started
 
     def _known_budgets(self) -> list[tuple[Object, LabelSelector]]:
         return [

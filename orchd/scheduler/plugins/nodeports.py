@@ -23,6 +23,8 @@ REFUSED = unschedulable("node(s) didn't have free ports for the requested pod po
 @implementer(IPreFilter, IColumnFilter)
 class NodePorts:
     name = "NodePorts"
+    #: What the filter says in a profile that does not have the plugin as a pre-filter.
+    unprepared = 'reading "PreFilterNodePorts" from cycleState: not found'
     events = (ClusterEvent("pods", Action.DELETE), ClusterEvent("nodes", Action.ADD))
     shared = True
     epoch = 0

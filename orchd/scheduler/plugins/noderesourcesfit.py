@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from zope.interface import implementer
@@ -33,6 +34,8 @@ def insufficient(resource: str) -> str:
 @implementer(IPreFilter, IColumnFilter, IColumnScore)
 class NodeResourcesFit:
     name = "NodeResourcesFit"
+    #: What the filter says in a profile that does not have the plugin as a pre-filter.
+    unprepared = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
     events = (
         ClusterEvent("pods", Action.DELETE),
         ClusterEvent("nodes", Action.ADD | Action.UPDATE_ALLOCATABLE),
@@ -44,6 +47,7 @@ class NodeResourcesFit:
         self._snapshot: Snapshot = handle.snapshot
         self._dialect: Dialect = handle.dialect
         self._ignored = frozenset(args.ignored_resources) | frozenset(handle.ignored_resources)
+        self._wanted: WeakKeyDictionary[PodTemplate, list[tuple[str, int]]] = WeakKeyDictionary()
         self._groups = frozenset(args.ignored_resource_groups)
         chosen = args.scoring_strategy
         self._fullness = Fullness(self._snapshot, [(each.name, each.weight) for each in chosen.resources], nonzero=True)
@@ -54,6 +58,12 @@ class NodeResourcesFit:
 
     def wanted(self, template: PodTemplate) -> list[tuple[str, int]]:
         """What is checked for a template; nothing when it requests nothing at all."""
+        found = self._wanted.get(template)
+        if found is None:
+            found = self._wanted[template] = self._find_wanted(template)
+        return found
+
+    def _find_wanted(self, template: PodTemplate) -> list[tuple[str, int]]:
         requests = template.requests
         if not any(requests.get(name) for name in BASIC) and not any(map(is_extended, requests)):
             return []

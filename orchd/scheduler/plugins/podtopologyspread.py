@@ -44,6 +44,8 @@ _SKEWED, _MISSING = 1, 2
 @implementer(IPreFilter, IPreFilterExtensions, IColumnFilter, IPreScore, IColumnScore)
 class PodTopologySpread:
     name = "PodTopologySpread"
+    #: What the filter says in a profile that does not have the plugin as a pre-filter.
+    unprepared = 'reading "PreFilterPodTopologySpread" from cycleState: not found'
     events = (
         ClusterEvent("pods", Action.ALL),
         ClusterEvent("nodes", Action.ADD | Action.DELETE | Action.UPDATE_LABEL),
@@ -56,7 +58,7 @@ class PodTopologySpread:
         self._hostname = dialect("{long}.io/hostname")
         self._system = args.defaulting_type == SYSTEM_DEFAULTING
         given = (
-            (("topology.{long}.io/zone", 3, False), ("{long}.io/hostname", 5, False))
+            (("{long}.io/hostname", 3, False), ("topology.{long}.io/zone", 5, False))
             if self._system
             else [
                 (each["topologyKey"], int(each["maxSkew"]), each["whenUnsatisfiable"] == "DoNotSchedule")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import log
 
 from orchd.scheduler.columns.snapshot import Snapshot
@@ -34,21 +34,29 @@ class Counts:
         self._constraints = tuple(constraints)
         self._domains: list[dict[str, int]] = [{} for _ in constraints]
         if snapshot is not None:
-            self._begin([snapshot.node(int(row)) for row in snapshot.rows()])
+            self._begin(snapshot)
 
-    def _begin(self, nodes: Sequence[NodeView]) -> None:
-        for node in nodes:
-            if required_matches(self._template, node.facts) and self._has_keys(node):
+    def _begin(self, snapshot: Snapshot) -> None:
+        """Find the domains, then count the pods that are there, template by template."""
+        for facts in snapshot.nodes:
+            if facts is not None and required_matches(self._template, facts) and self._has_keys(facts.labels):
                 for constraint, domains in zip(self._constraints, self._domains, strict=True):
-                    domains.setdefault(node.labels[constraint.topology_key], 0)
-        for node in nodes:
+                    domains.setdefault(facts.labels[constraint.topology_key], 0)
+        for other, rows in snapshot.tallies.population.items():
+            if other.namespace != self._template.namespace:
+                continue
+            deleting = snapshot.tallies.deleting.get(other, {})
             for constraint, domains in zip(self._constraints, self._domains, strict=True):
-                value = node.labels.get(constraint.topology_key)
-                if value in domains:
-                    domains[value] += sum(counts_as(each, self._template, constraint) for each in node.pods.values())
+                if not constraint.selector.matches(other.labels):
+                    continue
+                for row, pods in rows.items():
+                    facts = snapshot.nodes[row]
+                    value = None if facts is None else facts.labels.get(constraint.topology_key)
+                    if value in domains:
+                        domains[value] += pods - deleting.get(row, 0)
 
-    def _has_keys(self, node: NodeView) -> bool:
-        return all(each.topology_key in node.labels for each in self._constraints)
+    def _has_keys(self, labels: Mapping[str, str]) -> bool:
+        return all(each.topology_key in labels for each in self._constraints)
 
     def clone(self) -> Counts:
         copy = Counts(self._template, self._constraints)
@@ -57,7 +65,7 @@ class Counts:
 
     def change(self, other: Pod, node: NodeView, pods: int) -> None:
         """`other` came to a node, or left it."""
-        if not self._has_keys(node):
+        if not self._has_keys(node.labels):
             return
         for constraint, domains in zip(self._constraints, self._domains, strict=True):
             value = node.labels[constraint.topology_key]

@@ -49,6 +49,17 @@ class Storage:
     def claim(self, namespace: str, name: str) -> Object | None:
         return self._informers["claims"].get(namespace, name)
 
+    def usable_claim(self, pod: Pod, name: str, ephemeral: bool) -> Object:
+        """A claim of a pod that is to be placed. Raises StorageError."""
+        if not name:
+            raise StorageError("PersistentVolumeClaim had no name")
+        claim = self.claim(pod.namespace, name)
+        if claim is None:
+            raise StorageError(f"looking up PVC {pod.namespace}/{name}: {missing('persistentvolumeclaim', name)}")
+        if ephemeral:
+            check_owner(pod, claim)
+        return claim
+
     def volume(self, name: str) -> Object | None:
         return self._informers["volumes"].get("", name)
 

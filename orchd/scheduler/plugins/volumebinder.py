@@ -30,7 +30,9 @@ NODE_CONFLICT: Final = "node(s) had volume node affinity conflict"
 BIND_CONFLICT: Final = "node(s) didn't find available persistent volumes to bind"
 NOT_ENOUGH_SPACE: Final = "node(s) did not have enough free storage"
 VOLUME_MISSING: Final = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
-_BY_CLASS: Final = "storage class"
+#: Indexes of volumes: those that are no claim's, by class, and the others by namespace and name of the claim.
+_FREE: Final = "scheduler: free, by class"
+_CLAIMED: Final = "scheduler: by claim"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +60,13 @@ class VolumeBinder:
         self.dialect = handle.dialect
         self.storage = Storage(handle, "claims", "volumes", "classes", "csinodes", "csidrivers", "capacities")
         informer = self.storage.informer("volumes")
-        informer.add_index(_BY_CLASS, lambda volume: (class_of(volume, self.dialect),))
+        informer.add_index(_FREE, self._free_in)
+        informer.add_index(_CLAIMED, _claims_of_volume)
         self.volumes = AssumedObjects(informer)
         self.claims = AssumedObjects(self.storage.informer("claims"))
+
+    def _free_in(self, volume: Object) -> Iterable[str]:
+        return () if volume["spec"].get("claimRef") else (class_of(volume, self.dialect),)
 
     # -- claims of a pod
 
@@ -144,9 +150,12 @@ class VolumeBinder:
         return migrated_terms(volume, migration, self.dialect)
 
     def candidates(self, claim: Object) -> list[Object]:
-        """Volumes of the claim's class, by name, as they will be."""
-        found = self.storage.informer("volumes").by_index(_BY_CLASS, class_of(claim, self.dialect))
-        return self.volumes.latest(sorted(found, key=lambda each: str(each["metadata"]["name"])))
+        """Volumes that a claim may get, as they will be: those reserved for it, and by name those of its class that are no
+        claim's."""
+        informer, metadata = self.storage.informer("volumes"), claim["metadata"]
+        own = informer.by_index(_CLAIMED, f"{metadata.get('namespace', '')}/{metadata['name']}")
+        free = informer.by_index(_FREE, class_of(claim, self.dialect))
+        return self.volumes.latest((*own, *sorted(free, key=lambda each: str(each["metadata"]["name"]))))
 
     def selected_node(self, claim: Object) -> str | None:
         """The node for which a volume for a claim is being provisioned."""
@@ -186,6 +195,11 @@ class VolumeBinder:
         size, name = requested(claim), storage_class["metadata"]["name"]
         listed = self.storage.informer("capacities").list()
         return [each for each in listed if each.get("storageClassName") == name and _has_room(each, size)]
+
+
+def _claims_of_volume(volume: Object) -> Iterable[str]:
+    reference = volume["spec"].get("claimRef")
+    return (f"{reference.get('namespace', '')}/{reference.get('name', '')}",) if reference else ()
 
 
 def _has_room(pool: Object, size: Quantity) -> bool:

@@ -23,6 +23,7 @@ from orchd.scheduler.interfaces import (
     ISnapshot,
 )
 from orchd.scheduler.nodes import NodeView
+from orchd.scheduler.plugins.refusal import UniformRefusal
 from orchd.scheduler.plugins.storage import StorageError
 from orchd.scheduler.plugins.volumebinder import Claims, Decisions, VolumeBinder
 from orchd.scheduler.plugins.volumecolumns import ClaimRows
@@ -31,6 +32,9 @@ from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Action, ClusterEvent, CycleState, Status, failed, unresolvable
 
 UNBOUND: Final = unresolvable("pod has unbound immediate PersistentVolumeClaims")
+#: The pre-filter point of this plugin is disabled, but not this one.
+NOT_PREPARED: Final = failed("not found")
+_NO_CLAIMS: Final = Claims((), ())
 _CLAIMS, _RESERVED = "VolumeBinding", "VolumeBinding reserved"
 _NEWS: Final = Action.ADD | Action.UPDATE
 
@@ -61,6 +65,7 @@ class VolumeBinding:
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
         try:
             if not pod.template.volumes or not self._binder.check_claims(pod):
+                state.write(_CLAIMS, _NO_CLAIMS)
                 return None
         except StorageError as error:
             return unresolvable(str(error))
@@ -76,7 +81,7 @@ class VolumeBinding:
     def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
         claims: Claims | None = state.get(_CLAIMS)
         if claims is None:
-            return None
+            return NOT_PREPARED
         try:
             reasons = self._binder.decide(claims, node.name, node.labels).reasons
         except StorageError as error:
@@ -85,7 +90,9 @@ class VolumeBinding:
 
     def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
         claims: Claims | None = state.get(_CLAIMS)
-        return None if claims is None else ClaimRows(self._binder, self._snapshot, claims)
+        if claims is None:
+            return UniformRefusal(self._snapshot, NOT_PREPARED)
+        return None if claims is _NO_CLAIMS else ClaimRows(self._binder, self._snapshot, claims)
 
     # -- a score point that gives nothing: scoring by capacity is behind a feature gate that is off
 
@@ -102,7 +109,9 @@ class VolumeBinding:
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         claims: Claims | None = state.get(_CLAIMS)
-        if claims is None or not claims.to_bind:
+        if claims is None:
+            return NOT_PREPARED
+        if not claims.to_bind:
             return None
         row = self._snapshot.row_of(node_name)
         if row < 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,9 +15,10 @@ from orchd.dialect import Dialect
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.interfaces import IColumnFilter, IHandle, IRowFilter
 from orchd.scheduler.nodes import NodeFacts, NodeView
-from orchd.scheduler.plugins.csimigration import MIGRATIONS, is_on
-from orchd.scheduler.plugins.podvolumes import PodVolumes
-from orchd.scheduler.plugins.storage import Storage, StorageError, check_owner, claim_names, missing
+from orchd.scheduler.plugins.csimigration import MIGRATIONS, Migration, is_on
+from orchd.scheduler.plugins.drivercolumns import DriverColumns, Volumes
+from orchd.scheduler.plugins.refusal import UniformRefusal
+from orchd.scheduler.plugins.storage import Storage, StorageError, claim_names
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Action, ClusterEvent, Columns, CycleState, Status, failed, unschedulable
 
@@ -42,7 +43,7 @@ class Cloud:
     nitro: int = 0
 
     @property
-    def migration(self) -> Any:
+    def migration(self) -> Migration:
         return next(each for each in MIGRATIONS if each.source == self.source)
 
 
@@ -67,68 +68,63 @@ class DiskLimits:
         self._snapshot: Snapshot = handle.snapshot
         self._dialect: Dialect = handle.dialect
         self._storage = Storage(handle, "claims", "volumes", "classes", "csinodes")
-        self._of_pods = PodVolumes(self._storage, self._of_existing)
+        self._columns = DriverColumns(handle.snapshot, self._storage, self._disks_of, self._limits_of)
 
     def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
         try:
-            new = self._disks(pod, new=True)
-            return REFUSED if new and self.exceeds(new, node.facts, node.pods.values()) else None
+            new = self.disks(pod, new=True)
         except StorageError as error:
             return failed(str(error))
+        csi_node = self._storage.csi_node(node.name)
+        limit = self._limits_of(node.facts, csi_node, ()).get(self._cloud.source) if new else None
+        if limit is None:
+            return None
+        present = new.union(*(self._disks_of(other, csi_node) for other in node.pods.values()))
+        return REFUSED if len(present) > limit else None
 
     def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
         if not pod.template.volumes:
             return None
         try:
-            new = self._disks(pod, new=True)
+            new = self.disks(pod, new=True)
         except StorageError as error:
-            return _Limited(self, self._snapshot, frozenset(), str(error))
-        return _Limited(self, self._snapshot, new, "") if new else None
+            return UniformRefusal(self._snapshot, failed(str(error)))
+        return _Limited(self._snapshot, self._columns, new) if new else None
 
-    def exceeds(self, new: frozenset[Hashable], facts: NodeFacts, pods: Iterable[Pod]) -> bool:
-        """Would the disks of the pods and the new ones be too many for a node? Raises StorageError."""
-        if is_on(self._cloud.migration, self._storage.csi_node(facts.name), self._dialect):
-            # The driver's limit holds instead.
-            return False
-        return len(new.union(*map(self._of_pods.get, pods))) > self._limit(facts)
-
-    def _limit(self, facts: NodeFacts) -> int:
-        allocatable = facts.allocatable.get(self._cloud.resource)
-        if allocatable is not None:
-            return allocatable
-        kind = next((facts.labels[key] for key in map(self._dialect, _INSTANCE_TYPES) if key in facts.labels), "")
-        return self._cloud.nitro if self._cloud.nitro and _NITRO.search(kind) else self._cloud.limit
-
-    def _of_existing(self, pod: Pod) -> frozenset[Hashable]:
-        return self._disks(pod, new=False)
-
-    def _disks(self, pod: Pod, *, new: bool) -> frozenset[Hashable]:
-        """What a pod's volumes of this sort are called; a claim without a volume counts by its own name. Raises
-        StorageError, for a pod that is `new` also when a claim is missing."""
+    def _limits_of(self, facts: NodeFacts, csi_node: Object | None, drivers: Iterable[str]) -> Mapping[str, int]:
+        """The limit of a node; none where a driver serves the disks, for then the driver's limit holds."""
         cloud = self._cloud
-        found: set[Hashable] = {
-            volume[cloud.source].get(cloud.member, "") for volume in pod.template.volumes if volume.get(cloud.source)
-        }
+        if is_on(cloud.migration, csi_node, self._dialect):
+            return {}
+        limit = facts.allocatable.get(cloud.resource)
+        if limit is None:
+            kind = next((facts.labels[key] for key in map(self._dialect, _INSTANCE_TYPES) if key in facts.labels), "")
+            limit = cloud.nitro if cloud.nitro and _NITRO.search(kind) else cloud.limit
+        return {cloud.source: limit}
+
+    def _disks_of(self, pod: Pod, csi_node: Object | None) -> Volumes:
+        return self.disks(pod, new=False)
+
+    def disks(self, pod: Pod, *, new: bool) -> Volumes:
+        """The disks of this sort that a pod has; a claim without a volume counts by its own name. Raises StorageError for a
+        `new` pod whose claims are not in order."""
+        cloud = self._cloud
+        sources = (volume.get(cloud.source) for volume in pod.template.volumes)
+        found = {source.get(cloud.member, "") for source in sources if source}
         for name, ephemeral in claim_names(pod):
-            if not name:
-                raise StorageError("PersistentVolumeClaim had no name")
-            claim = self._storage.claim(pod.namespace, name)
+            claim = self._storage.usable_claim(pod, name, ephemeral) if new else self._storage.claim(pod.namespace, name)
             if claim is None:
-                if new:
-                    raise StorageError(f"looking up PVC {pod.namespace}/{name}: {missing('persistentvolumeclaim', name)}")
                 continue
-            if ephemeral:
-                check_owner(pod, claim)
             volume_name = claim["spec"].get("volumeName")
             volume = self._storage.volume(volume_name) if volume_name else None
             if volume is None:
                 if self._provisions(claim):
-                    found.add((pod.namespace, name))
+                    found.add(f"\0{pod.namespace}/{name}")
                 continue
             source: Mapping[str, Any] | None = volume["spec"].get(cloud.source)
             if source is not None:
                 found.add(source.get(cloud.member, ""))
-        return frozenset(found)
+        return frozenset((cloud.source, each) for each in found)
 
     def _provisions(self, claim: Object) -> bool:
         """Would a volume for the claim be of this sort?"""
@@ -142,27 +138,16 @@ class _Limited:
     local = False
     columns = Columns.VOLUMES | Columns.NODE
 
-    def __init__(self, plugin: DiskLimits, snapshot: Snapshot, new: frozenset[Hashable], error: str) -> None:
-        self._plugin = plugin
+    def __init__(self, snapshot: Snapshot, disks: DriverColumns, new: Volumes) -> None:
         self._snapshot = snapshot
+        self._disks = disks
         self._new = new
-        self._error = error
 
     def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
-        snapshot = self._snapshot
-        size = snapshot.size if rows is None else len(rows)
-        if self._error:
-            return np.ones(size, dtype=np.int64)
-        codes = np.zeros(size, dtype=np.int64)
-        for place, row in enumerate(range(size) if rows is None else rows):
-            facts = snapshot.nodes[row]
-            if facts is not None:
-                try:
-                    codes[place] = self._plugin.exceeds(self._new, facts, snapshot.pods(int(row)))
-                except StorageError as error:
-                    self._error = str(error)
-                    return np.ones(size, dtype=np.int64)
-        return codes
+        self._disks.refresh()
+        # Where there are too many already, not even a disk that is there can be used once more.
+        codes: NDArray[np.int64] = self._disks.exceeded(self._new, also_without_more=True).astype(np.int64)
+        return codes if rows is None else codes[rows]
 
     def status(self, code: int) -> Status:
-        return failed(self._error) if self._error else REFUSED
+        return REFUSED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -10,7 +10,8 @@ from zope.interface import implementer
 
 from orchd.scheduler.interfaces import IColumnFilter, IHandle, IPreFilter, IRowFilter, ISnapshot
 from orchd.scheduler.nodes import NodeView
-from orchd.scheduler.plugins.storage import Storage, claim_names, missing
+from orchd.scheduler.plugins.rowindex import RowIndex
+from orchd.scheduler.plugins.storage import Storage, claim_names
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Action, ClusterEvent, Columns, CycleState, Status, unresolvable, unschedulable
 
@@ -23,13 +24,15 @@ USED_ONCE: Final = unresolvable(
 )
 #: Sources that are looked at, and the member that names the disk.
 _DISKS: Final = {"gcePersistentDisk": "pdName", "awsElasticBlockStore": "volumeID", "iscsi": "iqn"}
+#: Rows that are looked at one by one.
+_FEW: Final = 16
 Volume = Mapping[str, Any]
 
 
 @implementer(IPreFilter, IColumnFilter)
 class VolumeRestrictions:
-    """`once_per_pod`: claims with the access mode ReadWriteOncePod are given to one pod at a time (feature gate
-    ReadWriteOncePod)."""
+    """Claims with the access mode ReadWriteOncePod are given to one pod at a time. The API takes that mode only where its
+    feature gate is on, so there is no gate here."""
 
     name = "VolumeRestrictions"
     events = (
@@ -40,23 +43,20 @@ class VolumeRestrictions:
     shared = True
     epoch = 0
 
-    def __init__(self, handle: IHandle, args: object, *, once_per_pod: bool = False) -> None:
+    def __init__(self, handle: IHandle, args: object) -> None:
         self._snapshot: ISnapshot = handle.snapshot
-        self._storage = Storage(handle, "claims") if once_per_pod else None
+        self._storage = Storage(handle, "claims")
+        self._disks = _DiskRows(handle.snapshot)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
-        if self._storage is None:
-            return None
-        wanted: set[str] = set()
-        for name, ephemeral in claim_names(pod):
-            if ephemeral:
-                continue
-            claim = self._storage.claim(pod.namespace, name)
-            if claim is None:
-                return unresolvable(missing("persistentvolumeclaim", name))
-            if "ReadWriteOncePod" in (claim["spec"].get("accessModes") or ()):
-                wanted.add(name)
+        names = (name for name, ephemeral in claim_names(pod) if not ephemeral)
+        wanted = {name for name in names if self._is_for_one(pod.namespace, name)}
         return USED_ONCE if wanted and self._is_used(pod.namespace, wanted) else None
+
+    def _is_for_one(self, namespace: str, name: str) -> bool:
+        claim = self._storage.claim(namespace, name)
+        # VolumeBinding says so of a claim that is not there.
+        return claim is not None and "ReadWriteOncePod" in (claim["spec"].get("accessModes") or ())
 
     def _is_used(self, namespace: str, names: set[str]) -> bool:
         return any(
@@ -71,7 +71,7 @@ class VolumeRestrictions:
 
     def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
         wanted = _disks(pod)
-        return _Taken(self._snapshot, wanted) if wanted else None
+        return _Taken(self._snapshot, self._disks, wanted) if wanted else None
 
 
 def _disks(pod: Pod) -> list[Volume]:
@@ -102,22 +102,58 @@ def _both_read(one: Volume, two: Volume) -> bool:
     return bool(one.get("readOnly")) and bool(two.get("readOnly"))
 
 
+def _keys(volume: Volume) -> Iterator[tuple[str, str]]:
+    """What two volumes have in common if they conflict."""
+    for source, member in (*_DISKS.items(), ("rbd", "image")):
+        if volume.get(source):
+            yield source, volume[source].get(member, "")
+
+
+class _DiskRows:
+    """The rows on which each disk is."""
+
+    def __init__(self, snapshot: ISnapshot) -> None:
+        self._snapshot = snapshot
+        self._index: RowIndex[tuple[str, str]] = RowIndex()
+        self._version = -1
+
+    def sharing(self, wanted: Iterable[Volume]) -> set[int]:
+        """Rows that have a disk of one of these names."""
+        self._refresh()
+        return {row for volume in wanted for key in _keys(volume) for row in self._index.rows(key)}
+
+    def _refresh(self) -> None:
+        snapshot = self._snapshot
+        changed: Iterable[int] | None = snapshot.changed(self._version, Columns.VOLUMES)
+        if changed is None or self._version < 0:
+            self._index.clear()
+            changed = snapshot.rows_with_volumes()
+        self._version = snapshot.version
+        for row in changed:
+            disks = (volume for pod in snapshot.pods(row) for volume in _disks(pod))
+            self._index.put(row, (key for volume in disks for key in _keys(volume)))
+
+
 @implementer(IRowFilter)
 class _Taken:
     local = True
     columns = Columns.VOLUMES
 
-    def __init__(self, snapshot: ISnapshot, wanted: list[Volume]) -> None:
+    def __init__(self, snapshot: ISnapshot, disks: _DiskRows, wanted: list[Volume]) -> None:
         self._snapshot = snapshot
+        self._disks = disks
         self._wanted = wanted
 
     def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
-        if rows is not None:
-            return np.array([_conflicts(self._wanted, self._snapshot.pods(int(row))) for row in rows], dtype=np.int64)
+        if rows is not None and len(rows) < _FEW:
+            return np.array([self._taken(int(row)) for row in rows], dtype=np.int64)
         codes = np.zeros(self._snapshot.size, dtype=np.int64)
-        for row in self._snapshot.rows_with_volumes():
-            codes[row] = _conflicts(self._wanted, self._snapshot.pods(row))
-        return codes
+        for row in self._disks.sharing(self._wanted):
+            codes[row] = self._taken(row)
+        return codes if rows is None else codes[rows]
+
+    def _taken(self, row: int) -> bool:
+        return _conflicts(self._wanted, self._snapshot.pods(row))
 
     def status(self, code: int) -> Status:
         return REFUSED

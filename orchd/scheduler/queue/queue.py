@@ -28,7 +28,8 @@ FLUSH_EVERY, FLUSH_AFTER = 30.0, 60.0
 
 #: Does news help pods of a template? Asked once per template.
 Check = Callable[[PodTemplate], bool]
-Group = tuple[frozenset[str], PodTemplate]
+#: Pods by uid, that failed alike and are alike.
+Group = dict[str, "QueuedPod"]
 
 
 class QueuedPod:
@@ -44,7 +45,8 @@ class QueuedPod:
         #: Plugins that refused it in its last attempt; none when that failed otherwise.
         self.refused_by: frozenset[str] = frozenset()
         self.place = ""
-        self.group: Group | None = None
+        #: Under which it is kept while it is unschedulable.
+        self.group: tuple[frozenset[str], PodTemplate] | None = None
         #: What the queue had counted of moves when the attempt began.
         self.moves = 0
         self.ticket = 0
@@ -73,7 +75,9 @@ class SchedulingQueue:
         self._pods: dict[str, QueuedPod] = {}
         self._active: list[tuple[Any, int, QueuedPod]] = []
         self._backoff: list[tuple[float, int, QueuedPod]] = []
-        self._groups: dict[Group, dict[str, QueuedPod]] = {}
+        #: What refused them -> template -> pods; and the templates among them that want to be near other pods.
+        self._groups: dict[frozenset[str], dict[PodTemplate, Group]] = {}
+        self._affine: Counter[PodTemplate] = Counter()
         self._counts: Counter[str] = Counter()
         self._tickets = 0
         #: News that moved pods so far, and pods taken: an attempt that news overlapped goes to `backoff` when it fails.
@@ -195,22 +199,24 @@ class SchedulingQueue:
         pod with uid `spare` stays."""
         self._moves += 1
         helped: dict[PodTemplate, bool] = {}
-        for group in [each for each in self._groups if self._concerned(each[0], event)]:
-            template = group[1]
-            if check is not None:
-                if template not in helped:
-                    helped[template] = check(template)
-                if not helped[template]:
-                    continue
-            self._wake([each for uid, each in self._groups[group].items() if uid != spare], event.label)
+        for refused_by in [each for each in self._groups if self._concerned(each, event)]:
+            for template, group in list(self._groups[refused_by].items()):
+                if check is not None:
+                    if template not in helped:
+                        helped[template] = check(template)
+                    if not helped[template]:
+                        continue
+                self._wake([each for uid, each in group.items() if uid != spare], event.label)
 
-    def move_pods(self, which: Callable[[PodTemplate], bool], label: str) -> None:
-        """Try unschedulable pods again by template, whatever refused them."""
-        groups = [group for group in self._groups if which(group[1])]
-        if groups:
-            self._moves += 1
-        for group in groups:
-            self._wake(list(self._groups[group].values()), label)
+    def move_affine(self, which: Callable[[PodTemplate], bool], label: str) -> None:
+        """Try unschedulable pods again that want to be near other pods, by template and whatever refused them."""
+        wanted = {template for template in self._affine if which(template)}
+        if not wanted:
+            return
+        self._moves += 1
+        for templates in list(self._groups.values()):
+            for template in wanted & templates.keys():
+                self._wake(list(templates[template].values()), label)
 
     def activate(self, uids: Iterable[str]) -> None:
         """Try pods again now, paused or not."""
@@ -238,8 +244,11 @@ class SchedulingQueue:
         if label:
             self.incoming[place, label] += 1
         if place == UNSCHEDULABLE:
-            group = queued.group = (queued.refused_by, queued.pod.template)
-            self._groups.setdefault(group, {})[queued.pod.uid] = queued
+            template = queued.pod.template
+            queued.group = (queued.refused_by, template)
+            self._groups.setdefault(queued.refused_by, {}).setdefault(template, {})[queued.pod.uid] = queued
+            if template.affinity:
+                self._affine[template] += 1
             if self._flush_timer is None and not self.closed:
                 self._flush_timer = self._clock.callLater(FLUSH_EVERY, self._flush)
             return
@@ -257,12 +266,22 @@ class SchedulingQueue:
             return
         self._counts[queued.place] -= 1
         if queued.group is not None:
-            pods = self._groups[queued.group]
-            del pods[queued.pod.uid]
-            if not pods:
-                del self._groups[queued.group]
-            queued.group = None
+            self._leave_group(queued, *queued.group)
         queued.place, queued.ticket = "", 0
+
+    def _leave_group(self, queued: QueuedPod, refused_by: frozenset[str], template: PodTemplate) -> None:
+        templates = self._groups[refused_by]
+        pods = templates[template]
+        del pods[queued.pod.uid]
+        if not pods:
+            del templates[template]
+        if not templates:
+            del self._groups[refused_by]
+        if template.affinity:
+            self._affine[template] -= 1
+            if not self._affine[template]:
+                del self._affine[template]
+        queued.group = None
 
     def _notify(self) -> None:
         waiter, self._waiter = self._waiter, None
@@ -298,7 +317,8 @@ class SchedulingQueue:
         """Try pods again that have been unschedulable for long, in case news was missed."""
         self._flush_timer = None
         limit = self._clock.seconds() - FLUSH_AFTER
-        late = [each for pods in self._groups.values() for each in pods.values() if each.since < limit]
+        groups = [group for templates in self._groups.values() for group in templates.values()]
+        late = [each for group in groups for each in group.values() if each.since < limit]
         if late:
             self._moves += 1
             self._wake(late, FLUSHED)

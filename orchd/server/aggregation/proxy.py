@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
@@ -21,6 +22,8 @@ from orchd.kinds.identity import MASTERS_GROUP, User
 from orchd.server.aggregation.api_services import AggregatedService
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
+from orchd.server.pipeline.verbs.subresources.addresses import any_address
+from orchd.server.pipeline.verbs.subresources.upgrade import UpgradeError, wants_upgrade
 from orchd.server.pipeline.verbs.subresources.upstream import (
     IUpstream,
     Pairs,
@@ -28,7 +31,6 @@ from orchd.server.pipeline.verbs.subresources.upstream import (
     Upstream,
     encoded,
     forwarded,
-    wants_upgrade,
 )
 from orchd.txkit.coroutines import start
 from orchd.txkit.timeouts import within
@@ -64,6 +66,10 @@ class _Policy:
         return ssl.optionsForClientTLS(hostname.decode(), trustRoot=self._trust, clientCertificate=self._own)
 
 
+class AuthorityError(Exception):
+    """A caBundle that holds no certificates."""
+
+
 class AggregationProxy:
     """`certificate` and `key` (PEM; b"" for none) are shown to the others. With `by_endpoints` they are reached at one
     of their service's endpoints, chosen by `random`, else at the service's own address."""
@@ -96,13 +102,21 @@ class AggregationProxy:
         headers = [*_plain(forwarded(request)), *_identity(request.user)]
         try:
             address = self._address(server)
+        except UnreachableError:
+            return unavailable("service unavailable")
+        try:
             upstream = self._upstream(server, address)
+        except AuthorityError as error:
+            return unavailable(str(error), code=500)
+        try:
             if wants_upgrade(request) and request.hijack is not None:
                 return await upstream.hand_through(request, url, headers)
             body = await request.body.read(BODY_LIMIT)
             reply = await upstream.fetch(request.method, url, headers, body)
         except UnreachableError as error:
             return unavailable(f"error trying to reach service: {error}")
+        except UpgradeError as error:
+            return unavailable(str(error))
         answered = [(n, _absolute(v, server, address) if n.lower() == "location" else v) for n, v in encoded(reply.headers)]
         if not reply.header("cache-control"):
             answered.insert(0, NO_STORE)
@@ -111,21 +125,34 @@ class AggregationProxy:
         )
 
     async def probe(self, server: AggregatedService) -> str:
-        """What is wrong with a server that should answer, "" when it does."""
-        url = f"{server.origin}/apis/{server.group}/{server.version}"
-        asker = User(name="system:aggregator", groups=(MASTERS_GROUP,))
+        """What is wrong with a server that should answer, "" when it does. Whether its certificate is good is not asked."""
         try:
-            asking = start(self._upstream(server, self._address(server)).fetch("GET", url, _identity(asker)))
+            address = self._address(server)
+        except UnreachableError as error:
+            return str(error)
+        host = f"[{address[0]}]" if ":" in address[0] else address[0]
+        path = f"/apis/{server.group}/{server.version}"
+        url = f"https://{host}:{address[1]}{path}"
+        asker = User(name="system:aggregator", groups=(MASTERS_GROUP,))
+        unchecked = replace(server, authority=b"", unchecked=True)
+        try:
+            asking = start(self._upstream(unchecked, address).fetch("GET", f"{server.origin}{path}", _identity(asker)))
             reply = await within(asking, _PROBE, self._reactor)
         except UnreachableError as error:
-            return f"failing or missing response from {url}: {error}"
+            why = f'Get "{url}": {error}'
         except TimeoutError:
-            return f"failing or missing response from {url}: context deadline exceeded"
-        reply.stream.stop()
-        return "" if 200 <= reply.code <= 299 else f"bad status from {url}: {reply.code}"
+            why = f'Get "{url}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
+        else:
+            reply.stream.stop()
+            if 200 <= reply.code <= 299:
+                return ""
+            why = f"bad status from {url}: {reply.code}"
+        return f"failing or missing response from {url}: {why}"
 
     def _upstream(self, server: AggregatedService, address: tuple[str, int]) -> IUpstream:
-        """Raises UnreachableError where the APIService's caBundle holds no certificates."""
+        """Raises AuthorityError where the APIService's caBundle holds no certificates."""
+        if server.authority and b"-----BEGIN CERTIFICATE-----" not in server.authority:
+            raise AuthorityError("unable to load root certificates: unable to parse bytes as PEM block")
         own = self._own()
         key = server.authority, server.unchecked, own
         policy = self._policies.get(key)
@@ -133,10 +160,11 @@ class AggregationProxy:
             try:
                 policy = self._policies[key] = _Policy(server, own_certificate(*own))
             except Exception as error:  # pyOpenSSL has an error of its own for each sort of damage
-                raise UnreachableError(f"unable to load root certificates: {error}") from error
+                raise AuthorityError(f"unable to load root certificates: failed to parse certificate: {error}") from error
             if len(self._policies) > _MOST_SERVERS:
                 self._policies.popitem(last=False)
-        return Upstream(self._reactor, policy, at=address)
+        # Administrators say where the servers of groups are, which may be this machine.
+        return Upstream(self._reactor, policy, at=address, addresses=any_address)
 
     def _address(self, server: AggregatedService) -> tuple[str, int]:
         """Raises UnreachableError."""
@@ -170,10 +198,10 @@ def _ready(endpoints: Object | None, port_name: str) -> list[tuple[str, int]]:
     ]
 
 
-def unavailable(why: str) -> Response:
+def unavailable(why: str, *, code: int = 503) -> Response:
     """What is answered for a server that cannot be reached."""
     return Response(
-        code=503,
+        code=code,
         content_type="text/plain; charset=utf-8",
         headers=[NO_STORE, ("X-Content-Type-Options", "nosniff")],
         body=f"{why}\n".encode(),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hmac
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -39,7 +40,14 @@ def _shown(audiences: Sequence[str]) -> str:
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    """A finite number, None for everything else that JSON may hold."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None
 
 
 def _deleted_before(obj: Object, moment: float) -> bool:
@@ -136,10 +144,11 @@ class ServiceAccountTokens:
         return _user(namespace, name, uid, extra)
 
     def _check_times(self, claims: Mapping[str, Any], now: float) -> None:
-        expires, begins = _number(claims.get("exp")), _number(claims.get("nbf"))
-        if begins is not None and now + LEEWAY < begins:
+        """A bound token has an end: without one it has expired. Raises AuthenticationError."""
+        expires, begins = _number(claims.get("exp")), _number(claims.get("nbf") or 0)
+        if begins is None or now + LEEWAY < begins:
             raise AuthenticationError("token is not valid yet")
-        if expires is not None and now - LEEWAY > expires:
+        if expires is None or now - LEEWAY > expires:
             raise AuthenticationError("token has expired")
 
     async def _check_bound(self, ref: ResourceRef, what: str, claim: Any, namespace: str, now: float) -> None:

@@ -103,8 +103,10 @@ class NodeAuthorizer:
         return _ALLOWED if self._rules.allow(action) else _PASS
 
     def rules(self, user: User, namespace: str) -> Rules:
-        """Nothing: relations cannot be told as rules."""
-        return Rules()
+        """No rules: what nodes may do follows from relations, which is said to nodes alone."""
+        if node_name(user) is None:
+            return Rules()
+        return Rules(incomplete=True, error="node authorizer does not support user rule resolution")
 
     def _resource(self, node: str, action: Action) -> Verdict | None:
         """The verdict on a resource that is looked at one by one, None for any other."""

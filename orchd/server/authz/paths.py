@@ -1,4 +1,4 @@
-"""Paths that everybody may read, such as those of health checks (--authorization-always-allow-paths)."""
+"""Paths that are allowed without further checks, such as those of health checks (--authorization-always-allow-paths)."""
 
 from __future__ import annotations
 

@@ -91,6 +91,8 @@ class UpgradingCache:
         self.ready = cache.ready
         self.fresh = cache.fresh
         self.at_least = cache.at_least
+        self.damaged = cache.damaged
+        self.check_readable = cache.check_readable
 
     @property
     def revision(self) -> int:

@@ -7,22 +7,27 @@ ever changes, so that comparing it with the last one costs less than any parser.
 The connection's life, one row per state::
 
     state      reads                        leaves when
-    HEAD       a request head               it is complete -> BUSY; unreadable -> CLOSING
+    HEAD       a request head, as long as   it is complete -> BUSY; unreadable -> CLOSING
+               the transport takes answers
     BUSY       the body; later requests     the answer is written -> HEAD, or DRAIN when body is left, or CLOSING
                wait in the buffer
     DRAIN      the rest of the body         it has ended -> HEAD; too long -> CLOSING
     CLOSING    and discards, for a while    the client closes, or time is up
     TAKEN      for the protocol that took   never
+
+Of requests that are sent together one is begun in each turn of the reactor, and none while the transport has not taken
+the last answer: a client that does not read makes the server hold one answer, and many requests delay nobody else's.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 from typing import Protocol as Shape
 
 from twisted.internet.defer import CancelledError, Deferred
-from twisted.internet.interfaces import IProtocol, IPushProducer, ITransport
+from twisted.internet.interfaces import IDelayedCall, IProtocol, IPushProducer, ITransport
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -35,6 +40,7 @@ from orchd.server.http.request_head import BadHead, Fields, RequestTarget, parse
 from orchd.server.http.response_sinks import ChunkSink
 from orchd.server.http.responses import BODILESS, CONTINUE, head, refusal
 from orchd.server.pipeline.interfaces import Body, Pieces, Request, Response, size_of
+from orchd.server.pipeline.query import Query
 from orchd.txkit.coroutines import enter
 
 if TYPE_CHECKING:
@@ -42,6 +48,7 @@ if TYPE_CHECKING:
 
 HEAD, BUSY, DRAIN, CLOSING, TAKEN, GONE = range(6)
 _END = b"\r\n\r\n"
+_EMPTY_LINES = re.compile(rb"(?:\r\n)+")
 _NO_BODY = NoBody()
 #: Bodies up to this size are joined with their head, so that both leave in one TLS record and one packet train.
 _JOIN = 64 << 10
@@ -86,6 +93,8 @@ class HttpChannel(Protocol):
         self._told_continue = True
         self._request: RequestTarget | None = None
         self._keep = True
+        #: Is there something to be read of the client before the connection is closed?
+        self._lingering = False
         self._gzip = False
         self._running: Deferred[Any] | None = None
         self._serial = 0
@@ -99,6 +108,8 @@ class HttpChannel(Protocol):
         self._certificates: tuple[bytes, ...] = ()
         self._remote = ""
         self._advancing = False
+        #: The call that goes on with the next of several requests.
+        self._next: IDelayedCall | None = None
 
     # -- the transport's side -------------------------------------------------------------------------------------
 
@@ -149,6 +160,7 @@ class HttpChannel(Protocol):
             return
         self._buffer = b""
         self._pieces = None
+        self._forget_next()
         if self._sink is not None:
             self._end_stream()
         if self._body is not None:
@@ -163,10 +175,14 @@ class HttpChannel(Protocol):
 
     def resumeProducing(self) -> None:
         self.paused = False
+        if self.state == HEAD:
+            self.since = self._factory.clock.seconds()
         if self._sink is not None:
             self._sink.drained()
         elif self._pieces is not None:
             self._write_pieces()
+        elif self._buffer:
+            self._advance_later()
 
     def stopProducing(self) -> None:
         """The transport is going away; connectionLost follows."""
@@ -174,15 +190,33 @@ class HttpChannel(Protocol):
     # -- requests -------------------------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        """Go on with what is in the buffer, as far as it goes. Answers that come at once are answered in this loop."""
-        if self._advancing:
+        """Go on with what is in the buffer, up to the next request."""
+        if self._advancing or self._next is not None:
             return
         self._advancing = True
+        serial = self._serial
         try:
-            while self._step():
+            while self._serial == serial and self._step():
                 pass
         finally:
             self._advancing = False
+        if self._serial != serial and self._buffer and self.state in (HEAD, DRAIN):
+            self._advance_later()
+
+    def _advance_later(self) -> None:
+        """Go on in the next turn of the reactor: other connections come first."""
+        if self._next is None and self.state in (HEAD, DRAIN):
+            self._next = self._factory.clock.callLater(0, self._advance_now)
+
+    def _advance_now(self) -> None:
+        self._next = None
+        self._advance()
+        self._watch_reading()
+
+    def _forget_next(self) -> None:
+        waiting, self._next = self._next, None
+        if waiting is not None:
+            waiting.cancel()
 
     def _step(self) -> bool:
         if self.state == DRAIN:
@@ -192,12 +226,12 @@ class HttpChannel(Protocol):
             self._body = None
             self.state = HEAD
             self.since = self._factory.clock.seconds()
-        if self.state != HEAD or not self._buffer:
+        if self.state != HEAD or not self._buffer or self.paused:
             return False
         data = self._buffer
         if self._searched == 0 and data[:2] == b"\r\n":
-            # An empty line before a request is skipped (RFC 9112, 2.2).
-            self._buffer = data[2:]
+            # Empty lines before a request are skipped (RFC 9112, 2.2).
+            self._buffer = data[_EMPTY_LINES.match(data).end() :]  # type: ignore[union-attr]  # it begins with one
             return True
         end = data.find(_END, max(0, self._searched - 3))
         if end < 0 or end > self._limits.head:
@@ -246,7 +280,7 @@ class HttpChannel(Protocol):
             method=target.method,
             path=target.path,
             raw_path=target.raw_path,
-            query=target.query,
+            query=Query.of(target.query),
             headers=fields.headers,
             body=_NO_BODY if body is None else body,
             credentials=Credentials(
@@ -267,6 +301,8 @@ class HttpChannel(Protocol):
         """Stop reading while more waits than we want to keep; go on when it is less."""
         if self.state in (CLOSING, TAKEN, GONE):
             reading = self.state != GONE
+        elif self.paused or self._next is not None:
+            reading = len(self._buffer) <= self._limits.read_ahead
         else:
             waiting = len(self._buffer)
             if self._body is not None and not self._body.wanted:
@@ -310,6 +346,9 @@ class HttpChannel(Protocol):
             if stream is not None:
                 stream.stop()
             return
+        if response.close:
+            self._keep = False
+            self._lingering = True
         if response.stream is not None:
             self._answer_stream(response)
             return
@@ -426,7 +465,8 @@ class HttpChannel(Protocol):
         """An answer has been written: what comes next on this connection?"""
         body = self._body
         if not self._keep:
-            self._linger(self._limits.linger if body is not None and not body.complete else 0)
+            unread = self._lingering or (body is not None and not body.complete)
+            self._linger(self._limits.linger if unread else 0)
             return
         self._request = None
         self.since = self._factory.clock.seconds()
@@ -439,7 +479,7 @@ class HttpChannel(Protocol):
         if not self._reading:
             self._watch_reading()
         if self._buffer and not self._advancing:
-            self._advance()
+            self._advance_later()
 
     # -- ends -----------------------------------------------------------------------------------------------------
 
@@ -448,6 +488,7 @@ class HttpChannel(Protocol):
         and the client might never see the answer."""
         self.state = CLOSING
         self._buffer = b""
+        self._forget_next()
         self._watch_reading()
         if seconds:
             self._factory.clock.callLater(seconds, self._close)
@@ -468,8 +509,10 @@ class HttpChannel(Protocol):
     def check(self, now: float) -> None:
         """Called every second or so: end what takes too long."""
         limits = self._limits
-        if self.paused and now - self.paused_since > limits.stall_timeout:
-            self.abort()
+        if self.paused and self.state != TAKEN:
+            # Nothing is expected of a client that has not taken its last answer yet, but that it takes it.
+            if now - self.paused_since > limits.stall_timeout:
+                self.abort()
         elif self.state == HEAD:
             if now - self.since > (limits.head_timeout if self._buffer or not self._serial else limits.idle_timeout):
                 self._linger(0)

@@ -23,6 +23,13 @@ from orchd.txkit.timeouts import within
 _SWEEP = 1.0
 
 
+def compress_aside(clock: Any, pieces: Iterable[bytes]) -> Deferred[list[bytes]]:
+    """`answers.compress` in another thread, where `clock` is a reactor that has some."""
+    if IReactorThreads.providedBy(clock):
+        return deferToThreadPool(clock, clock.getThreadPool(), compress, pieces)
+    return cast("Deferred[list[bytes]]", execute(compress, pieces))
+
+
 class ApiServerFactory(Factory):
     """Makes an `HttpChannel` for each connection and ends all of them.
 
@@ -43,7 +50,6 @@ class ApiServerFactory(Factory):
         self._sweeping = LoopingCall(self._sweep)
         self._sweeping.clock = clock
         self._empty: list[Deferred[None]] = []
-        self._threads: Any = clock if IReactorThreads.providedBy(clock) else None
 
     def __len__(self) -> int:
         """Connections that are open."""
@@ -79,9 +85,7 @@ class ApiServerFactory(Factory):
 
     def compress(self, pieces: Iterable[bytes]) -> Deferred[list[bytes]]:
         """For channels: gzip, off the reactor's thread where there are others."""
-        if self._threads is None:
-            return cast("Deferred[list[bytes]]", execute(compress, pieces))
-        return deferToThreadPool(self._threads, self._threads.getThreadPool(), compress, pieces)
+        return compress_aside(self.clock, pieces)
 
     async def stop(self, grace: float) -> None:
         """End all connections: idle ones at once, streams with their last chunk, requests when they are answered.

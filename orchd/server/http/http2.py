@@ -1,17 +1,116 @@
-"""HTTP/2 connections, where --http2-max-streams-per-connection asks for them: Twisted's own, with that bound (RFC 9113)."""
+"""HTTP/2 connections, where --http2-max-streams-per-connection asks for them: Twisted's own, with that bound (RFC 9113),
+and with bounds of what a client can make of small frames.
+
+Frames are handed on a few at a time, one request in each turn of the reactor, and reading stops while some wait. Frames that
+carry neither a request nor content (PING, SETTINGS, PRIORITY, empty DATA ...) are counted: a client that sends far more of
+them than a client needs is told to calm down and cut off.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from h2.errors import ErrorCodes
 from h2.settings import SettingCodes, Settings
-from twisted.internet.interfaces import IAddress, IReactorTime
-from twisted.internet.protocol import Factory
+from twisted.internet.error import ConnectionLost
+from twisted.internet.interfaces import IAddress, IDelayedCall, IReactorTime
+from twisted.internet.protocol import Factory, connectionDone
+from twisted.python.failure import Failure
 from twisted.web._http2 import H2Connection
 
 from orchd.server.http.limits import Limits
 from orchd.server.http.resource import ApiRequest, ApiSite
 from orchd.server.pipeline.interfaces import IPipeline
+
+_PREFACE: Final = 24
+_HEADER: Final = 9
+_DATA, _HEADERS, _RESET, _WINDOW = 0, 1, 3, 8
+#: Frames that are handed on in one turn of the reactor.
+_AT_ONCE: Final = 100
+#: Empty frames that a client may send at once, and in each second.
+_BURST, _RATE = 1000, 50
+
+
+class BoundedConnection(H2Connection):
+    """One connection; see the module. Resets of streams are counted by the base class, and windows follow content."""
+
+    def __init__(self, clock: IReactorTime) -> None:
+        H2Connection.__init__(self, clock)
+        self._clock = clock
+        #: What has arrived and was not handed on.
+        self._arrived = b""
+        #: Bytes of the current frame (or the preface) that belong to it without a look.
+        self._missing = _PREFACE
+        self._allowed = float(_BURST)
+        self._counted = clock.seconds()
+        self._more: IDelayedCall | None = None
+
+    def dataReceived(self, data: bytes) -> None:
+        self._arrived += data
+        if self._more is None:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Hand on what may be handed on in this turn."""
+        waited, self._more = self._more is not None, None
+        size = self._take()
+        taken, self._arrived = self._arrived[:size], self._arrived[size:]
+        if self._allowed < 0:
+            self.conn.close_connection(error_code=ErrorCodes.ENHANCE_YOUR_CALM)
+            self._arrived = b""
+            self._terminate(Failure(ConnectionLost("too many frames without content")))
+            return
+        if taken:
+            H2Connection.dataReceived(self, taken)
+        if not self._stillProducing:
+            self._arrived = b""
+        transport: Any = self.transport
+        if len(self._arrived) >= (1 if self._missing else _HEADER):
+            self._more = self._clock.callLater(0, self._go_on)
+            if not waited:
+                transport.pauseProducing()
+            return
+        if waited:
+            transport.resumeProducing()
+
+    def _take(self) -> int:
+        """How much of what has arrived is handed on now: some frames, up to a request."""
+        data, at, frames = self._arrived, 0, 0
+        size = len(data)
+        while at < size and frames < _AT_ONCE:
+            if self._missing:
+                step = min(self._missing, size - at)
+                self._missing -= step
+                at += step
+                continue
+            if size - at < _HEADER:
+                break
+            length, kind = int.from_bytes(data[at : at + 3], "big"), data[at + 3]
+            frames += _AT_ONCE if kind == _HEADERS else 1
+            if kind not in (_HEADERS, _RESET, _WINDOW) and not (kind == _DATA and length):
+                self._count(1 + length // 64)
+            self._missing = length
+            at += _HEADER
+        # The content of the last frame, as far as it is there, goes with it.
+        step = min(self._missing, size - at)
+        self._missing -= step
+        return at + step
+
+    def _count(self, cost: int) -> None:
+        now = self._clock.seconds()
+        self._allowed = min(float(_BURST), self._allowed + (now - self._counted) * _RATE) - cost
+        self._counted = now
+
+    def connectionLost(self, reason: Failure = connectionDone, _cancelTimeouts: bool = True) -> None:
+        more, self._more = self._more, None
+        if more is not None:
+            more.cancel()
+        H2Connection.connectionLost(self, reason, _cancelTimeouts)
+
+    @property
+    def waiting(self) -> int:
+        """Bytes of answers that the client has not taken."""
+        return sum(len(piece) for queue in self._outboundStreamQueues.values() for piece in queue if isinstance(piece, bytes))
 
 
 class Http2Factory(Factory):
@@ -25,7 +124,7 @@ class Http2Factory(Factory):
         self._streams = streams
 
     def buildProtocol(self, addr: IAddress | None) -> Any:
-        protocol: Any = H2Connection(self._clock)
+        protocol: Any = BoundedConnection(self._clock)
         protocol.conn.local_settings = Settings(
             client=False, initial_values={SettingCodes.MAX_CONCURRENT_STREAMS: self._streams}
         )

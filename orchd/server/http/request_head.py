@@ -33,6 +33,15 @@ _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _ABSOLUTE = re.compile(rb"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*")
 _HOST = re.compile(r"[A-Za-z0-9!$%&'()*+,\-.:;=\[\]_~]*")
 
+#: Header lines of a request; above it the answer is 431. The reference bounds their bytes alone.
+MAX_LINES = 2000
+#: Parameters in the query of a request; above it the answer is 414.
+MAX_PARAMETERS = 10_000
+#: Bytes of a path, and of a query with its escapes; above it the answer is 414.
+MAX_PATH, MAX_QUERY = 32 << 10, 256 << 10
+#: How many members of one list-valued header line are looked at.
+_MEMBERS = 256
+
 #: Length of a body in chunked coding: known when it has ended.
 CHUNKED = -1
 
@@ -75,6 +84,9 @@ def parse_fields(block: bytes, *, modern: bool) -> Fields:
     """The header lines between request line and empty line, without the last line end."""
     collected: dict[str, tuple[str, ...]] = {}
     if block:
+        if block.count(b"\r\n") >= MAX_LINES:
+            raise BadHead(431)
+        repeated: dict[str, list[str]] = {}
         for line in block.split(b"\r\n"):
             name, colon, value = line.partition(b":")
             if not colon or _TOKEN.fullmatch(name) is None:
@@ -83,8 +95,12 @@ def parse_fields(block: bytes, *, modern: bool) -> Fields:
                 raise BadHead(400, "invalid header value")
             key = name.decode("ascii").lower()
             text = value.strip(b" \t").decode("utf-8", "replace")
-            before = collected.get(key)
-            collected[key] = (text,) if before is None else (*before, text)
+            if key not in collected:
+                collected[key] = (text,)
+            else:
+                repeated.setdefault(key, []).append(text)
+        for key, more in repeated.items():
+            collected[key] += tuple(more)
     hosts = collected.get("host", ())
     if modern and not hosts:
         raise BadHead(400, "missing required Host header")
@@ -108,21 +124,23 @@ def parse_fields(block: bytes, *, modern: bool) -> Fields:
 
 
 def _is_continue(values: tuple[str, ...]) -> bool:
-    return any(value.strip().lower() == "100-continue" for line in values for value in line.split(","))
+    return any(value.strip().lower() == "100-continue" for line in values for value in _members(line))
 
 
 def _tokens(headers: Mapping[str, tuple[str, ...]], name: str) -> set[str]:
-    return {token.strip().lower() for line in headers.get(name, ()) for token in line.split(",")}
+    return {token.strip().lower() for line in headers.get(name, ()) for token in _members(line)}
+
+
+def _members(line: str) -> list[str]:
+    """The members of a comma-separated list; those after the first `_MEMBERS` do not count."""
+    return line.split(",", _MEMBERS)[:_MEMBERS]
 
 
 def _takes_gzip(headers: Mapping[str, tuple[str, ...]]) -> bool:
-    """True when Accept-Encoding names gzip and does not forbid it with q=0."""
-    for line in headers.get("accept-encoding", ()):
-        for part in line.split(","):
-            coding, _, weight = part.partition(";")
-            if coding.strip().lower() == "gzip":
-                return weight.replace(" ", "").lower() not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
-    return False
+    """True when the first Accept-Encoding header names gzip, as it is spelled here and without a weight: the reference
+    understands no other form."""
+    lines = headers.get("accept-encoding") or ("",)
+    return any(coding.strip() == "gzip" for coding in _members(lines[0]))
 
 
 def _length(headers: dict[str, tuple[str, ...]], modern: bool) -> tuple[int, bool]:
@@ -153,6 +171,8 @@ def parse_line(line: bytes) -> RequestTarget:
     raw, mark, query = target.partition(b"?")
     if not raw.startswith(b"/"):
         raw = _origin(raw, method)
+    if len(raw) > MAX_PATH or len(query) > MAX_QUERY or query.count(b"&") >= MAX_PARAMETERS:
+        raise BadHead(414)
     if b"#" in query:
         query = query.partition(b"#")[0]
     return RequestTarget(

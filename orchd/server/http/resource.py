@@ -21,16 +21,21 @@ from zope.interface import implementer
 
 from orchd.errors import too_large
 from orchd.server.authn.interfaces import Credentials
+from orchd.server.http.factory import compress_aside
 from orchd.server.http.limits import Limits
 from orchd.server.http.peer import certificate_chain
 from orchd.server.http.request_head import BadHead, parse_fields, parse_line
-from orchd.server.http.responses import BODILESS, compress
+from orchd.server.http.responses import BODILESS
 from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response, StreamEnded
+from orchd.server.pipeline.query import Query
 from orchd.txkit.coroutines import enter
 from orchd.txkit.drain_waiters import DrainWaiters
 
 #: No body of any verb is larger than this; what is more is dropped as it arrives and refused when it is read.
 MAX_BODY = 4 << 20
+#: While more than this waits in a connection with many streams, no other request of it is begun.
+_MAX_WAITING = 4 << 20
+_LOOK_AGAIN = 0.05
 
 
 class ApiRequest(WebRequest):
@@ -165,7 +170,7 @@ class ApiResource(Resource):
             method=target.method,
             path=target.path,
             raw_path=target.raw_path,
-            query=target.query,
+            query=Query.of(target.query),
             headers=fields.headers,
             body=CompleteBody(request),
             credentials=credentials,
@@ -179,6 +184,11 @@ def _transport(request: WebRequest) -> Any:
     channel: Any = request.channel
     connection = getattr(channel, "_conn", None)
     return getattr(connection if connection is not None else channel, "transport", None)
+
+
+def _waiting(request: WebRequest) -> int:
+    """Bytes of answers that wait in the request's connection, as far as it counts them."""
+    return getattr(getattr(request.channel, "_conn", None), "waiting", 0)
 
 
 class _Exchange:
@@ -196,7 +206,16 @@ class _Exchange:
         self._stream: Any = None
 
     def begin(self, pipeline: IPipeline, made: Request) -> None:
+        """Hand the request to the pipeline, when the client has taken most of the answers before it."""
         self._request.notifyFinish().addErrback(self._lost)
+        self._begin(pipeline, made)
+
+    def _begin(self, pipeline: IPipeline, made: Request) -> None:
+        if self._gone:
+            return
+        if _waiting(self._request) > _MAX_WAITING:
+            self._resource._clock.callLater(_LOOK_AGAIN, self._begin, pipeline, made)
+            return
         self._running = enter(cast(Any, pipeline.handle(made)), self._answer, self._failed)
 
     def _lost(self, _: Failure) -> None:
@@ -251,10 +270,19 @@ class _Exchange:
             and size > above
             and not request.responseHeaders.hasHeader(b"content-encoding")
         ):
-            pieces = compress(pieces)
-            size = sum(map(len, pieces))
             request.setHeader(b"content-encoding", b"gzip")
             request.responseHeaders.addRawHeader(b"vary", b"Accept-Encoding")
+            compressing = compress_aside(self._resource._clock, pieces)
+            compressing.addCallback(self._write, response).addErrback(self._failed)
+            return
+        self._write(pieces, response)
+
+    def _write(self, pieces: list[bytes], response: Response) -> None:
+        """Send a complete answer."""
+        request = self._request
+        if self._gone:
+            return
+        size = sum(map(len, pieces))
         if response.code not in BODILESS:
             request.setHeader(b"content-length", b"%d" % size)
             if request.method != b"HEAD":

@@ -55,6 +55,8 @@ class CachedInformer:
         self._new: list[Listener] = []
         self._fed: dict[Feed, list[Listener]] = {}
         self._waiting: list[Deferred[None]] = []
+        #: Those who wait for the end of a feed.
+        self._telling: list[Deferred[None]] = []
         self._subscription: ISubscription | None = None
         #: Fires with what there was when the cache has lost the thread.
         self._gap: Deferred[Mapping[str, Entry]] = Deferred()
@@ -187,6 +189,16 @@ class CachedInformer:
                 await deferLater(self._clock, 0)
         del self._fed[feed]
         self._listeners += listeners
+        telling, self._telling = self._telling, []
+        for each in telling:
+            each.callback(None)
+
+    async def told(self) -> None:
+        await self.wait_synced()
+        while self._new or self._fed:
+            telling: Deferred[None] = Deferred(self._telling.remove)
+            self._telling.append(telling)
+            await telling
 
     def _tell(
         self, listeners: Iterable[Listener], kind: str, old: Entry | None, new: Entry | None, look: Decode
@@ -237,6 +249,8 @@ class CachedInformer:
         """Let go of the cache; those who wait are told that nothing will come."""
         if self._subscription is not None:
             self._subscription.cancel()
+        for telling in list(self._telling):
+            telling.cancel()
         for waiting in (self._waiting, *(made.waiting for made in self._indexes.values())):
             while waiting:
                 waiting.pop().cancel()

@@ -180,7 +180,7 @@ def _status_error(answer: Answer) -> WebhookError:
         found = None
     if isinstance(found, dict) and found.get("kind") == "Status" and found.get("status") == "Failure":
         return WebhookError(str(found.get("message") or "unknown"), answer.code)
-    return refused(answer.code, answer.text)
+    return refused(answer)
 
 
 def _checked(found: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:

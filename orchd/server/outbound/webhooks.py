@@ -19,7 +19,7 @@ import orjson
 from twisted.internet import ssl
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
 from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
-from twisted.web.client import Agent, HTTPConnectionPool
+from twisted.web.client import Agent
 from twisted.web.http_headers import Headers
 from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
@@ -32,6 +32,7 @@ from orchd.errors import ApiError
 from orchd.kinds import jsontext
 from orchd.kinds.codec import yaml_
 from orchd.pki.clientconfig import ClientConfig
+from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.failures import describe, was_cancelled, was_lost
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
@@ -107,7 +108,7 @@ class _Peer:
     """Kept connections and TLS contexts for one authority and one set of credentials."""
 
     def __init__(self, reactor: Any, authority: bytes, user: ClientConfig | None) -> None:
-        self.pool = HTTPConnectionPool(reactor, persistent=True)
+        self.pool = bounded_heads_pool(reactor, persistent=True)
         self.pool.maxPersistentPerHost = _IDLE_PER_HOST
         self.pool.cachedConnectionTimeout = _IDLE_SECONDS
         self._trust = trust_roots(authority) if authority else ssl.platformTrust()
@@ -203,8 +204,11 @@ class WebhookClient:
         user = credentials.of(f"{call.host}:{call.port}")
         answer = await self._within(call, seconds, lambda: _pem(bundle), user, service)
         if not 200 <= answer.code <= 206:
-            raise refused(answer.code, answer.text)
-        return read_document(answer.data, answer.code)
+            raise refused(answer)
+        given = read_document(answer.data, answer.code)
+        if given.get("kind") == "Status" and given.get("apiVersion") == "v1" and given.get("status") != "Success":
+            raise WebhookError(_message(given), answer.code)
+        return given
 
     async def call(
         self,
@@ -338,8 +342,30 @@ def _why(error: BaseException, address: tuple[str, int]) -> str:
     return error.message if isinstance(error, ApiError) else describe(error, address)
 
 
-def refused(code: int, text: str) -> WebhookError:
-    """What an answer with a status that is none of success means. `text` is its body, "" if that is no text."""
+def _stated(answer: Answer) -> WebhookError | None:
+    """The failure that the body of a refusal states, being a Status; None for any other body."""
+    try:
+        document = read_document(answer.data, answer.code)
+    except WebhookError:
+        return None
+    named = document.get("kind") or "Status", document.get("apiVersion") or "v1"
+    if named != ("Status", "v1") or document.get("status") != "Failure":
+        return None
+    return WebhookError(_message(document), answer.code)
+
+
+def _message(status: Mapping[str, Any]) -> str:
+    message = status.get("message")
+    return message if isinstance(message, str) else ""
+
+
+def refused(answer: Answer) -> WebhookError:
+    """What an answer with a status that is none of success means: what its body states, or what the code stands for."""
+    return _stated(answer) or _by_code(answer.code, answer.text)
+
+
+def _by_code(code: int, text: str) -> WebhookError:
+    """`text` is the body of an answer, "" if that is no text."""
     if code == 403:
         return WebhookError(text or "unknown", code)
     if code in _STATUS_TEXTS:

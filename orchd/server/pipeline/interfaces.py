@@ -13,6 +13,7 @@ from zope.interface import Attribute, Interface
 
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
+from orchd.server.pipeline.query import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class RequestInfo:
     subresource: str = ""
     name: str = ""
     parts: tuple[str, ...] = ()
+    #: The word in front of the resource that made the verb ("watch", "proxy"); "" without one.
+    special: str = ""
 
 
 class IBody(Interface):
@@ -55,7 +58,7 @@ class Request:
     method: str
     path: str
     raw_path: str
-    query: Mapping[str, list[str]]
+    query: Query
     headers: Mapping[str, tuple[str, ...]]
     body: Any  # IBody
     credentials: Credentials
@@ -83,8 +86,7 @@ class Request:
 
     def param(self, name: str) -> str:
         """First value of a query parameter, "" without one."""
-        values = self.query.get(name)
-        return values[0] if values else ""
+        return self.query.first(name)
 
 
 class StreamEnded(Exception):
@@ -161,6 +163,8 @@ class Response:
     headers: list[tuple[str, str]] = field(default_factory=list)
     body: Body = b""
     stream: Any = None  # IStream
+    #: Does the connection end with this answer?
+    close: bool = False
 
 
 #: The rest of the pipeline after a stage.

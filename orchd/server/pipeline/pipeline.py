@@ -11,8 +11,6 @@ from zope.interface import implementer
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import IPipeline, Next, Request, Response, Stage
 
-#: Longest Audit-ID that a client may choose.
-_AUDIT_ID = 64
 #: Characters of all warnings together, and of each once that is too much.
 _WARNINGS, _CUT_WARNING = 4096, 256
 
@@ -34,7 +32,7 @@ class Pipeline:
     async def handle(self, request: Request) -> Response:
         if request.info is None:
             request.info = requestinfo.parse(request.method, request.path, request.query)
-        request.audit_id = request.header("audit-id")[:_AUDIT_ID] or self._new_id()
+        request.audit_id = request.header("audit-id") or self._new_id()
         response = await self._entrance(request)
         if request.warnings:
             for text in _bounded(list(dict.fromkeys(request.warnings))):

@@ -72,6 +72,12 @@ def type_of(catalog: Catalog, api_version: str, kind: str) -> Type | None:
     return None
 
 
+def _unnamed(item: bytes) -> bytes:
+    """The JSON of an object without kind and apiVersion."""
+    obj = orjson.loads(item)
+    return orjson.dumps({name: value for name, value in obj.items() if name not in ("kind", "apiVersion")})
+
+
 class Presenter:
     """Makes response bodies. `clock` gives seconds since the epoch (ages in tables)."""
 
@@ -173,7 +179,7 @@ class Presenter:
     def _table(
         self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any], *, with_columns: bool = True
     ) -> dict[str, Any]:
-        shown = table.table(
+        return table.table(
             [self.in_version(view.resource, e) for e in entries],
             view.resource,
             meta,
@@ -181,9 +187,8 @@ class Presenter:
             self._dialect,
             include_object=view.include_object or table.METADATA,
             with_columns=with_columns,
+            api_version=view.chosen.api_version,
         )
-        shown["apiVersion"] = view.chosen.api_version
-        return shown
 
     def _table_json(self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any]) -> bytes | list[bytes]:
         """A table of rows that are kept beside their entries. Raises ApiError 400."""
@@ -208,7 +213,7 @@ class Presenter:
     def _row(self, view: Representation, entry: Entry, how: table.Tabulator, now: datetime) -> tables.Row | None:
         obj = self.in_version(view.resource, entry)
         include = view.include_object or table.METADATA
-        api_version = f"{self._dialect.meta_group}/v1"
+        api_version = view.chosen.api_version
         return tables.row(obj, how, self._dialect, now, include_object=include, api_version=api_version)
 
     def other(self, view: Representation, obj: dict[str, Any]) -> bytes:
@@ -263,6 +268,9 @@ class Presenter:
                 meta["remainingItemCount"] = remaining
         chosen, resource = view.chosen, view.resource
         self._check_list(view, is_list=True)
+        if resource.custom and not chosen.as_:
+            # The reference's list of a custom kind has this member always.
+            meta.setdefault("continue", "")
         if chosen.as_ == "Table":
             return self._table_json(view, entries, meta)
         if chosen.as_:
@@ -309,9 +317,14 @@ class Presenter:
         head, *rest = frames.list_pieces(resource.api_version, resource.list_kind, meta, ())
         if not entries:
             return [head, *rest]
-        skip = 0 if resource.custom else len(f'{{"kind":"{resource.kind}","apiVersion":"{resource.storage_version}",')
-        head = head.removesuffix(b"]}\n") + (b"{" if skip else b"")
         items = [entry.json for entry in entries]
+        shared = b""
+        if not resource.custom:
+            shared = f'{{"kind":"{resource.kind}","apiVersion":"{resource.storage_version}",'.encode()
+            if not all(item.startswith(shared) for item in items):
+                items = [item if item.startswith(shared) else shared + _unnamed(item)[1:] for item in items]
+        skip = len(shared)
+        head = head.removesuffix(b"]}\n") + (b"{" if skip else b"")
         size = frames.list_size(head, items, skip)
         if size < _LARGE:
             return list(frames.list_parts(head, items, skip, len(items)))

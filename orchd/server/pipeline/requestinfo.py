@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 
+from orchd.errors import ApiError
+from orchd.kinds.objects.selectors import FieldSelector, LabelSelector
+from orchd.kinds.shorttexts import remember_short
 from orchd.server.pipeline.interfaces import RequestInfo
+from orchd.server.pipeline.query import EMPTY, Query
 
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 #: What may follow a namespace's name and still be about the namespace itself.
@@ -15,36 +18,33 @@ _SPECIAL = frozenset(("watch", "proxy"))
 _TELLING = frozenset(("watch", "fieldSelector"))
 
 
-def flag(query: Mapping[str, list[str]], name: str) -> bool:
-    """A boolean query parameter: whatever is there means true, but for "false" and "0"."""
-    values = query.get(name) or ["false"]
-    return values[0].lower() not in ("false", "0")
+def _named_by_selector(query: Query) -> str:
+    """The name that a field selector ``metadata.name=x`` asks for; authorization looks at it. "" where the verb will refuse
+    the options, and for what cannot be a name."""
+    try:
+        options = query.list_options()
+        LabelSelector.parse(options.label_selector)
+        terms = FieldSelector.terms(options.field_selector)
+    except ApiError:
+        return ""
+    name = next((value for field, equal, value in terms if equal and field == "metadata.name"), "")
+    return "" if name in (".", "..") or "/" in name or "%" in name else name
 
 
-def _named_by_selector(query: Mapping[str, list[str]]) -> str:
-    """The name that a field selector ``metadata.name=x`` asks for; authorization looks at it."""
-    for value in query.get("fieldSelector", ()):
-        for part in value.split(","):
-            key, eq, name = part.partition("=")
-            if eq and key == "metadata.name" and not name.startswith("!"):
-                return name.removeprefix("=")
-    return ""
-
-
-def parse(method: str, path: str, query: Mapping[str, list[str]]) -> RequestInfo:
+def parse(method: str, path: str, query: Mapping[str, Sequence[str]]) -> RequestInfo:
     """The request info of a decoded path. Never raises: what is not a resource path is a non-resource request."""
     if not query or not (query.keys() & _TELLING):
-        return _plain_path(method, path)
-    return _parse(method, path, query)
+        return _plain_path(path, method)
+    return _parse(method, path, Query.of(query))
 
 
-@lru_cache(maxsize=4096)
-def _plain_path(method: str, path: str) -> RequestInfo:
+@remember_short(4096)
+def _plain_path(path: str, method: str) -> RequestInfo:
     """Clients ask for the same paths again and again, mostly without parameters that matter here."""
-    return _parse(method, path, {})
+    return _parse(method, path, EMPTY)
 
 
-def _parse(method: str, path: str, query: Mapping[str, list[str]]) -> RequestInfo:
+def _parse(method: str, path: str, query: Query) -> RequestInfo:
     parts = path.strip("/").split("/")
     plain = RequestInfo(is_resource=False, path=path, verb=method.lower())
     prefix = "" if path.startswith("//") else parts[0]
@@ -73,7 +73,7 @@ def _parse(method: str, path: str, query: Mapping[str, list[str]]) -> RequestInf
     elif special == "proxy":
         verb = "proxy"
     elif verb == "get" and not name:
-        verb = "watch" if flag(query, "watch") else "list"
+        verb = "watch" if query.flag("watch") else "list"
         name = _named_by_selector(query)
     elif verb == "delete" and not name:
         verb = "deletecollection"
@@ -89,4 +89,5 @@ def _parse(method: str, path: str, query: Mapping[str, list[str]]) -> RequestInf
         subresource=subresource,
         name=name,
         parts=tuple(rest),
+        special=special,
     )

@@ -16,6 +16,9 @@ from orchd.kinds.codec import json_
 from orchd.kinds.codec.decode import json_kind
 
 _ALPHABET = frozenset(string.ascii_letters + string.digits + "-_")
+#: Line ends may stand anywhere in base64.
+_SKIPPED = "\r\n"
+_WITHOUT_SKIPPED = str.maketrans("", "", _SKIPPED)
 _BAD = "invalid continue token: continue key is not valid: "
 
 
@@ -32,10 +35,14 @@ def after(name: str) -> str:
 
 def decode(meta_group: str, token: str) -> tuple[int, str]:
     """Revision and start of a token. Raises ApiError 400 for one that is not ours."""
-    wrong = next((i for i, c in enumerate(token) if c not in _ALPHABET), len(token))
-    if wrong < len(token) or len(token) % 4 == 1:
-        raise errors.bad_request(_BAD + f"illegal base64 data at input byte {wrong}")
-    data = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+    wrong = next((i for i, c in enumerate(token) if c not in _ALPHABET and c not in _SKIPPED), -1)
+    letters = token.translate(_WITHOUT_SKIPPED)
+    if wrong < 0 and len(letters) % 4 == 1:
+        # One character alone is no byte.
+        wrong = len(token) - 1
+    if wrong >= 0:
+        raise errors.bad_request(_BAD + f"illegal base64 data at input byte {len(token[:wrong].encode())}")
+    data = base64.urlsafe_b64decode(letters + "=" * (-len(letters) % 4))
     try:
         fields = json_.decode(data)
     except json_.JSONError as error:

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from orchd import errors
-from orchd.cache.interfaces import Entry
+from orchd.cache.interfaces import Damaged, Entry
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.registry.interfaces import Admit, Context, Deleted, IStrategy, Object
@@ -37,13 +37,20 @@ class Deleter:
         """Delete or mark `name`; `options` is a DeleteOptions object."""
         resource = context.resource
         path = path_of(resource, context.namespace, name)
+        kept = self._strategy(resource).undeletable(name)
+        if kept:
+            raise errors.forbidden(resource.group, resource.plural, name, kept)
         cache = self._access.cache(resource)
         for _ in range(_ATTEMPTS):
             await cache.fresh()
             entry = cache.get(path)
-            if entry is None:
+            damaged = cache.damaged(path) if entry is None else None
+            if entry is None and damaged is None:
                 raise errors.not_found(resource.group, resource.plural, name)
             try:
+                if damaged is not None:
+                    return await self._delete_unreadable(context, name, damaged, options)
+                assert entry is not None
                 return await self._attempt(context, name, path, entry, options)
             except RevisionConflictError:
                 if (options.get("preconditions") or {}).get("resourceVersion"):
@@ -51,6 +58,23 @@ class Deleter:
             except StoreError as error:
                 raise store_failure(error) from error
         raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED)
+
+    async def _delete_unreadable(
+        self, context: Context, name: str, damaged: Damaged, options: Mapping[str, Any]
+    ) -> Deleted:
+        """Remove a value that cannot be read. Finalizers, grace and admission are left out: nothing is there that they could
+        look at. A uid cannot be compared, so a deletion that has one as a precondition is refused."""
+        resource, wanted = context.resource, options.get("preconditions") or {}
+        if wanted.get("uid") is not None:
+            raise damaged.error()
+        if wanted.get("resourceVersion") not in (None, str(damaged.revision)):
+            raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED)
+        revision = damaged.revision
+        if not context.dry_run:
+            revision = await self._access.store.delete(damaged.key, expected=revision)
+        metadata = {"name": name, **({"namespace": context.namespace} if resource.namespaced else {})}
+        obj: Object = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+        return Deleted(object=obj, revision=revision, gone=True)
 
     async def _attempt(
         self, context: Context, name: str, path: str, entry: Entry, options: Mapping[str, Any]
@@ -114,7 +138,10 @@ def _check_preconditions(
 
 
 def _pending(strategy: IStrategy, old: Object, options: Mapping[str, Any]) -> bool:
-    """Does an object wait for the end of its grace, which these options do not bring closer? Nothing of it changes then."""
+    """Does an object wait for the end of its grace, which these options do not bring closer, or for its own content?
+    Nothing of it changes then."""
+    if strategy.waits_for_content and old["metadata"].get("deletionTimestamp") and strategy.holds(old):
+        return True
     period = old["metadata"].get("deletionGracePeriodSeconds") or 0
     if not strategy.grace or not old["metadata"].get("deletionTimestamp") or period <= 0:
         return False
@@ -141,12 +168,17 @@ def mark(context: Context, strategy: IStrategy, old: Object, options: Mapping[st
         if strategy.grace:
             _shortened(context, old, metadata, 0)
         return {**old, "metadata": metadata}, True
+    first = not metadata.get("deletionTimestamp")
     if not graceful and held:
         if strategy.grace:
             _shortened(context, old, metadata, 0)
+        elif strategy.ends_in_two and first:
+            # The reference marks these by itself: without a grace, and not as a change of the generation.
+            metadata["deletionTimestamp"] = timestamp(context.now)
         else:
             _stamp(context, old, metadata, 0)
-    return strategy.marked(context, {**old, "metadata": metadata}), False
+    made = {**old, "metadata": metadata}
+    return (strategy.marked(context, made, old) if first else made), False
 
 
 def _grace(
@@ -182,11 +214,12 @@ def _shortened(context: Context, old: Object, metadata: dict[str, Any], seconds:
 
 
 def _stamp(context: Context, old: Object, metadata: dict[str, Any], seconds: int) -> None:
-    first = not old["metadata"].get("deletionTimestamp")
-    if first or seconds < (old["metadata"].get("deletionGracePeriodSeconds") or 0):
+    before, known = old["metadata"].get("deletionTimestamp"), old["metadata"].get("deletionGracePeriodSeconds")
+    if not before or seconds < (known or 0):
         metadata["deletionTimestamp"] = timestamp(context.now + seconds)
+    if known is None or seconds < known:
         metadata["deletionGracePeriodSeconds"] = seconds
-    if first and (metadata.get("generation") or 0) > 0:
+    if known is None and (metadata.get("generation") or 0) > 0:
         metadata["generation"] += 1
 
 
@@ -198,7 +231,7 @@ def finalizers_after(strategy: IStrategy, current: list[str], options: Mapping[s
     asked = options.get("propagationPolicy")
     orphan_asked = options.get("orphanDependents")
     if orphan_asked is not None:
-        wanted = ORPHAN if orphan_asked else ""
+        wanted = ORPHAN if orphan_asked else strategy.unless_orphaned
     elif asked is not None:
         wanted = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(asked, "")
     elif ORPHAN in current:

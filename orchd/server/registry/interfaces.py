@@ -60,6 +60,8 @@ class IStrategy(Interface):
     grace: bool = Attribute("Is deletion graceful (pods)?")
     returns_deleted: bool = Attribute("Does DELETE answer with the object, not a Status?")
     ends_in_two: bool = Attribute("Does a first deletion only begin what a second one ends (namespaces, definitions)?")
+    waits_for_content: bool = Attribute("Does a deletion change nothing while `holds` is true of a marked object (namespaces)?")
+    unless_orphaned: str = Attribute("Finalizer that orphanDependents=false sets, '' for none.")
     propagation: str = Attribute("Default propagation policy: Background, Orphan, or '' where there is no collection.")
 
     def prepare_create(context: Context, obj: Object) -> Object:
@@ -80,6 +82,9 @@ class IStrategy(Interface):
     def warnings(context: Context, obj: Object, old: Object | None) -> Sequence[str]:
         """Texts for Warning headers on create (`old` is None) and update."""
 
+    def deletion_warnings(options: Mapping[str, Any]) -> Sequence[str]:
+        """Texts for Warning headers on a deletion, of one object or of a collection, under DeleteOptions `options`."""
+
     async def allocate(context: Context, obj: Object, old: Object | None) -> tuple[Object, Callable[[], None]]:
         """Take what comes from a range (cluster IPs, node ports), before prepare. Gives back the object and a function
         that is called when the write is over, however it ended: from then on the stored objects say what is taken."""
@@ -97,8 +102,11 @@ class IStrategy(Interface):
     def holds(obj: Object) -> bool:
         """Does something besides finalizers keep a deleted object (a namespace's own finalizers)?"""
 
-    def marked(context: Context, obj: Object) -> Object:
-        """What else changes when an object is marked for deletion (a namespace's phase)."""
+    def undeletable(name: str) -> str:
+        """Why the object called `name` cannot be deleted, "" where it can."""
+
+    def marked(context: Context, obj: Object, old: Object) -> Object:
+        """What else changes when an object is first marked for deletion (a namespace's phase); `old` is not marked yet."""
 
     def deletion_grace(obj: Object, options: Mapping[str, Any]) -> int:
         """Seconds of graceful deletion for `obj` under DeleteOptions `options`; 0 is at once. Only where `grace`."""
@@ -145,9 +153,10 @@ class IRegistry(Interface):
         """The write sequence for a new object."""
 
     async def update(
-        context: Context, name: str, transform: Transform, *, create: bool = False, replace: bool = False
+        context: Context, name: str, transform: Transform, *, create: bool = False, uid: str = ""
     ) -> tuple[Entry, bool]:
-        """The write sequence for a change; `create` lets it make the object. Gives back whether it was created."""
+        """The write sequence for a change; `create` lets it make the object, `uid` is a precondition ("" is none). Gives
+        back whether it was created."""
 
     async def delete(context: Context, name: str, *, options: Mapping[str, Any]) -> Deleted:
         """Preconditions, grace, finalizers, propagation; admission for DELETE."""

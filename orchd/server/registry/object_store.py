@@ -12,6 +12,7 @@ from orchd.cache import stored
 from orchd.cache.interfaces import Entry, ICache, ICaches
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.ir import Type
 from orchd.kinds.objects import convert, default, selectors, shape
 from orchd.kinds.objects.settings import ObjectSettings
@@ -94,7 +95,7 @@ class ObjectStore:
         version = obj["metadata"].get("resourceVersion") or ""
         value = stored.encode(obj)
         labels, fields = self._open(resource)[1](value)
-        revision = int(version) if version.isdigit() else 0
+        revision = integer(version) if is_whole(version) else 0
         body = stored.with_revision(value, revision) if revision else _without_revision(value)
         return Entry(path, revision, revision, body, labels, fields)
 
@@ -122,11 +123,18 @@ class ObjectStore:
     async def kept(self, resource: Resource, obj: Object) -> Object:
         """An object that has been worked on in the version in which it is kept, with that version's defaults: those of any
         other are filled in only where that is asked for. Raises ApiError 500."""
-        if resource.converter is None:
-            return obj
-        type_ = self.catalog().storage_type(resource)
-        (made,) = await self._converted(resource, [obj], resource.storage_version, type_)
-        return obj if made is obj else default.fill(made, type_, self.settings)
+        made = obj
+        if resource.converter is not None:
+            type_ = self.catalog().storage_type(resource)
+            (made,) = await self._converted(resource, [obj], resource.storage_version, type_)
+            if made is not obj:
+                made = default.fill(made, type_, self.settings)
+        found = made.get("apiVersion"), made.get("kind")
+        if found != (resource.storage_version, resource.kind):
+            # Lists are made of stored bytes: no object of another kind may be among them.
+            what = f"{resource.kind} of {resource.storage_version}"
+            raise errors.internal(f"an object of kind {found[1]} and version {found[0]} cannot be stored as {what}")
+        return made
 
     async def shown(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Entries with what another program makes of them in the requested version. Nothing of that is remembered: such a

@@ -35,6 +35,8 @@ async def read_entry(cache: ICache, path: str, resource_version: str, *, cached:
         else:
             await cache.ready()
     found: Entry | None = cache.get(path)
+    if found is None:
+        cache.check_readable(path)
     return found
 
 
@@ -92,6 +94,7 @@ async def read_page(
         if single:
             raise ApiError(500, "", "etcdserver: mvcc: required revision has been compacted") from None
         raise errors.expired(_TOO_OLD) from None
+    cache.check_readable(prefix, start=start, end=page.next_path)
     if not page.next_path:
         return page, ""
     last = continuation.after(page.entries[-1].path[len(prefix) :])

@@ -85,9 +85,9 @@ class Registry:
         return (await self.access.shown(context.resource, [entry]))[0]
 
     async def update(
-        self, context: Context, name: str, transform: Transform, *, create: bool = False, replace: bool = False
+        self, context: Context, name: str, transform: Transform, *, create: bool = False, uid: str = ""
     ) -> tuple[Entry, bool]:
-        entry, created = await self._writer.update(context, name, transform, create=create, replace=replace)
+        entry, created = await self._writer.update(context, name, transform, create=create, uid=uid)
         return (await self.access.shown(context.resource, [entry]))[0], created
 
     async def delete(self, context: Context, name: str, *, options: Mapping[str, Any]) -> Deleted:

@@ -13,8 +13,8 @@ from orchd import errors
 from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource
+from orchd.kinds.objects.list_options import unsigned
 from orchd.kinds.objects.owner_references import single_owners
-from orchd.kinds.objects.validate.gosyntax import quote
 from orchd.kinds.patch import ownership
 from orchd.server.registry import objectmeta
 from orchd.server.registry.interfaces import Admit, Context, IStrategy, Object, Transform
@@ -22,8 +22,6 @@ from orchd.server.registry.object_store import ObjectStore, path_of
 from orchd.server.registry.strategies.kind_rules import home_group
 from orchd.store.interfaces import ClaimedError, KeyExistsError, RevisionConflictError, StoreError, UnavailableError
 
-#: More digits than any revision has, with room for zeros in front.
-_DIGITS = 100
 #: How often a write starts over because somebody else was faster, before the client is told.
 _ATTEMPTS = 100
 
@@ -61,11 +59,18 @@ class Writer:
             return await self._create_patiently(context, obj)
         except KeyExistsError as taken:
             name = taken.key.rpartition("/")[2]
-            if metadata.get("generateName"):
-                raise errors.generated_name_conflict(resource.group, resource.plural, name) from None
-            raise errors.already_exists(resource.group, resource.plural, name) from None
+            made = errors.generated_name_conflict if metadata.get("generateName") else errors.already_exists
+            error = made(resource.group, resource.plural, name)
+            if self._terminating(context, name):
+                error.message = f"object is being deleted: {error.message}"
+            raise error from None
         except StoreError as error:
             raise store_failure(error) from error
+
+    def _terminating(self, context: Context, name: str) -> bool:
+        """Is the object of this name marked for deletion?"""
+        found = self._access.cache(context.resource).get(path_of(context.resource, context.namespace, name))
+        return found is not None and bool(self._access.decode(found)["metadata"].get("deletionTimestamp"))
 
     async def _create_patiently(self, context: Context, obj: Object) -> Entry:
         for _ in range(_ATTEMPTS - 1):
@@ -78,7 +83,6 @@ class Writer:
 
     async def _create(self, context: Context, obj: Object) -> Entry:
         resource = context.resource
-        version_given = (obj.get("metadata") or {}).get("resourceVersion")
         obj = await self._judged(context, "CREATE", obj, None)
         # Admission sees what was sent, which need not name the namespace.
         obj = objectmeta.in_namespace(context, obj)
@@ -91,7 +95,7 @@ class Writer:
             for text in strategy.warnings(context, obj, None):
                 context.warn(text)
             await self._validate(context, "CREATE", obj, None)
-            if version_given:
+            if not context.dry_run and _names_a_version(obj):
                 raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
             return await self._store_new(context, strategy, name, obj)
         finally:
@@ -102,7 +106,8 @@ class Writer:
         path = path_of(resource, context.namespace, name)
         if context.dry_run:
             await self._must_be_free(resource, path)
-            return self._access.unsaved(resource, path, objectmeta.with_metadata(obj, resourceVersion=None))
+            return self._access.unsaved(resource, path, obj)
+        obj = objectmeta.with_metadata(obj, resourceVersion=None)
         kept = await self._access.kept(resource, obj)
         revision = await self._access.keeping(strategy).create(self._access.key(resource, path), obj, kept)
         return await self._written(resource, path, revision, obj)
@@ -110,7 +115,7 @@ class Writer:
     async def _must_be_free(self, resource: Resource, path: str) -> None:
         cache = self._access.cache(resource)
         await cache.fresh()
-        if cache.get(path) is not None:
+        if cache.get(path) is not None or cache.damaged(path) is not None:
             raise KeyExistsError(self._access.key(resource, path))
 
     async def _written(self, resource: Resource, path: str, revision: int, obj: Object) -> Entry:
@@ -137,12 +142,12 @@ class Writer:
         return self._access.settled(context.resource, ownership.after_admission(admitted, obj))
 
     async def update(
-        self, context: Context, name: str, transform: Transform, *, create: bool = False, replace: bool = False
+        self, context: Context, name: str, transform: Transform, *, create: bool = False, uid: str = ""
     ) -> tuple[Entry, bool]:
         """Change the object called `name`. `transform` gets it in the requested version and may be called again.
 
-        With `create` a missing object is made; the second value says whether that happened. With `replace` the uid that
-        the object carries is a precondition; otherwise validation says that it cannot be changed.
+        With `create` a missing object is made; the second value says whether that happened. `uid` is a precondition,
+        which no missing object fulfils; "" is none. Raises ApiError.
         """
         resource = context.resource
         path = path_of(resource, context.namespace, name)
@@ -150,10 +155,14 @@ class Writer:
         for _ in range(_ATTEMPTS):
             await cache.fresh()
             entry = cache.get(path)
+            if entry is None:
+                cache.check_readable(path)
             try:
                 if entry is None:
+                    if uid:
+                        raise precondition_failed(self._access, context, name, uid, "")
                     return await self._create_on_update(context, name, transform, create), True
-                return await self._change(context, name, path, entry, transform, replace), False
+                return await self._change(context, name, path, entry, transform, uid), False
             except (RevisionConflictError, KeyExistsError, ClaimedError):
                 # Somebody was faster: look again, and decide again.
                 continue
@@ -166,19 +175,20 @@ class Writer:
         if not create:
             raise errors.not_found(resource.group, resource.plural, name)
         obj = await transform(None)
-        metadata = obj.get("metadata") or {}
-        if metadata.get("uid"):
-            raise precondition_failed(self._access, resource, context.namespace, name, metadata["uid"], "")
+        # A version that there is none of yet counts for nothing, but it has to be one.
+        unsigned((obj.get("metadata") or {}).get("resourceVersion") or "0")
         return await self._create(context, objectmeta.with_metadata(obj, resourceVersion=None, name=name))
 
     async def _change(
-        self, context: Context, name: str, path: str, entry: Entry, transform: Transform, replace: bool
+        self, context: Context, name: str, path: str, entry: Entry, transform: Transform, uid: str
     ) -> Entry:
         resource = context.resource
         strategy: IStrategy = self._strategy(resource)
         old = await self._access.worked_on(resource, self._access.decode(entry))
+        if uid and uid != old["metadata"].get("uid"):
+            raise precondition_failed(self._access, context, name, uid, old["metadata"].get("uid", ""))
         obj = await transform(self._access.to_version(resource, old))
-        self._check_guard(context, strategy, name, obj, old, replace)
+        self._check_guard(context, strategy, name, obj, old)
         obj = await self._judged(context, "UPDATE", obj, old)
         context.stored = entry.json
         obj, settle = await strategy.allocate(context, obj, old)
@@ -212,15 +222,12 @@ class Writer:
         return await self._written(resource, path, revision, obj)
 
     def _check_guard(
-        self, context: Context, strategy: IStrategy, name: str, obj: Object, old: Object, replace: bool
+        self, context: Context, strategy: IStrategy, name: str, obj: Object, old: Object
     ) -> None:
-        """uid and resourceVersion that came with the object must be those of the current one."""
+        """A resourceVersion that came with the object must be that of the current one."""
         resource = context.resource
         metadata, before = obj.get("metadata") or {}, old["metadata"]
-        uid = metadata.get("uid")
-        if replace and uid and uid != before.get("uid"):
-            raise precondition_failed(self._access, resource, context.namespace, name, uid, before.get("uid", ""))
-        version = _number(metadata.get("resourceVersion") or "0")
+        version = unsigned(metadata.get("resourceVersion") or "0")
         if not version:
             if not strategy.unconditional_update:
                 message = "Invalid value: 0x0: must be specified for an update"
@@ -230,20 +237,22 @@ class Writer:
             raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED)
 
 
-def _number(version: str) -> int:
-    """A resourceVersion that came with an object. Raises ApiError 500, as the reference does, for what is no number."""
-    if not (version.isascii() and version.isdecimal()):
-        raise ApiError(500, "", f"strconv.ParseUint: parsing {quote(version)}: invalid syntax")
-    if len(version) > _DIGITS or int(version) >= 1 << 64:
-        raise ApiError(500, "", f"strconv.ParseUint: parsing {quote(version)}: value out of range")
-    return int(version)
+def _names_a_version(obj: Object) -> bool:
+    """Does a new object carry a resourceVersion other than 0? Text that is no number counts for nothing."""
+    try:
+        return unsigned(obj["metadata"].get("resourceVersion") or "0") > 0
+    except ApiError:
+        return False
 
 
 def precondition_failed(
-    access: ObjectStore, resource: Resource, namespace: str, name: str, wanted: str, found: str
+    access: ObjectStore, context: Context, name: str, wanted: str, found: str
 ) -> ApiError:
     """409 for a uid that is not the object's."""
-    key = f"/registry/{resource.key}/{path_of(resource, namespace, name)}"
+    resource = context.resource
+    # The reference checks dry runs before it has completed the key.
+    root = "" if context.dry_run else "/registry"
+    key = f"{root}/{resource.key}/{path_of(resource, context.namespace, name)}"
     why = (
         f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
         f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"

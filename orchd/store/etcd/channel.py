@@ -34,6 +34,8 @@ class Channel:
 
     def __init__(self, reactor: Any, servers: Sequence[Server], random: Random) -> None:
         self.failure = "not connected yet"
+        #: Why the last connection ended, or was not made; stays while there is another one.
+        self.last_failure = ""
         self.connects = 0
         self.patience = inf
         self._reactor = reactor
@@ -111,13 +113,13 @@ class Channel:
 
     def _failed(self, failure: Failure, server: Server) -> None:
         self._connecting = None
-        self.failure = f"{server.url}: {failure.getErrorMessage() or type(failure.value).__name__}"
+        self.failure = self.last_failure = f"{server.url}: {failure.getErrorMessage() or type(failure.value).__name__}"
         self._later()
 
     def _lost(self, connection: Connection, reason: str) -> None:
         if connection is self._connection:
             self._connection = None
-            self.failure = f"connection lost: {reason}"
+            self.failure = self.last_failure = f"connection lost: {reason}"
             _log.warn("etcd: {why}", why=self.failure)
             self._later()
 

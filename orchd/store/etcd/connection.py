@@ -20,7 +20,7 @@ from h2.settings import SettingCodes
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from orchd.store.etcd.failures import CANCELLED, UNAVAILABLE, UNKNOWN, CallError
+from orchd.store.etcd.failures import CANCELLED, UNAVAILABLE, UNKNOWN, CallError, explain
 
 #: What the server may send ahead on one stream, and on the connection.
 _STREAM_WINDOW: Final = 16 * 1024 * 1024
@@ -111,7 +111,7 @@ class Connection(Protocol):
         self._flush()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        self._end(self._reason or reason.getErrorMessage())
+        self._end(self._reason or explain(reason.getErrorMessage() or repr(reason.value)))
 
     def abort(self, reason: str) -> None:
         """End every call and the connection now."""
@@ -259,7 +259,7 @@ class Connection(Protocol):
             happened = self._http.receive_data(data)
         except ProtocolError as error:
             self._flush()
-            self.abort(f"the server broke HTTP/2: {error}")
+            self.abort(explain(f"the server broke HTTP/2: {error}"))
             return
         for event in happened:
             kind = type(event)

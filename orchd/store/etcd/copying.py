@@ -40,17 +40,23 @@ async def fill(
     reactor: Any, servers: Sequence[Server], prefix: str, content: Content, *, random: Random,
     say: Callable[[str], object],
 ) -> int:  # fmt: skip
-    """Write `content` under `prefix`, which must have nothing. Returns the revision, which is above the content's: etcd
-    counts by writes alone, so what is missing is written. `say` is told when that takes long. Raises StoreError."""
+    """Write `content` under `prefix`, which must have nothing. Returns the revision. Raises StoreError.
+
+    Before the first item, etcd's revision is raised above the content's (etcd counts by writes alone, so what is missing
+    is written; `say` is told when that takes long), and history up to there is compacted. So every item gets a revision
+    that the copied store never had, and a watch from a revision of that store is told that it is too old."""
     async with _connected(reactor, servers, random) as channel:
         filling = _Filling(reactor, channel, Space(prefix))
         await filling.must_be_empty()
         try:
-            revision = await filling.write(content)
-            if revision < content.revision:
+            # The first write of nothing tells how far etcd is, and makes a revision that can be compacted.
+            revision = await filling.raised(1)
+            if revision <= content.revision:
                 say(f"etcd is at revision {revision}; raising it above {content.revision}")
-            while revision < content.revision:
-                revision = await filling.raised(min(_STRETCH, content.revision - revision))
+            while revision <= content.revision:
+                revision = await filling.raised(min(_STRETCH, content.revision + 1 - revision))
+            await filling.compact(revision)
+            await filling.write(content)
             return await filling.finish(content.dialect_name)
         except StoreError as error:
             raise StoreError(
@@ -74,10 +80,19 @@ class _Filling:
         if dialect.kvs or found.count:
             raise StoreError(f"{self.space.prefix} of etcd is not empty: choose another --etcd-prefix")
 
-    async def write(self, content: Content) -> int:
-        """All items; returns the revision afterwards."""
+    async def write(self, content: Content) -> None:
+        """All items."""
         await _some_together((self._item(item, content.expires.get(item.key)) for item in content.items), _TOGETHER)
-        return self._revision
+
+    async def compact(self, revision: int) -> None:
+        """Forget all history before `revision`, also that of other users of this etcd. Raises StoreError."""
+        request = messages.CompactionRequest(revision=revision)
+        try:
+            await self._channel.call(messages.COMPACT, request.SerializeToString(), timeout=_TIMEOUT, repeat=True)
+        except CallError as error:
+            if not error.compacted:
+                raise UnavailableError(f"etcd: {error}") from error
+            # Compacted up to here or further, which is as good.
 
     async def _item(self, item: KeyValue, end: float | None) -> None:
         write = Write(key=item.key, value=item.value, expected=0)

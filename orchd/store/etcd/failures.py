@@ -39,6 +39,30 @@ class CallError(Exception):
         return self.code in (UNAVAILABLE, DEADLINE_EXCEEDED)
 
 
+#: What is in the reason of a lost connection, and what that means to the operator.
+_MEANINGS: Final = (
+    (("certificate verify failed",), "the certificate that etcd shows is not signed by an authority of --etcd-cafile"),
+    (("Mismatch(",), "the certificate that etcd shows is not for the host in --etcd-servers"),
+    (
+        ("certificate required", "bad certificate", "unknown ca", "certificate unknown", "handshake failure"),
+        "etcd asks for a client certificate that an authority of its own has signed: see --etcd-certfile and --etcd-keyfile",
+    ),
+    (
+        ("wrong version number", "packet length too long", "record layer failure"),
+        "etcd does not speak TLS there: its URL in --etcd-servers should begin with http://",
+    ),
+    (("broke HTTP/2",), "is it an etcd that speaks TLS only? Then its URL in --etcd-servers should begin with https://"),
+)
+
+
+def explain(reason: str) -> str:
+    """The reason of a lost connection, with what an operator can do about it where that is known."""
+    for marks, meaning in _MEANINGS:
+        if any(mark in reason for mark in marks):
+            return f"{meaning} ({reason})"
+    return reason
+
+
 class ValueTooLargeError(StoreError):
     """etcd does not take a request of this size."""
 
@@ -55,5 +79,5 @@ def of_write(error: CallError, size: int) -> StoreError:
     if "too many operations" in str(error):
         return UnavailableError(f"etcd: {error}: its --max-txn-ops should be larger on every member")
     if error.sent and error.transient:
-        return UnavailableError(f"etcd did not answer, and the write may have happened or not: {error}")
+        return UnavailableError(f"etcd did not answer, and the write may have been applied or not: {error}")
     return UnavailableError(f"etcd: {error}")

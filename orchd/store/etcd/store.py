@@ -146,9 +146,12 @@ class EtcdStore:
         try:
             await self._set_up()
         except CallError as error:
+            why, last = str(error), self._channel.last_failure
             self._channel.stop()
+            # A connection that is lost in the middle of its handshake may leave the last call without a reason.
+            why = why if not last or last in why else f"{why}; {last}"
             raise UnavailableError(
-                f"cannot use etcd at {self._urls} ({error}): start it, or see --etcd-servers and the flags for its TLS files"
+                f"cannot use etcd at {self._urls} ({why}): start it, or see --etcd-servers and the flags for its TLS files"
             ) from error
         except BaseException:
             self._channel.stop()

@@ -10,7 +10,7 @@ from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.crd.conditions import condition, with_condition
 from orchd.kinds.crd.naming import named, taken_by
-from orchd.kinds.crd.resources import CustomKind, custom_kind
+from orchd.kinds.crd.resources import CustomKind, custom_kind, deprecation_of
 from orchd.kinds.crd.scale import scale_mapping
 from orchd.kinds.objects import default, shape
 from orchd.kinds.objects.settings import ObjectSettings
@@ -210,6 +210,23 @@ def test_deprecated_versions_warn() -> None:
     own = made({"type": "object"}, deprecated=True, deprecationWarning="use another").resources[0].deprecation
     assert plain is not None and plain.warning("Thing", "example.com/v1") == "example.com/v1 Thing is deprecated"
     assert own is not None and own.warning("Thing", "example.com/v1") == "use another"
+
+
+@pytest.mark.parametrize(
+    ("version", "others", "instead"),
+    [
+        ("v1beta1", {"v1": {}, "v2alpha1": {}}, "; use example.com/v1 Thing"),
+        ("v1alpha1", {"v1beta2": {}, "v1beta1": {}}, "; use example.com/v1beta2 Thing"),
+        ("v1", {"v1beta1": {}}, ""),
+        ("v1beta1", {"v1": {"served": False}, "v2": {"deprecated": True}}, ""),
+    ],
+)
+def test_what_to_use_instead(version: str, others: dict[str, Any], instead: str) -> None:
+    """The usual words name the best served version that is better and not deprecated itself."""
+    versions = [{"name": version, "deprecated": True}, *({"name": n, "served": True, **o} for n, o in others.items())]
+    said = deprecation_of({"group": "example.com", "versions": versions}, versions[0])
+    assert said is not None
+    assert said.warning("Thing", f"example.com/{version}") == f"example.com/{version} Thing is deprecated{instead}"
 
 
 def test_scale_mapping() -> None:

@@ -157,3 +157,30 @@ def test_no_patch_breaks_anything(doc: Any, operations: Any) -> None:
     except ApiError as error:
         assert error.code == 422
     assert json_patch.equal(doc, before)
+
+
+@pytest.mark.parametrize(
+    ("operation", "words"),
+    [
+        ({"op": "add", "path": "/x/y", "value": 1}, 'add operation does not apply: doc is missing path: "/x/y": missing value'),
+        ({"op": "add", "path": "/a/b/9", "value": 1}, "error in add for path: '/a/b/9': Unable to access invalid index: 9: invalid index referenced"),
+        ({"op": "add", "path": "/a/b/z"}, "error in add for path: '/a/b/z': value was not a proper array index: 'z': strconv.Atoi: parsing \"z\": invalid syntax"),
+        ({"op": "remove", "path": "/gone"}, "error in remove for path: '/gone': Unable to remove nonexistent key: gone: missing value"),
+        ({"op": "remove", "path": "/x/y"}, 'remove operation does not apply: doc is missing path: "/x/y": missing value'),
+        ({"op": "replace", "path": "/x/y"}, "replace operation does not apply: doc is missing path: /x/y: missing value"),
+        ({"op": "replace", "path": "/a/b/7"}, "replace operation does not apply: doc is missing key: /a/b/7: missing value"),
+        ({"op": "move", "from": "/gone", "path": "/s"}, "error in move for path: 'gone': Unable to remove nonexistent key: gone: missing value"),
+        ({"op": "move", "from": "/s", "path": "/x/y"}, "move operation does not apply: doc is missing destination path: /x/y: missing value"),
+        ({"op": "copy", "from": "/x/y", "path": "/s"}, "copy operation does not apply: doc is missing from path: /x/y: missing value"),
+        ({"op": "test", "path": "/s", "value": 1}, "testing value /s failed: test failed"),
+        ({"op": "test", "path": "/x/y", "value": 1}, "test operation does not apply: is missing path: /x/y: missing value"),
+        ({"op": "add"}, "add operation failed to decode path: missing value"),
+        ({"op": "nope", "path": "/a"}, "Unexpected kind: nope"),
+        ({"path": "/a"}, "Unexpected kind: unknown"),
+    ],
+)  # fmt: skip
+def test_words_of_failures(operation: dict[str, Any], words: str) -> None:
+    """What does not apply says which operation it was and why."""
+    with pytest.raises(json_patch.FailedError) as caught:
+        json_patch.edited(_DOC, [operation])
+    assert str(caught.value) == words

@@ -158,6 +158,11 @@ REFUSED = {
         "decoding .profiles[0].pluginConfig[0]: args for plugin DefaultPreemption were not of type"
         " DefaultPreemptionArgs.kubescheduler.config.k8s.io, got InterPodAffinityArgs.kubescheduler.config.k8s.io",
     ),
+    "arguments of another version": (
+        HEAD + "profiles: [{pluginConfig: [{name: VolumeBinding, args: {apiVersion: kubescheduler.config.k8s.io/v1beta2}}]}]",
+        "converting .Profiles[0].PluginConfig[0].Args into internal type: no kind is registered for the type"
+        " v1beta2.VolumeBindingArgs",
+    ),
     "unknown argument": (
         HEAD + "profiles: [{}, {pluginConfig: [{name: VolumeBinding, args: {wait: 1}}]}]",
         "strict decoding error: decoding .profiles[1].pluginConfig[0]: strict decoding error: decoding args for plugin"

@@ -365,6 +365,31 @@ def test_nodes_change_only_themselves(world, new, old, text):
         assert w.refusal("nodes", new, old, operation=UPDATE, user=NODE).message.endswith(text)
 
 
+def test_a_nodes_name_counts_first(world):
+    """Another node's name is refused before anything about labels; a new node has labels of its own alone."""
+    w = world(only=["NodeRestriction"])
+    label = {ORCH("node-restriction.{long}.io/x"): "y"}
+    assert w.refusal("nodes", node("n2", label), user=NODE).message.endswith("is not allowed to modify node \"n2\"")
+    assert "is not allowed to set the following labels" in w.refusal("nodes", node("n1", label), user=NODE).message
+
+
+def test_pods_that_a_node_does_not_find(world, pod):
+    """Deletions and evictions of pods that are not there name them in the singular."""
+    w = world(only=["NodeRestriction"])
+    eviction = {"metadata": {"name": "none"}}
+    error = w.refusal("pods", eviction, user=NODE, sub="eviction")
+    assert (error.code, error.details) == (404, {"name": "none", "kind": "pod"})
+
+
+def test_nodes_leave_labels_of_pods_alone(world, pod):
+    """A node that writes a pod's status changes no labels."""
+    w = world(only=["NodeRestriction"])
+    old = {**pod("p"), "spec": {"nodeName": "n1"}}
+    new = {**old, "metadata": {**old["metadata"], "labels": {"a": "b"}}}
+    error = w.refusal("pods", new, old, operation=UPDATE, user=NODE, sub="status")
+    assert error.message.endswith('node "n1" cannot update labels through pod status')
+
+
 def test_nodes_delete_only_their_pods(world, pod):
     """A pod on another node is out of reach, for deletes, evictions and tokens."""
     w = world(only=["NodeRestriction"])
@@ -506,6 +531,34 @@ def test_tightening_a_namespace_warns(world, pod):
         'existing pods in namespace "ns" violate the new PodSecurity enforce level "baseline:latest"',
         "p36 (and 1 other pod): privileged",
     ]
+
+
+@pytest.mark.parametrize(
+    ("change", "judged"),
+    [
+        ({"spec": {"containers": [{"name": "c", "image": "j"}]}}, True),
+        ({"spec": {"initContainers": [{"name": "i", "image": "j"}]}}, True),
+        ({"spec": {"ephemeralContainers": [{"name": "e", "image": "j"}]}}, True),
+        ({"annotations": {"seccomp.security.alpha.{long}.io/pod": "unconfined"}}, True),
+        ({"annotations": {"container.seccomp.security.alpha.{long}.io/c": "unconfined"}}, True),
+        ({"annotations": {"example.org/a": "b"}}, False),
+        ({"labels": {"a": "b"}}, False),
+        ({"spec": {"activeDeadlineSeconds": 5, "tolerations": [{"operator": "Exists"}]}}, False),
+    ],
+)
+def test_updates_of_pods_that_a_standard_judges(world, change, judged):
+    """A new image, container or profile; all else may change in pods that are older than the policy."""
+    w = world(only=["PodSecurity"])
+    label = {ORCH("pod-security.{long}.io/enforce"): "restricted"}
+    w.put("namespaces", {"metadata": {"name": "ns", "labels": label}})
+    old = {"metadata": {"name": "p", "namespace": "ns"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    metadata = {**old["metadata"], "labels": change.get("labels", {})}
+    metadata["annotations"] = {ORCH(key): value for key, value in change.get("annotations", {}).items()}
+    new = {"metadata": metadata, "spec": {**old["spec"], **change.get("spec", {})}}
+    if judged:
+        assert "violates PodSecurity" in w.refusal("pods", new, old, operation=UPDATE).message
+    else:
+        w.run("pods", new, old, operation=UPDATE)
 
 
 def test_api_error_is_the_only_refusal(world):

@@ -114,6 +114,29 @@ def test_times():
     assert world.problem(token) == "token is not valid yet"
 
 
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"exp": None}, "token has expired"),
+        ({"exp": "9999999999"}, "token has expired"),
+        ({"exp": True}, "token has expired"),
+        ({"exp": float("inf")}, "token has expired"),
+        ({"exp": float("nan")}, "token has expired"),
+        ({"exp": 10**400}, "token has expired"),
+        ({"exp": []}, "token has expired"),
+        ({"exp": 0}, "token has expired"),
+        ({"nbf": "0"}, "token is not valid yet"),
+        ({"nbf": 10**400}, "token is not valid yet"),
+    ],
+)
+def test_a_bound_token_has_an_end(changes, why):
+    """Without an expiry that is a number a token is not believed, whatever key has signed it."""
+    world = World()
+    claims = {**unverified_claims(world.issuer.issue(ACCOUNT).token), **changes}
+    token = Signer(EC).sign({name: value for name, value in claims.items() if value is not None})
+    assert world.problem(token) == why
+
+
 def test_a_token_dies_with_what_it_is_bound_to():
     """Pod, secret and account must exist with the uid in the token, even when the token was good a moment ago."""
     world = World()

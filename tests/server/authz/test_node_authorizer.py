@@ -123,3 +123,11 @@ def test_others_are_not_judged():
     assert result_of(node.authorize(act("get", "secrets", "sec", node=""))).reason == (
         'unknown node for user "system:node:"'
     )
+
+
+def test_rules():
+    """To nodes it is said that not all of what they may do can be listed; to others nothing is missing."""
+    _, node = authorizer()
+    found = node.rules(User(name="system:node:n1", groups=("system:nodes",)), "ns")
+    assert found.incomplete and found.error == "node authorizer does not support user rule resolution"
+    assert not node.rules(User(name="alice"), "ns").incomplete

@@ -45,6 +45,14 @@ class Wire:
     def send(self, *data: bytes) -> None:
         for piece in data:
             self.channel.dataReceived(piece)
+        self.turns()
+
+    def turns(self, most: int = 100) -> None:
+        """Let the reactor turn until nothing is to be done at once."""
+        for _ in range(most):
+            if not any(call.getTime() <= self.clock.seconds() for call in self.clock.getDelayedCalls()):
+                break
+            self.clock.advance(0)
 
     def answers(self, *, bodiless: int = 0) -> list[Answer]:
         """The answers since the last call."""
@@ -75,7 +83,7 @@ def test_keep_alive() -> None:
         assert answer.headers == {
             "content-type": "text/plain", "content-length": "6", "date": "Mon, 12 Jan 1970 13:46:40 GMT",
         }  # fmt: skip
-    assert wire.paths.requests[0].query == {"b": ["c"]}
+    assert wire.paths.requests[0].query == {"b": ("c",)}
     assert wire.paths.requests[0].credentials.remote == "192.168.1.1"
     assert not wire.closed
 
@@ -86,6 +94,7 @@ def test_pipelined_in_order() -> None:
     wire.send(GET % b"/a" + GET % b"/wait" + GET % b"/b" + _post(b"/echo", b"x"))
     assert [answer.body for answer in wire.answers()] == [b"GET /a"]
     wire.paths.waiting[0].callback(Response(body=b"late"))
+    wire.turns()
     assert [answer.body for answer in wire.answers()] == [b"late", b"GET /b", b"x"]
 
 
@@ -364,6 +373,53 @@ class Parts:
             yield str(number).encode() * 40_000
 
 
+def test_one_request_in_each_turn() -> None:
+    """Requests that arrive together do not keep the reactor from other connections."""
+    wire = Wire()
+    wire.channel.dataReceived(GET % b"/a" * 5)
+    begun = [len(wire.paths.requests)]
+    for _ in range(4):
+        # A clock would run what is called later for now in the same turn.
+        wire.channel._next.cancel()  # type: ignore[union-attr]  # there is one
+        wire.channel._advance_now()
+        begun.append(len(wire.paths.requests))
+    assert begun == [1, 2, 3, 4, 5] and wire.channel._next is None
+
+
+def test_no_request_is_begun_while_the_last_answer_waits() -> None:
+    """A client that does not read costs one answer, however many requests it sends, and reading of them stops."""
+    wire = Wire(Limits(read_ahead=1000))
+    wire.send(GET % b"/a")
+    wire.channel.pauseProducing()
+    wire.send(*[GET % b"/a" * 10] * 10)
+    assert len(wire.paths.requests) == 1 and wire.transport.producerState == "paused"
+    wire.channel.resumeProducing()
+    wire.turns()
+    assert len(wire.paths.requests) == 101 and wire.transport.producerState == "producing"
+
+
+def test_a_client_that_reads_slowly_is_not_timed_out_as_idle() -> None:
+    """The time for a request's head begins when its client has taken the answer before."""
+    wire = Wire(Limits(head_timeout=10, stall_timeout=100))
+    wire.send(GET % b"/a")
+    wire.channel.pauseProducing()
+    wire.send(GET % b"/b")
+    wire.clock.pump([1.0] * 50)
+    assert not wire.closed
+    wire.channel.resumeProducing()
+    wire.turns()
+    assert [answer.body for answer in wire.answers()] == [b"GET /a", b"GET /b"]
+
+
+def test_a_lost_connection_begins_no_more_requests() -> None:
+    """What had been sent before the end of a connection is forgotten with it."""
+    wire = Wire()
+    wire.channel.dataReceived(GET % b"/a" * 5)
+    wire.lose()
+    wire.turns()
+    assert len(wire.paths.requests) == 1 and not wire.clock.getDelayedCalls()
+
+
 def test_a_large_body_is_made_as_it_is_taken() -> None:
     """No more of it than the transport has room for; the next request's answer follows it."""
     wire, parts = Wire(), Parts(9)
@@ -372,6 +428,7 @@ def test_a_large_body_is_made_as_it_is_taken() -> None:
     wire.send(GET % b"/parts" + GET % b"/a")
     assert parts.made == 0
     wire.channel.resumeProducing()
+    wire.turns()
     assert parts.made == 9
     big, small = wire.answers()
     assert big.body == b"".join(str(number).encode() * 40_000 for number in range(9)) and small.body == b"GET /a"
@@ -517,3 +574,16 @@ def test_hijack() -> None:
     assert wire.transport.value() == b"HTTP/1.1 101 Switching Protocols\r\n\r\n"
     wire.lose()
     assert taker.lost
+
+
+def test_an_answer_may_end_the_connection() -> None:
+    """What follows the request is read for a while, and is not taken for requests."""
+    wire = Wire()
+    wire.paths.special["/last"] = lambda request: Response(content_type="text/plain", body=b"no", close=True)
+    wire.send(GET % b"/last" + GET % b"/a")
+    (answer,) = wire.answers()
+    assert (answer.body, answer.headers["connection"]) == (b"no", "close")
+    assert [request.path for request in wire.paths.requests] == ["/last"]
+    assert not wire.transport.disconnecting
+    wire.clock.advance(60)
+    assert wire.transport.disconnecting

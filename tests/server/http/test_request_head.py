@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchd.server.http.request_head import CHUNKED, BadHead, parse_fields, parse_line, parse_query
+from orchd.server.http.request_head import (
+    CHUNKED,
+    MAX_LINES,
+    MAX_PARAMETERS,
+    MAX_PATH,
+    MAX_QUERY,
+    BadHead,
+    parse_fields,
+    parse_line,
+    parse_query,
+)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +69,14 @@ def test_query_leaves_out_what_it_cannot_read() -> None:
     assert parse_query(b"a=%zz&b=1;c=2&d=3&&=4") == {"d": ["3"], "": ["4"]}
 
 
+@pytest.mark.parametrize(
+    ("value", "taken"), [(b"gzip", True), (b"br, gzip ,x", True), (b"gzip;q=1", False), (b"GZIP", False), (b"*", False)]
+)
+def test_who_takes_gzip(value: bytes, taken: bool) -> None:
+    """Compression has to be asked for by its plain name."""
+    assert parse_fields(b"Host: h\r\nAccept-Encoding: " + value, modern=True).gzip is taken
+
+
 def test_fields() -> None:
     """Names are lower case, values keep their order, surrounding space goes."""
     got = parse_fields(b"Host: h\r\nX-A:1 \r\nx-a:\t2\r\nEmpty:", modern=True)
@@ -108,10 +126,10 @@ def test_bad_fields(block: bytes, code: int, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "takes"), [(b"gzip", True), (b"deflate, gzip;q=0.5", True), (b"gzip;q=0", False), (b"identity", False)]
+    ("value", "takes"), [(b"gzip", True), (b"deflate, gzip", True), (b"gzip;q=0", False), (b"identity", False)]
 )
 def test_gzip(value: bytes, takes: bool) -> None:
-    """Accept-Encoding is honoured, also when it forbids."""
+    """Accept-Encoding is honoured."""
     assert parse_fields(b"Host: h\r\nAccept-Encoding: " + value, modern=True).gzip is takes
 
 
@@ -123,3 +141,19 @@ def test_garbage(data: bytes) -> None:
             read(data)
         except BadHead as bad:
             assert bad.code in (400, 417, 501, 505)
+
+
+def test_bounds_of_a_head() -> None:
+    """More header lines, parameters or path than anybody needs are refused before they are read."""
+    assert len(parse_fields(b"Host: h" + b"\r\na:1" * (MAX_LINES - 1), modern=True).headers["a"]) == MAX_LINES - 1
+    with pytest.raises(BadHead) as lines:
+        parse_fields(b"Host: h" + b"\r\na:1" * MAX_LINES, modern=True)
+    assert len(parse_line(b"GET /?" + b"a&" * (MAX_PARAMETERS - 1) + b"a HTTP/1.1").query["a"]) == MAX_PARAMETERS
+    with pytest.raises(BadHead) as parameters:
+        parse_line(b"GET /?" + b"a&" * MAX_PARAMETERS + b"a HTTP/1.1")
+    with pytest.raises(BadHead) as path:
+        parse_line(b"GET " + b"/" * (MAX_PATH + 1) + b" HTTP/1.1")
+    with pytest.raises(BadHead) as query:
+        parse_line(b"GET /?" + b"a" * (MAX_QUERY + 1) + b" HTTP/1.1")
+    codes = [raised.value.code for raised in (lines, parameters, path, query)]
+    assert codes == [431, 414, 414, 414]

@@ -19,6 +19,7 @@ from orchd.server.pipeline.fairness.queues import GUESS, Full, Level, Queuing, T
 from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
 from orchd.server.pipeline.fairness.stage import Fairness
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages.limits import InFlightCount
 from orchd.server.reconcilers.flow_control import mandatory
 from orchd.testing.server import BytesBody
@@ -262,7 +263,7 @@ class Bench:
         raw, _, query = path.partition("?")
         parameters = {k: [v] for k, _, v in (p.partition("=") for p in query.split("&") if p)}
         request = Request(
-            method=method, path=raw, raw_path=raw, query=parameters, headers={}, body=BytesBody(b""),
+            method=method, path=raw, raw_path=raw, query=Query.of(parameters), headers={}, body=BytesBody(b""),
             credentials=Credentials(headers={}), received=0.0, user=user,
             info=requestinfo.parse(method, raw, parameters),
         )  # fmt: skip

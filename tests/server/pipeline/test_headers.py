@@ -14,6 +14,7 @@ from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages.access_log import AccessLog
 from orchd.server.pipeline.stages.headers import CrossOrigin, DrainingStage, StrictTransport
 from orchd.testing.server import BytesBody, run
@@ -22,7 +23,7 @@ from orchd.testing.server import BytesBody, run
 def ask(method: str = "GET", path: str = "/version", **headers: str) -> Request:
     named = {name.replace("_", "-"): (value,) for name, value in headers.items()}
     return Request(
-        method=method, path=path, raw_path=path, query={"a": ["1", "2"]}, headers=named, body=BytesBody(b""),
+        method=method, path=path, raw_path=path, query=Query({"a": ["1", "2"]}), headers=named, body=BytesBody(b""),
         credentials=Credentials(headers=named, remote="10.1.2.3"), received=0.0, user=User(name="alice"),
         info=requestinfo.parse(method, path, {}),
     )  # fmt: skip

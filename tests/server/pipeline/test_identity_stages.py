@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,10 +12,12 @@ from orchd import errors
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
+from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.interfaces import Authenticated, Credentials
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.pipeline.endpoints.identity_metrics import AuthenticationMetrics, ReviewMetrics, TokenCacheMetrics
 from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
+from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages import identity
 from orchd.testing.server import run
 
@@ -26,7 +29,7 @@ PODS = RequestInfo(
 def request(query: dict[str, list[str]] | None = None, **headers: tuple[str, ...]) -> Request:
     named = {name.replace("_", "-"): values for name, values in headers.items()}
     return Request(
-        method="GET", path=PODS.path, raw_path="/api/v1/p%6Fds", query=query or {}, headers=named, body=None,
+        method="GET", path=PODS.path, raw_path="/api/v1/p%6Fds", query=Query.of(query or {}), headers=named, body=None,
         credentials=Credentials(headers=named), received=0.0, info=PODS,
     )  # fmt: skip
 
@@ -145,3 +148,18 @@ def test_what_is_asked_of_others_is_counted() -> None:
     assert found["authentication_token_cache_fetch_total['error']"] == 1
     assert found["authentication_token_cache_active_fetch_count['blocked']"] == 2
     assert found["apiserver_delegated_authz_request_total['<error>']"] == 1
+
+
+def test_refused_impersonation() -> None:
+    """A refusal of impersonation may not be taken for a page either."""
+    authorizer = Authorizer(Verdict(Decision.DENY))
+
+    def refused(action: Action, reason: str) -> ApiError:
+        return errors.forbidden("", "users", "b", reason)
+
+    asked = request(impersonate_user=("b",))
+    asked.user = User(name="a")
+    stage = identity.Impersonating(authorizer, partial(parse_impersonation, ORCH), refused, ImpersonationError)
+    with pytest.raises(ApiError) as caught:
+        run(stage(asked, at_once))
+    assert caught.value.code == 403 and caught.value.headers["X-Content-Type-Options"] == "nosniff"

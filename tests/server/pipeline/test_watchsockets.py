@@ -106,13 +106,26 @@ def test_subprotocols(space: Any) -> None:
 
 @pytest.mark.parametrize(
     ("header", "value", "why"),
-    [("sec-websocket-version", "8", b"missing or bad WebSocket Version"), ("sec-websocket-key", "", b"mismatch challenge/response")],
+    [
+        ("sec-websocket-version", "8", b"missing or bad WebSocket Version"),
+        ("sec-websocket-key", "", b"mismatch challenge/response"),
+        ("sec-websocket-key", "\u010d", b"mismatch challenge/response"),
+        ("sec-websocket-protocol", "\u010d", b"malformed Sec-WebSocket-Protocol"),
+        ("sec-websocket-protocol", "a b", b"malformed Sec-WebSocket-Protocol"),
+        ("sec-websocket-protocol", "a\r\nX: y", b"malformed Sec-WebSocket-Protocol"),
+    ],
 )
 def test_bad_handshakes(space: Any, header: str, value: str, why: bytes) -> None:
-    """A handshake of another version, or without a key, is none."""
+    """A handshake of another version, or with values that no answer can repeat, is refused over HTTP: the connection is not
+    taken over."""
     headers = {**HANDSHAKE, header: value}
-    answer = run(space.server.request("GET", space.url("configmaps?watch=1"), headers=headers, hijack=Taken))
-    assert (answer.code, answer.body) == (400, why)
+    taken: list[Taken] = []
+    running = len(space.server.server.api.watches.running)
+    answer = run(
+        space.server.request("GET", space.url("configmaps?watch=1"), headers=headers, hijack=lambda: taken.append(Taken()))
+    )
+    assert (answer.code, answer.body, taken) == (400, why, [])
+    assert len(space.server.server.api.watches.running) == running
 
 
 def test_refusals_come_before(space: Any) -> None:
@@ -153,6 +166,19 @@ class TestClients:
         assert taken.messages() == [(10, b"hello")]
         taken.protocol.dataReceived(b"\x89\xfe\x01\x00")
         assert [opcode for opcode, _ in taken.messages()] == [8] and taken.transport.disconnecting
+
+    def test_may_ping_without_reading(self, space: Any) -> None:
+        """While the transport is full pings are not answered; after that, the last of them is."""
+        taken = opened(space)
+        taken.read()
+        taken.protocol.pauseProducing()
+        taken.protocol.dataReceived(b"".join(sent(9, b"%d" % number) for number in range(10_000)))
+        assert (taken.messages(), taken.protocol.buffered) == ([], 0)
+        taken.protocol.resumeProducing()
+        assert taken.messages() == [(10, b"9999")]
+        taken.protocol.resumeProducing()
+        assert taken.messages() == []
+        taken.protocol.connectionLost()
 
     def test_may_be_slow(self, space: Any) -> None:
         """What waits is counted while the transport is full."""

@@ -213,3 +213,82 @@ class TestNamespaces:
         assert put["spec"]["finalizers"] == marked["spec"]["finalizers"]
         ended = run(space.server.request("PUT", f"{url}/finalize", body={**put, "spec": {"finalizers": []}}))
         assert ended.code == 200 and run(space.server.request("GET", url)).code == 404
+
+    def test_no_finalizers(self, space: Any) -> None:
+        """A namespace without finalizers is marked all the same: what it contains has to go first. The second deletion ends
+        it."""
+        url = f"/api/v1/namespaces/{space.name}"
+        active = run(space.server.request("GET", url)).json
+        assert run(space.server.request("PUT", f"{url}/finalize", body={**active, "spec": {}})).code == 200
+        marked = run(space.server.request("DELETE", url)).json
+        assert marked["status"]["phase"] == "Terminating" and "deletionGracePeriodSeconds" not in marked["metadata"]
+        assert run(space.server.request("DELETE", url)).code == 200 and run(space.server.request("GET", url)).code == 404
+
+    def test_a_missing_one_with_a_uid(self, space: Any) -> None:
+        """The uid of an update is judged before whether the namespace is there."""
+        for sub in ("", "/status", "/finalize"):
+            sent = {"metadata": {"name": "none", "uid": "u"}}
+            assert run(space.server.request("PUT", f"/api/v1/namespaces/none{sub}", body=sent)).code == 409
+
+    @pytest.mark.parametrize(
+        ("options", "finalizers"),
+        [
+            ({"orphanDependents": False}, ["foregroundDeletion"]),
+            ({"orphanDependents": True}, ["orphan"]),
+            ({"propagationPolicy": "Foreground"}, ["foregroundDeletion"]),
+            ({"propagationPolicy": "Background"}, None),
+        ],
+    )
+    def test_propagation(self, space: Any, options: Any, finalizers: Any) -> None:
+        """Not to orphan means the foreground here; while content is left, a further deletion changes nothing."""
+        url = f"/api/v1/namespaces/{space.name}"
+        marked = run(space.server.request("DELETE", url, body=options)).json
+        assert marked["metadata"].get("finalizers") == finalizers
+        again = run(space.server.request("DELETE", url, body={"orphanDependents": True})).json
+        assert again == marked
+
+
+class TestDefinitions:
+    def test_generation(self, space: Any) -> None:
+        """The first deletion of a definition is no new generation; a second one, which something holds, is."""
+        names = {"plural": "foos", "kind": "Foo"}
+        version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+        spec = {"group": "example.com", "names": names, "scope": "Cluster", "versions": [version]}
+        url = f"/apis/{space.server.dialect('apiextensions.{abbr}.io')}/v1/customresourcedefinitions"
+        meta = {"name": "foos.example.com", "finalizers": ["example.com/hold"]}
+        assert run(space.server.request("POST", url, body={"metadata": meta, "spec": spec})).code == 201
+        first = run(space.server.request("DELETE", f"{url}/foos.example.com")).json["metadata"]
+        assert first["generation"] == 1 and "deletionGracePeriodSeconds" not in first
+        second = run(space.server.request("DELETE", f"{url}/foos.example.com")).json["metadata"]
+        assert (second["generation"], second["deletionGracePeriodSeconds"]) == (2, 0)
+
+
+class TestWarnings:
+    @pytest.mark.parametrize(("query", "warned"), [("", True), ("?propagationPolicy=Orphan", False), ("?orphanDependents=false", False)])
+    def test_jobs(self, space: Any, query: str, warned: bool) -> None:
+        """Who deletes jobs without saying what becomes of their pods is warned, whether there are any or not."""
+        for rest in ("jobs/none", "jobs"):
+            answer = space("DELETE", rest + query, group="batch/v1")
+            assert ("child pods are preserved" in answer.headers.get("Warning", "")) is warned
+        assert "Warning" not in space("DELETE", "cronjobs", group="batch/v1").headers
+
+
+class TestSystemPriorityClasses:
+    ROOT = "/apis/scheduling.orch.io/v1/priorityclasses"
+
+    @pytest.mark.parametrize("name", ["system-node-critical", "system-cluster-critical"])
+    @pytest.mark.parametrize("query", ["", "?dryRun=All", "?gracePeriodSeconds=0"])
+    def test_stay(self, space: Any, name: str, query: str) -> None:
+        """They cannot be deleted, by nobody; not in a collection either."""
+        server = space.server
+        answer = run(server.request("DELETE", f"{self.ROOT}/{name}{query}"))
+        why = f'priorityclasses.scheduling.orch.io "{name}" is forbidden: this is a system priority class and cannot be deleted'
+        assert (answer.code, answer.json["message"]) == (403, why)
+        assert run(server.request("DELETE", f"{self.ROOT}?fieldSelector=metadata.name%3D{name}")).code == 403
+        assert run(server.request("GET", f"{self.ROOT}/{name}")).code == 200
+
+    def test_others_go(self, space: Any) -> None:
+        """A class that users made is deleted like any object."""
+        made = run(space.server.request("POST", self.ROOT, body={"metadata": {"name": "mine"}, "value": 1}))
+        assert made.code == 201
+        assert run(space.server.request("DELETE", f"{self.ROOT}/mine")).code == 200

@@ -222,3 +222,21 @@ def test_exports_are_over(space: Any) -> None:
     assert space("GET", "configmaps/a?export=false").code == 200
     refused = space("GET", "configmaps/a?export=1")
     assert refused.code == 400 and refused.json["message"].endswith("since v1.14, is no longer supported")
+
+
+@pytest.mark.parametrize(
+    ("token", "position"), [("x", 0), ("abcde", 4), ("a b", 1), ("!", 0), ("ab%0Acde", 5), ("%C3%A9%C3%A9", 0)]
+)
+def test_positions_in_continue_tokens(space: Any, token: str, position: int) -> None:
+    """A token that is no base64 is refused with the byte at which it ends to be; line ends do not count."""
+    answer = space("GET", f"configmaps?limit=1&continue={token.replace(' ', '%20')}")
+    assert answer.code == 400 and answer.json["message"].endswith(f"illegal base64 data at input byte {position}")
+
+
+@pytest.mark.parametrize("query", ["", "limit=1&", "resourceVersionMatch=Exact&"])
+def test_versions_beyond_64_bits(space: Any, query: str) -> None:
+    """A resourceVersion that does not fit 64 bits is no version: it is not waited for."""
+    space.config("a")
+    for path in ("configmaps", "configmaps/a"):
+        answer = space("GET", f"{path}?{query}resourceVersion={1 << 64}")
+        assert answer.code in (400, 500) and "value out of range" in answer.json["message"]

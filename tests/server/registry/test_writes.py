@@ -43,6 +43,16 @@ class TestCreate:
             both = space("POST", f"configmaps{query}", {"metadata": {"name": "a", "generateName": "a"}})
             assert both.json["details"]["retryAfterSeconds"] == 1 and both.headers["Retry-After"] == "1"
 
+    def test_a_name_of_a_terminating_object(self, space: Any) -> None:
+        """Who may not have a name is told that it will be free: also in a dry run and with a generated name."""
+        space.config("a", finalizers=["example.com/hold"])
+        space("DELETE", "configmaps/a")
+        for query in ("", "?dryRun=All"):
+            for more in ({}, {"generateName": "a"}):
+                taken = space("POST", f"configmaps{query}", {"metadata": {"name": "a", **more}})
+                assert (taken.code, taken.json["reason"]) == (409, "AlreadyExists")
+                assert taken.json["message"].startswith('object is being deleted: configmaps "a" already exists')
+
     @pytest.mark.parametrize(
         ("metadata", "code"),
         [
@@ -57,6 +67,34 @@ class TestCreate:
         before = revision(space)
         assert space("POST", "configmaps", {"metadata": metadata}).code == code
         assert revision(space) == before
+
+    @pytest.mark.parametrize("version", ["0", "00", "text", "-1", "9" * 30])
+    def test_versions_that_are_none(self, space: Any, version: str) -> None:
+        """A new object may carry a resourceVersion that is 0 or no number of 64 bits; it gets its own."""
+        made = space.config("a", resourceVersion=version)
+        assert made["metadata"]["resourceVersion"] == str(revision(space))
+
+    def test_a_dry_run_keeps_the_version(self, space: Any) -> None:
+        """A dry run never reaches the store's check: it shows the resourceVersion that was sent."""
+        answer = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "a", "resourceVersion": "5"}})
+        assert (answer.code, answer.json["metadata"]["resourceVersion"]) == (201, "5")
+
+    @pytest.mark.parametrize(("version", "code"), [("0", 201), ("7", 201), ("text", 500), ("9" * 30, 500)])
+    def test_versions_of_what_an_update_creates(self, space: Any, version: str, code: int) -> None:
+        """PUT and apply that create ask for a version that can be read, and ignore it."""
+        meta = {"name": "a", "resourceVersion": version}
+        limits = {"spec": {"limits": [{"type": "Pod"}]}, "metadata": meta}
+        assert space("PUT", "limitranges/a", limits).code == code
+        config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
+        assert space("PATCH", "configmaps/a?fieldManager=m", config, content_type=APPLY).code == code
+
+    def test_a_uid_of_a_missing_object(self, space: Any) -> None:
+        """A uid is a precondition, checked before whether PUT may create; a dry run's key is not complete."""
+        for query, root in (("", "/registry"), ("?dryRun=All", "")):
+            for plural in ("configmaps", "limitranges"):
+                answer = space("PUT", f"{plural}/a{query}", {"metadata": {"name": "a", "uid": "u"}})
+                assert (answer.code, answer.json["reason"]) == (409, "Conflict")
+                assert f"Key: {root}/{plural}/{space.name}/a, ResourceVersion: 0" in answer.json["message"]
 
     def test_a_missing_namespace(self, space: Any) -> None:
         """Objects are made in namespaces that exist."""
@@ -261,3 +299,29 @@ def test_refusals_name_the_home_of_a_kind(space: Any, group: str, plural: str, b
     answer = space("POST", plural, {"metadata": {"name": "a"}, **body}, group=space.server.dialect(group))
     details = answer.json["details"]
     assert (answer.code, details.get("group"), details["kind"]) == (422, *named)
+
+
+class TestKinds:
+    def test_template_generation(self, space: Any) -> None:
+        """A daemon set may begin with a number of template changes; what is none cannot be read."""
+        template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template, "updateStrategy": {"rollingUpdate": {}}}
+        key = "deprecated.daemonset.template.generation"
+        for given, found in (("7", "7"), ("0", "1"), ("-3", "1")):
+            body = {"metadata": {"generateName": "d-", "annotations": {key: given}}, "spec": spec}
+            made = space.make("daemonsets", body, group="apps/v1")
+            assert made["metadata"]["annotations"] == {key: found}
+            assert made["spec"]["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
+        body = {"metadata": {"name": "d", "annotations": {key: "x"}}, "spec": spec}
+        refused = space("POST", "daemonsets", body, group="apps/v1")
+        assert refused.code == 400 and refused.json["message"].endswith('strconv.ParseInt: parsing "x": invalid syntax')
+
+    def test_balancers_of_other_types(self, space: Any) -> None:
+        """A service that has no balancer any more does not show the one it had."""
+        made = space.make("services", {"metadata": {"name": "s"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}})
+        status = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
+        known = space("PUT", "services/s/status", {**made, "status": status}).json
+        assert known["status"] == status
+        outside = {"type": "ExternalName", "externalName": "example.com"}
+        changed = space("PATCH", "services/s", {"spec": outside}, content_type=MERGE)
+        assert changed.code == 200 and changed.json["status"] == {"loadBalancer": {}}

@@ -271,7 +271,12 @@ async def test_tls(program: str, opened: Open, tmp_path: Path) -> None:
             async with opened(server.url, tls=tls, start_timeout=0.5):
                 raise AssertionError("opened")
 
-        await raises(UnavailableError, opening(TlsFiles(authorities=names["ca"])))
+        missing = await raises(UnavailableError, opening(TlsFiles(authorities=names["ca"])))
+        assert "--etcd-certfile" in str(missing), "the message names what is missing"
+        (tmp_path / "others").mkdir()
+        others = TlsFiles(authorities=_certificates(tmp_path / "others")["ca"])
+        wrong = await raises(UnavailableError, opening(others))
+        assert "not signed by an authority of --etcd-cafile" in str(wrong)
         await raises(UnavailableError, opening(None))
         with pytest.raises(StoreError):
             make_servers(reactor, [server.url], TlsFiles(authorities=str(tmp_path / "none")))

@@ -6,8 +6,9 @@ The grammar is that of the Docker distribution project's reference: ``[domain/]p
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
+
+from orchd.kinds.shorttexts import remember_short
 
 _LABEL: Final = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
 _DOMAIN: Final = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
@@ -22,7 +23,7 @@ _REFERENCE = re.compile(
 _HEX = re.compile(r"[a-f0-9]{64}")
 
 
-@lru_cache(maxsize=1024)
+@remember_short(1024)
 def tag(image: str) -> str:
     """The tag of an image name: ``latest`` when it has neither tag nor digest, "" when it has a digest or is no name."""
     if len(image) > 4096 or _HEX.fullmatch(image):

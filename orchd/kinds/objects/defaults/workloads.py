@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
+from orchd.errors import quoted
 from orchd.kinds.objects.defaults.rules import Object, Rule, filled, within
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.shape import ShapeError
 
 _CRON: Final = {
     "concurrencyPolicy": "Allow",
@@ -136,6 +139,7 @@ def _autoscaler_v2(value: Object, settings: ObjectSettings) -> Object:
 
 
 #: Which change of the template a daemon set is at; the server counts, clients only see it.
+_WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 
 
@@ -143,6 +147,7 @@ def _daemon_set(value: Object, settings: ObjectSettings) -> Object:
     metadata = value.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
     if TEMPLATE_GENERATION in annotations:
+        _check_number(annotations[TEMPLATE_GENERATION])
         return value
     return {**value, "metadata": {**metadata, "annotations": {**annotations, TEMPLATE_GENERATION: "0"}}}
 
@@ -159,3 +164,11 @@ RULES: Final[dict[str, Rule]] = {
     "autoscaling/v2beta2.HorizontalPodAutoscalerSpec": _autoscaler_v2,
     "batch/v1.Job": _job,
 }
+
+
+def _check_number(text: str) -> None:
+    """Raises ShapeError for text that is no whole number of 64 bits: the member that it stands for could not be read."""
+    if not _WHOLE_NUMBER.fullmatch(text):
+        raise ShapeError(f"strconv.ParseInt: parsing {quoted(text)}: invalid syntax")
+    if len(text) > 20 or not -(2**63) <= int(text) < 2**63:
+        raise ShapeError(f"strconv.ParseInt: parsing {quoted(text)}: value out of range")

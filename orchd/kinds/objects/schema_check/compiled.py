@@ -126,26 +126,21 @@ def _enum(schema: Schema) -> Check | None:
     if not allowed:
         return None
     text = supported([v if isinstance(v, str) else orjson.dumps(v).decode() for v in allowed])
-    values = tuple(allowed)
+    values = frozenset(map(_comparable, allowed))
 
     def check(value: Any) -> Sequence[Finding]:
-        for each in values:
-            if same(value, each):
-                return _FINE
-        return [Finding(UNSUPPORTED, text, value)]
+        return _FINE if _comparable(value) in values else [Finding(UNSUPPORTED, text, value)]
 
     return check
 
 
-def same(one: Any, other: Any) -> bool:
-    """Equality of JSON values: 1 and 1.0 are the same, 1 and true are not."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(item, other[key]) for key, item in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
+def _comparable(value: Any) -> Any:
+    """A hashable form of a JSON value, equal for equal values: 1 and 1.0 are the same, 1 and true are not."""
+    if isinstance(value, bool):
+        return bool, value
+    if isinstance(value, dict):
+        return dict, frozenset((key, _comparable(item)) for key, item in value.items())
+    return (list, *map(_comparable, value)) if isinstance(value, list) else value
 
 
 # --- strings and numbers ------------------------------------------------------------------------
@@ -252,7 +247,7 @@ def _list(schema: Schema, either: str) -> Check | None:
             out.append(Finding(INVALID, f"should have at least {least} items", len(value)))
         if most is not None and len(value) > most:
             out.append(Finding(INVALID, f"should have at most {most} items", len(value)))
-        if unique and any(same(value[i], value[j]) for i in range(len(value)) for j in range(i)):
+        if unique and len(set(map(_comparable, value))) < len(value):
             out.append(Finding(INVALID, "shouldn't contain duplicates"))
         return out
 
@@ -289,7 +284,9 @@ def _object(schema: Schema, either: str) -> Check | None:
                 elif others is not None:
                     inner = others
                 elif closed:
-                    out = [*(out or ()), Finding(FORBIDDEN, "is a forbidden property", name)]
+                    if out is None:
+                        out = []
+                    out.append(Finding(FORBIDDEN, "is a forbidden property", name))
                     continue
                 else:
                     continue

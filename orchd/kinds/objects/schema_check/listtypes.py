@@ -67,9 +67,10 @@ def _map(value: list[Any], keys: tuple[str, ...], at: str, out: list[Cause]) -> 
 
 def _repeated(items: list[Any], at: str, out: list[Cause]) -> None:
     """Says of an item that is there again so, once."""
-    seen: dict[bytes, int] = {}
+    seen: dict[str, int] = {}
     for i, item in enumerate(items):
-        key = orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
+        # Text, because bytes that orjson made keep more memory than they show.
+        key = orjson.dumps(item, option=orjson.OPT_SORT_KEYS).decode()
         times = seen[key] = seen.get(key, 0) + 1
         if times == 2:
             out.append(duplicate(f"{at}[{i}]", item))

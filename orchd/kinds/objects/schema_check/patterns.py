@@ -4,10 +4,11 @@ grows with the text and never with the expression's tricks.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Final
 
 import re2
+
+from orchd.kinds.shorttexts import remember_short
 
 #: What RE2 says about an expression -> how the reference says it.
 _SAID: Final = {
@@ -34,7 +35,7 @@ def _options() -> Any:
     return options
 
 
-@lru_cache(maxsize=4096)
+@remember_short(4096)
 def pattern(text: str) -> Any:
     """A compiled expression, with ``search``. Raises PatternError."""
     foreign = _foreign(text)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from orchd.kinds.digits import integer
+
 Step = Callable[[Any], Iterator[Any]]
 
 _INTEGER: Final = re.compile(r"-?\d+$")
@@ -119,10 +121,10 @@ def _subscript(inner: str) -> Step:
             raise JsonPathError(f"unterminated string in [{inner}]")
         return _member(re.sub(r"\\(.)", r"\1", inner[1:-1]), wildcard=False)
     if _INTEGER.match(inner):
-        return _index(int(inner))
+        return _index(integer(inner))
     cut = _SLICE.match(inner)
     if cut:
-        numbers = [int(part) if part else None for part in (cut.group(1), cut.group(2), cut.group(3) or "")]
+        numbers = [integer(part) if part else None for part in (cut.group(1), cut.group(2), cut.group(3) or "")]
         if numbers[2] is not None and numbers[2] < 1:
             raise JsonPathError(f"the step of a slice is positive: [{inner}]")
         return _slice(slice(*numbers))
@@ -230,7 +232,7 @@ def _operand(text: str) -> Callable[[Any], list[Any]]:
         constant = text == "true"
     else:
         try:
-            constant = int(text) if _INTEGER.match(text) else float(text)
+            constant = integer(text) if _INTEGER.match(text) else float(text)
         except ValueError:
             raise JsonPathError(f"not a value: {text!r}") from None
     return lambda item: [constant]

@@ -126,14 +126,15 @@ def table(
     *,
     include_object: str = METADATA,
     with_columns: bool = True,
+    api_version: str = "",
 ) -> dict[str, Any]:
-    """A Table of `objects`. Watches send column definitions with the first event only (`with_columns`).
+    """A Table of `objects`; `api_version` is that of its group which was asked for. Watches send column definitions with the first event only (`with_columns`).
 
     Objects are those of the answer: with `OBJECT` they are sent as they are, so they need apiVersion and kind.
     """
     how = tabulator(resource, dialect)
     printing = Printing(age=Ages(now), dialect=dialect)
-    api_version = f"{dialect.meta_group}/v1"
+    api_version = api_version or f"{dialect.meta_group}/v1"
     rows: list[dict[str, Any]]
     if include_object == NO_OBJECT:
         rows = [how.row(o, printing, None) for o in objects]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from orchd.kinds.digits import integer
 from orchd.kinds.objects.validate import differences, meta, workloads
 from orchd.kinds.objects.validate.core import podannotations, pods
 from orchd.kinds.objects.validate.gosyntax import Go, dump
@@ -63,7 +64,7 @@ def _deployment(value: Object, report: Report) -> None:
     _deployment_strategy(spec.get("strategy") or {}, SPEC / "strategy", report)
     nonnegative(spec, ("minReadySeconds", "revisionHistoryLimit"), SPEC, report)
     if _NEGATIVE(rollback):
-        report.nonnegative(SPEC / "rollback" / "version", int(rollback))
+        report.nonnegative(SPEC / "rollback" / "version", integer(rollback))
     nonnegative(spec, ("progressDeadlineSeconds",), SPEC, report)
     deadline = spec.get("progressDeadlineSeconds")
     if deadline is not None and deadline <= (spec.get("minReadySeconds") or 0):

@@ -9,6 +9,7 @@ import re
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from orchd.kinds.digits import integer
 from orchd.kinds.objects.validate.gosyntax import quote
 
 _MONTHS: Final = {m: i for i, m in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
@@ -123,7 +124,7 @@ def _number(text: str, names: dict[str, int]) -> int:
         return found
     if not re.fullmatch(r"[-+]?\d+", text, re.ASCII):
         raise ValueError(f"failed to parse int from {text}: strconv.Atoi: parsing {quote(text)}: invalid syntax")
-    number = int(text)
+    number = integer(text)
     if not -(2**63) <= number < 2**63:
         raise ValueError(f"failed to parse int from {text}: strconv.Atoi: parsing {quote(text)}: value out of range")
     if number < 0:

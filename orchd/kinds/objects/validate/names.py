@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Final
+
+from orchd.kinds.digits import integer, is_whole
+from orchd.kinds.shorttexts import remember_short
 
 #: What a rule gives back when nothing is wrong.
 FINE: Final[Sequence[str]] = ()
@@ -206,7 +208,7 @@ def path_segment(name: str, prefix: bool = False) -> Sequence[str]:
     return [f"may not contain '{bad}'" for bad in ("/", "%") if bad in name]
 
 
-@lru_cache(maxsize=4096)
+@remember_short(4096)
 def parse_ip(value: str) -> IPv4Address | IPv6Address | None:
     """An address; leading zeros in IPv4 are read as decimal, a zone is no part of an address, and an IPv4 address that
     is written as IPv6 (``::ffff:1.2.3.4``) is an IPv4 address."""
@@ -221,7 +223,7 @@ def _parse_ip(value: str) -> IPv4Address | IPv6Address | None:
         parts = value.split(".")
         if len(parts) != 4 or not all(p.isascii() and p.isdigit() for p in parts):
             return None
-        return IPv4Address(".".join(str(int(p)) for p in parts))
+        return IPv4Address(".".join(str(integer(p)) for p in parts))
     except (AddressValueError, ValueError):
         return None
 
@@ -234,7 +236,7 @@ def parse_cidr(value: str) -> tuple[IPv4Address | IPv6Address, IPv4Network | IPv
     """The address and the network of a CIDR."""
     host, slash, bits = value.partition("/")
     address = _parse_ip(host)
-    if address is None or not slash or not (bits.isascii() and bits.isdigit()) or int(bits) > address.max_prefixlen:
+    if address is None or not slash or not is_whole(bits) or integer(bits) > address.max_prefixlen:
         return None
     if isinstance(address, IPv4Address):
         return address, IPv4Network((int(address) >> (32 - int(bits)) << (32 - int(bits)), int(bits)))

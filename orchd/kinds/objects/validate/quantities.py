@@ -9,13 +9,15 @@ from typing import Any, Final
 
 _QUANTITY: Final = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:([eE][+-]?\d+)|(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|))\Z")
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+#: Canonical quantities are shorter (`scalars`).
+_LONGEST: Final = 4000
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
 
 @lru_cache(maxsize=4096)
 def amount(text: str | int | float) -> Fraction:
     """The exact value of a quantity; 0 for what is none (the decoder refuses that earlier)."""
-    match = _QUANTITY.match(str(text))
+    match = _QUANTITY.match(str(text)[:_LONGEST])
     if match is None:
         return Fraction(0)
     sign, whole, part, exponent, suffix = match.groups()

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from orchd.dialect import Dialect
-from orchd.errors import Cause
+from orchd.errors import MAX_CAUSES, Cause
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.gosyntax import quote, show
 from orchd.kinds.objects.validate.paths import Path
 
+#: Characters of a value that a message shows.
+_LONGEST: Final = 32 << 10
+
+
+def _shown(value: Any) -> str:
+    text = show(value)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+
 
 class Report:
-    """What was found wrong so far, in order, and the settings that rules depend on."""
+    """What was found wrong so far, in order and up to `MAX_CAUSES`, and the settings that rules depend on."""
 
     __slots__ = ("causes", "dialect", "settings")
 
@@ -26,7 +34,9 @@ class Report:
         self._add("FieldValueRequired", "Required value", at, why)
 
     def invalid(self, at: Path, value: Any, why: str) -> None:
-        self._add("FieldValueInvalid", f"Invalid value: {show(value)}", at, why)
+        if len(self.causes) >= MAX_CAUSES:
+            return
+        self._add("FieldValueInvalid", f"Invalid value: {_shown(value)}", at, why)
 
     def invalids(self, at: Path, value: Any, whys: Iterable[str]) -> None:
         """One cause per reason."""
@@ -34,17 +44,17 @@ class Report:
             self.invalid(at, value, why)
 
     def duplicate(self, at: Path, value: Any) -> None:
-        self._add("FieldValueDuplicate", f"Duplicate value: {show(value)}", at)
+        self._add("FieldValueDuplicate", f"Duplicate value: {_shown(value)}", at)
 
     def duplicate_because(self, at: Path, value: Any, why: str) -> None:
-        self._add("FieldValueDuplicate", f"Duplicate value: {show(value)}", at, why)
+        self._add("FieldValueDuplicate", f"Duplicate value: {_shown(value)}", at, why)
 
     def not_found(self, at: Path, value: Any) -> None:
         self._add("FieldValueNotFound", f"Not found: {show(value)}", at)
 
     def unsupported(self, at: Path, value: Any, supported: Sequence[str]) -> None:
         why = "supported values: " + ", ".join(map(quote, supported)) if supported else ""
-        self._add("FieldValueNotSupported", f"Unsupported value: {show(value)}", at, why)
+        self._add("FieldValueNotSupported", f"Unsupported value: {_shown(value)}", at, why)
 
     def forbidden(self, at: Path, why: str) -> None:
         self._add("FieldValueForbidden", "Forbidden", at, why)
@@ -69,4 +79,6 @@ class Report:
             self.invalid(at, value, "must be greater than or equal to 0")
 
     def _add(self, reason: str, head: str, at: Path, why: str = "") -> None:
+        if len(self.causes) >= MAX_CAUSES:
+            return
         self.causes.append(Cause(reason, f"{head}: {why}" if why else head, str(at)))

@@ -11,7 +11,7 @@ from orchd.kinds.objects.validate.report import Report
 Object = dict[str, Any]
 
 #: What the server itself fills in; anything else in the metadata is refused.
-_SERVERS: Final = frozenset(("managedFields", "namespace", "creationTimestamp"))
+_SERVERS: Final = frozenset(("managedFields",))
 
 
 def access_review(value: Object, report: Report) -> None:
@@ -32,7 +32,7 @@ def local_access_review(value: Object, report: Report) -> None:
     _attributes(spec, report)
     if not spec.get("user") and not spec.get("groups"):
         report.invalid(SPEC / "user", spec.get("user") or "", "at least one of user or group must be specified")
-    _no_metadata(value, report, "must be empty except for namespace")
+    _no_metadata(value, report, "must be empty except for namespace", _SERVERS | {"namespace"})
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     # The namespace of the path has not been written to the metadata when the reference compares.
     namespace = (value.get("metadata") or {}).get("namespace") or ""
@@ -55,7 +55,9 @@ def _attributes(spec: Object, report: Report) -> None:
         report.invalid(SPEC / "resourceAttributes", None, why)
 
 
-def _no_metadata(value: Object, report: Report, why: str = "must be empty") -> None:
+def _no_metadata(
+    value: Object, report: Report, why: str = "must be empty", allowed: frozenset[str] = _SERVERS
+) -> None:
     metadata = value.get("metadata") or {}
-    if any(given for member, given in metadata.items() if member not in _SERVERS):
+    if any(given for member, given in metadata.items() if member not in allowed):
         report.invalid(METADATA, dump("v1.ObjectMeta", metadata), why)

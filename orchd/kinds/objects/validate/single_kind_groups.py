@@ -18,7 +18,7 @@ from orchd.kinds.objects.validate.selectors import labels
 
 Object = dict[str, Any]
 
-_SYSTEM_PRIORITIES: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
+SYSTEM_PRIORITIES: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
 HIGHEST_USER_PRIORITY: Final = 1000000000
 _ADDRESS_TYPES: Final = ("FQDN", "IPv4", "IPv6")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
@@ -40,7 +40,7 @@ def create_priority_class(value: Object, report: Report) -> None:
 
 
 def _unknown_system_class(name: str, number: int, default: bool) -> str:
-    wanted = _SYSTEM_PRIORITIES.get(name)
+    wanted = SYSTEM_PRIORITIES.get(name)
     if wanted is None:
         return f"{name} is not a known system priority class"
     if number != wanted:

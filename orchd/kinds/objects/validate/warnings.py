@@ -64,8 +64,6 @@ def warnings(obj: Object, resource: Resource, settings: ObjectSettings, old: Obj
             out.pod(template, at)
         if kind == "CronJob":
             out.cron_job(obj)
-    elif kind == "Ingress" and old is None:
-        out.ingress(obj)
     return out.texts
 
 
@@ -192,9 +190,3 @@ class _Warnings:
             self.texts.append(
                 f"CRON_TZ or TZ used in spec.spec.schedule is not officially supported, see {where} for more details"
             )
-
-    def ingress(self, value: Object) -> None:
-        key = self._dialect("{long}.io/ingress.class")
-        if key in ((value.get("metadata") or {}).get("annotations") or ()):
-            text = f"annotation {quote(key)} is deprecated, please use 'spec.ingressClassName' instead"
-            self.texts.append(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from orchd.kinds.digits import integer
 from orchd.kinds.objects.validate.core import pods
 from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.names import percent
@@ -85,7 +86,7 @@ def int_or_percent(value: int | str | None, at: Path, report: Report) -> None:
 
 
 def at_most_all(value: int | str | None, at: Path, report: Report) -> None:
-    if isinstance(value, str) and not percent(value) and int(value[:-1]) > 100:
+    if isinstance(value, str) and not percent(value) and integer(value[:-1]) > 100:
         report.invalid(at, dump("intstr.IntOrString", value), "must not be greater than 100%")
 
 
@@ -93,7 +94,7 @@ def number_of(value: int | str | None) -> int:
     """The number in an int-or-percent; 0 for text that is neither."""
     if isinstance(value, str):
         text = value if percent(value) else value[:-1]
-        return int(text) if _DIGITS(text) else 0
+        return integer(text) if _DIGITS(text) else 0
     return value or 0
 
 

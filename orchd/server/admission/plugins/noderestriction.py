@@ -100,11 +100,13 @@ class NodeRestriction(Plugin):
                 if spec(review.old_object).get("nodeName") != node:
                     raise refuse(review, f'node "{node}" can only update pod status for {itself}')
                 if labels_of(review.object) != labels_of(review.old_object):
-                    raise refuse(review, f'node "{node}" can not update labels through pod status')
+                    raise refuse(review, f'node "{node}" cannot update labels through pod status')
             case ("eviction", operation) if operation == CREATE:
                 await self._bound_here(review, node, f"node {node} can only evict {itself}")
-            case ("status" | "eviction", operation):
+            case ("status", operation):
                 raise refuse(review, f'unexpected operation "{operation}"')
+            case ("eviction", operation):
+                raise refuse(review, f"unexpected operation {operation}")
             case (other, _):
                 raise refuse(review, f'unexpected pod subresource "{other}", only \'status\' and \'eviction\' are allowed')
 
@@ -116,7 +118,17 @@ class NodeRestriction(Plugin):
 
     async def _pod(self, namespace: str, name: str) -> Object:
         """A pod. Raises ApiError 404."""
-        found: Object = self.informer(0).get(namespace, name) or await self.context.client.get(PODS, namespace, name)
+        found: Object = self.informer(0).get(namespace, name) or await self._live(PODS, "pod", namespace, name)
+        return found
+
+    async def _live(self, ref: ResourceRef, singular: str, namespace: str, name: str) -> Object:
+        """An object. Raises ApiError 404 in the words of the reference's listers, which name kinds in the singular."""
+        try:
+            found: Object = await self.context.client.get(ref, namespace, name)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            raise errors.not_found("", singular, name) from error
         return found
 
     async def _create_pod(self, review: Review, node: str) -> None:
@@ -149,23 +161,23 @@ class NodeRestriction(Plugin):
             raise refuse(review, f"{may} a controller owner reference set to itself")
         if owner.get("blockOwnerDeletion"):
             raise refuse(review, f'node "{node}" must not set blockOwnerDeletion on an owner reference')
-        live = await self.context.client.get(NODES, "", node)
+        live = await self._live(NODES, "node", "", node)
         uid = metadata(live).get("uid", "")
         if owner.get("uid", "") != uid:
-            raise refuse(review, f"node {node} UID mismatch: expected {uid} got {owner.get('uid', '')}")
+            raise refuse(review, f"node {node} UID mismatch: expected {owner.get('uid', '')} got {uid}")
 
     # --- nodes
 
     def _node(self, review: Review, node: str) -> None:
         new, old = review.object or {}, review.old_object or {}
+        if review.name != node:
+            raise refuse(review, f'node "{node}" is not allowed to modify node "{review.name}"')
         if review.operation == CREATE:
             if spec(new).get("configSource") is not None:
                 raise refuse(review, f'node "{node}" is not allowed to create pods with a non-nil configSource')
             wrong = self._forbidden_labels(labels_of(new), {})
             if wrong:
                 raise refuse(review, f'node "{node}" is not allowed to set the following labels: {wrong}')
-        if review.name != node:
-            raise refuse(review, f'node "{node}" is not allowed to modify node "{review.name}"')
         if review.operation != UPDATE:
             return
         source = spec(new).get("configSource")
@@ -206,7 +218,7 @@ class NodeRestriction(Plugin):
             pod = await self._pod(review.namespace, ref["name"])
         except ApiError as error:
             if error.code == 404:
-                raise errors.not_found("", "pods", ref["name"]) from error
+                raise
             raise refuse(review, error.message) from error
         if metadata(pod).get("uid") != ref["uid"]:
             raise refuse(
@@ -232,11 +244,16 @@ def _claim(review: Review, node: str) -> None:
 
     def rest(obj: Object | None) -> Any:
         held = dict(metadata(obj))
-        held.pop("managedFields", None)
+        for name in ("managedFields", "resourceVersion"):
+            held.pop(name, None)
         status = {k: v for k, v in ((obj or {}).get("status") or {}).items() if k not in ("capacity", "conditions")}
         return held, spec(obj), status
 
-    if rest(review.object) != rest(review.old_object):
+    new, old = rest(review.object), rest(review.old_object)
+    if new != old:
+        changed = [name for name, a, b in zip(("metadata", "spec", "status"), new, old, strict=True) if a != b]
         raise refuse(
-            review, f'node "{node}" is not allowed to update fields other than status.capacity and status.conditions'
+            review,
+            f'node "{node}" is not allowed to update fields other than status.capacity and status.conditions: '
+            + ", ".join(changed),
         )

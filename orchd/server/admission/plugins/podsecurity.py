@@ -14,6 +14,7 @@ from zope.interface import implementer
 from orchd import errors
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.errors import ApiError, Cause
+from orchd.kinds.digits import integer, is_whole
 from orchd.server.admission.interfaces import CREATE, UPDATE, IValidatingPlugin, PluginContext, Review
 from orchd.server.admission.plugin import Plugin, annotations_of, labels_of, metadata, refuse, spec
 from orchd.server.admission.plugins.podsecuritychecks import (
@@ -54,12 +55,12 @@ class Policy:
 
     @property
     def minor(self) -> int:
-        return LATEST if self.version == "latest" else int(self.version[3:])
+        return LATEST if self.version == "latest" else integer(self.version[3:])
 
 
 def valid_version(text: str) -> bool:
     """``latest`` or ``v1.N``."""
-    return text == "latest" or (text.startswith("v1.") and text[3:].isdecimal() and str(int(text[3:])) == text[3:])
+    return text == "latest" or (text.startswith("v1.") and is_whole(text[3:]) and str(integer(text[3:])) == text[3:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,11 @@ class PodSecurity(Plugin):
 
     def setup(self) -> None:
         self._prefix = self.dialect("pod-security.{long}.io/")
-        self._apparmor = self.dialect("container.apparmor.security.beta.{long}.io/")
+        self._profiles = (
+            self.dialect("container.apparmor.security.beta.{long}.io/"),
+            self.dialect("seccomp.security.alpha.{long}.io/pod"),
+            self.dialect("container.seccomp.security.alpha.{long}.io/"),
+        )
 
     def policies(self, labels: Mapping[str, str]) -> tuple[dict[str, Policy], list[Cause]]:
         """The policies that labels ask for, and what is wrong with the labels. A wrong level fails closed."""
@@ -208,17 +213,18 @@ class PodSecurity(Plugin):
         return namespace
 
     def _significant(self, pod: Object, old: Object) -> bool:
-        """Could this update change what the standards say? Images and deadlines cannot."""
+        """Is this update judged? It is when it changes containers, their images, or a security profile; a pod that was
+        there before the policy may otherwise go on being updated."""
 
         def relevant(obj: Object) -> Any:
             body = spec(obj)
             return (
                 body.get("securityContext") or {},
                 [
-                    (key, [(c.get("name"), c.get("securityContext")) for c in body.get(key) or ()])
+                    (key, [(c.get("name"), c.get("image"), c.get("securityContext")) for c in body.get(key) or ()])
                     for key in ("initContainers", "containers", "ephemeralContainers")
                 ],
-                {k: v for k, v in annotations_of(obj).items() if k.startswith(self._apparmor)},
+                {k: v for k, v in annotations_of(obj).items() if k.startswith(self._profiles)},
             )
 
         return bool(relevant(pod) != relevant(old))

@@ -15,6 +15,7 @@ from zope.interface import implementer
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource
+from orchd.kinds.digits import integer
 from orchd.kinds.objects.quota.amounts import Usage, add, amounts, shown, subtract
 from orchd.kinds.objects.quota.scopes import in_scopes
 from orchd.kinds.objects.quota.usage import concerns, unspecified, usage_of
@@ -30,7 +31,7 @@ _REMEMBERED = 1024
 
 
 def _version(obj: Object) -> int:
-    return int(metadata(obj).get("resourceVersion") or 0)
+    return integer(metadata(obj).get("resourceVersion") or "0")
 
 
 @implementer(IValidatingPlugin)

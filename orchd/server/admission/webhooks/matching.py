@@ -105,6 +105,10 @@ def _equivalent(
 def equivalents(catalog: Catalog, resource: Resource) -> tuple[Resource, ...]:
     """All served versions of a resource, its own among them."""
     served = catalog.versions_of(resource)
+    if resource.custom:
+        # Those of a custom kind count in the order of its definition.
+        order = list(resource.version_types)
+        return tuple(sorted(served, key=lambda other: order.index(other.api_version)))
     # A kind of many forms is kept under one key in several groups; so are those that moved between groups.
     return served if resource.key or resource.kind in FORMS else (resource,)
 

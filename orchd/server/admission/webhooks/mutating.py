@@ -18,6 +18,7 @@ from orchd.errors import ApiError, quoted
 from orchd.kinds.objects import convert, shape
 from orchd.kinds.patch import json_patch
 from orchd.server.admission.interfaces import PATCH_ANNOTATION, IMutatingPlugin, Review
+from orchd.server.admission.webhooks.identity import same_kind
 from orchd.server.admission.webhooks.matching import Call
 from orchd.server.admission.webhooks.plugin import GROUP, FailedCallError, WebhookPlugin
 from orchd.server.admission.webhooks.reviews import Verdict
@@ -116,9 +117,9 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             raise FailedCallError(call.hook, f"unsupported patch type {quoted(verdict.patch_type)}")
         before = await self.shown(call, review, review.object)
         try:
-            after = json_patch.apply(before, operations)
-        except ApiError as error:
-            raise errors.internal(_failed(before, operations) or error.message) from None
+            after = json_patch.edited(before, operations)
+        except json_patch.FailedError as error:
+            raise errors.internal(str(error)) from None
         changed = await self._settled(call, review, after)
         said = f'{_named(call)},"patch":{_written(operations)},"patchType":"JSONPatch"}}'
         review.annotate(self.dialect(PATCH_ANNOTATION) + turn, said)
@@ -129,14 +130,13 @@ class MutatingAdmissionWebhook(WebhookPlugin):
 
     async def _settled(self, call: Call, review: Review, patched: Any) -> Object:
         """A patched object in the version that the chain works with, with its shape and defaults."""
-        if not isinstance(patched, dict):
-            raise errors.internal(f"admission webhook {quoted(call.hook.name)} made what is no object of the object")
+        assert self.context.catalog is not None
+        named = same_kind(patched, review, call.resource, self.context.catalog())
         if review.kind is not None:
             # Another kind than the resource's: who takes it gives it its shape.
-            return patched
-        assert self.context.catalog is not None
+            return named
         try:
-            shaped = shape.canonical(patched, call.resource.type)
+            shaped = shape.canonical(named, call.resource.type)
         except shape.ShapeError as error:
             raise errors.internal(str(error)) from None
         # The version that the chain works with is that of the object it was given.
@@ -154,14 +154,3 @@ def _named(call: Call) -> str:
 
 def _written(operations: list[dict[str, Any]]) -> str:
     return orjson.dumps([dict(sorted(operation.items())) for operation in operations]).decode()
-
-
-def _failed(before: Any, operations: list[dict[str, Any]]) -> str:
-    """What to say about a patch that does not apply, "" when it is not a test that failed."""
-    for position, operation in enumerate(operations):
-        try:
-            json_patch.apply(before, operations[: position + 1])
-        except ApiError:
-            path = operation.get("path", "")
-            return f"testing value {path} failed: test failed" if operation.get("op") == "test" else ""
-    return ""

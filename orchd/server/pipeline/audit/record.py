@@ -15,7 +15,7 @@ from orchd.kinds.codec import yaml_
 from orchd.kinds.identity import User
 from orchd.kinds.objects.scalars import format_microtime
 from orchd.server.admission.interfaces import PATCH_ANNOTATION
-from orchd.server.pipeline.audit.policy import COMPLETE, LEVELS, RECEIVED, REQUEST, RESPONSE, Rule
+from orchd.server.pipeline.audit.policy import LEVELS, RECEIVED, REQUEST, RESPONSE, Rule
 from orchd.server.pipeline.interfaces import Request, Response, whole
 
 Object = dict[str, Any]
@@ -85,7 +85,7 @@ class Record:
             sent = self._sent()
             if sent is not None:
                 out["requestObject"] = self._shown(sent)
-        if stage == COMPLETE and level >= RESPONSE and answer is not None:
+        if ended and level >= RESPONSE and answer is not None:
             out["responseObject"] = self._shown(answer)
         out["requestReceivedTimestamp"] = self._received
         out["stageTimestamp"] = self._received if not ended else _moment(now)
@@ -120,8 +120,9 @@ class Record:
         return {name: text for name, text in found.items() if text}
 
     def _sent(self) -> Any:
-        """The object of the request, as it was understood, or its body as it is."""
-        if self._request.sent is not None:
+        """The object of the request as it was understood; of a patch the body as it is."""
+        info = self._request.info
+        if self._request.sent is not None or info is None or info.verb != "patch":
             return self._request.sent
         data = self._body.data if self._body is not None else b""
         return _patch(data) if data else None
@@ -134,7 +135,7 @@ def status_of(code: int, answer: Any = None) -> Object:
     """The responseStatus of an answer; of one that is a Status, what is bounded in size."""
     out: Object = {"metadata": {}}
     if isinstance(answer, dict) and answer.get("kind") == "Status" and answer.get("apiVersion") == "v1":
-        out.update((name, answer[name]) for name in ("status", "reason", "details") if answer.get(name))
+        out.update((name, answer[name]) for name in ("status", "reason") if answer.get(name))
     out["code"] = code
     return out
 

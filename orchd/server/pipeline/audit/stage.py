@@ -16,6 +16,7 @@ from orchd.server.pipeline.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, 
 from orchd.server.pipeline.audit.record import Record, answer_of, status_of
 from orchd.server.pipeline.audit.sinks import GRACE
 from orchd.server.pipeline.interfaces import ISink, Next, Request, Response
+from orchd.server.pipeline.stages.limits import long_running
 from orchd.txkit.background import Background
 
 
@@ -82,26 +83,33 @@ class AuditStage:
         if not await trail.write(record, RECEIVED):
             trail.refused += 1
             raise errors.internal("failed to store audit event")
+        lasting = long_running(request.info)
         try:
             response = await then(request)
         except ApiError as error:
-            status = error.status()
-            await trail.write(record, COMPLETE, status_of(error.code, status), status)
+            answer = error.status()
+            status = status_of(error.code, answer)
+            if lasting:
+                await trail.write(record, STARTED, status, answer)
+            await trail.write(record, COMPLETE, status, answer)
             raise
         except CancelledError:
             # The client has gone, or time was up: nothing more will be known.
-            await trail.write(record, COMPLETE)
+            if lasting:
+                await trail.write(record, STARTED, _CLOSED_EARLY)
+            await trail.write(record, COMPLETE, _CLOSED_EARLY)
             raise
         except Exception as error:
             await trail.write(record, PANIC, _panic(error))
             raise
+        answer = answer_of(response, shown=record.rule.level >= RESPONSE)
+        status = status_of(response.code, answer)
+        if lasting:
+            await trail.write(record, STARTED, status, answer)
         if response.stream is None:
-            answer = answer_of(response, shown=record.rule.level >= RESPONSE)
-            await trail.write(record, COMPLETE, status_of(response.code, answer), answer)
-            return response
-        status = status_of(response.code)
-        await trail.write(record, STARTED, status)
-        response.stream = _Told(response.stream, lambda: trail.ended(record, status))
+            await trail.write(record, COMPLETE, status, answer)
+        else:
+            response.stream = _Told(response.stream, lambda: trail.ended(record, status))
         return response
 
 
@@ -118,17 +126,13 @@ class UnauthenticatedAuditStage:
             if error.code == 401 and request.user is None:
                 record = self._trail.record(request)
                 if record is not None:
-                    await self._trail.write(record, STARTED, _stranger(request))
+                    answer = error.status()
+                    await self._trail.write(record, STARTED, status_of(error.code, answer), answer)
             raise
 
 
-def _stranger(request: Request) -> dict[str, Any]:
-    method = request.header("authorization").partition(" ")[0].lower()
-    said = f", attempted: {method}" if method in ("basic", "bearer") else ""
-    return {
-        "metadata": {}, "status": "Failure", "message": f"Authentication failed{said}", "reason": "Unauthorized",
-        "code": 401,
-    }  # fmt: skip
+#: How a request ended whose client did not wait for the answer.
+_CLOSED_EARLY = {"metadata": {}, "status": "Success", "message": "Connection closed early", "code": 200}
 
 
 def _panic(error: Exception) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from orchd.kinds.catalog import Catalog
 from orchd.kinds.codec import mediatype
 from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.openapi import discovery, v2, v2_protobuf
+from orchd.server.pipeline.endpoints.packed import unpacked
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE, Presenter
 from orchd.server.pipeline.verbs.dispatch import text_not_found
@@ -135,7 +136,7 @@ class Documents:
             headers.append(("Content-Encoding", "gzip"))
             return Response(content_type=kind, headers=headers, body=packed)
         # Hardly anybody wants it so: not worth the megabytes that it would take to have it at hand.
-        return Response(content_type=kind, headers=headers, body=gzip.decompress(packed))
+        return Response(content_type=kind, headers=headers, body=unpacked(packed))
 
     def prepare(self) -> None:
         """Begin to build the OpenAPI document for the catalog in force, so that nobody waits for it."""

@@ -15,6 +15,7 @@ import orjson
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.codec import mediatype
 from orchd.kinds.openapi import v3
+from orchd.server.pipeline.endpoints.packed import unpacked
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.dispatch import text_not_found
@@ -84,4 +85,4 @@ def _response(request: Request, packed: bytes, tag: str) -> Response:
     kind = "text/plain; charset=utf-8"
     if "gzip" in request.header("accept-encoding"):
         return Response(content_type=kind, headers=[*headers, ("Content-Encoding", "gzip")], body=packed)
-    return Response(content_type=kind, headers=headers, body=gzip.decompress(packed))
+    return Response(content_type=kind, headers=headers, body=unpacked(packed))

@@ -18,6 +18,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from orchd.dialect import Dialect
+from orchd.kinds.digits import integer
 from orchd.kinds.identity import User
 from orchd.server.pipeline.fairness.metrics import BOUNDS, FairnessMetrics
 from orchd.server.pipeline.fairness.queues import Full, Level, Queuing, Ticket
@@ -255,5 +256,5 @@ class Fairness:
         objects = self._count(info)
         limit = request.param("limit")
         if _NUMBER.fullmatch(limit) and not (request.param("labelSelector") or request.param("fieldSelector")):
-            objects = min(objects, int(limit))
+            objects = min(objects, integer(limit))
         return min(max(1, ceil(objects / _OBJECTS_A_SEAT)), _MOST_SEATS)

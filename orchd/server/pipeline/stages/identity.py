@@ -81,9 +81,7 @@ class Authorization:
             return await then(request)
         if verdict.error:
             return internal_error(request, verdict.error)
-        error = self._refused(action, verdict.reason)
-        error.headers["X-Content-Type-Options"] = "nosniff"
-        raise error
+        raise _forbidden(self._refused(action, verdict.reason))
 
     def _annotations(self, verdict: Verdict) -> dict[str, str]:
         """What the audit log says of a verdict; of one that failed it says no more than that."""
@@ -124,9 +122,15 @@ class Impersonating:
             for action in asked.actions:
                 verdict = await self._authorizer.authorize(action)
                 if verdict.decision is not Decision.ALLOW or verdict.error:
-                    raise self._refused(action, verdict.reason)
+                    raise _forbidden(self._refused(action, verdict.reason))
             request.impersonator, request.user = request.user, asked.user
         return await then(request)
+
+
+def _forbidden(error: ApiError) -> ApiError:
+    """The refusal of a gate: no browser may take it for something else."""
+    error.headers["X-Content-Type-Options"] = "nosniff"
+    return error
 
 
 def internal_error(request: Request, why: str) -> Response:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from orchd.kinds import bounds
 from orchd.kinds.catalog import Resource
 from orchd.kinds.codec import decode, json_
 from orchd.kinds.codec.mediatype import MERGE_PATCH, STRATEGIC_PATCH
@@ -59,8 +60,13 @@ class Change:
     def made(self, tools: VerbContext, live: Object) -> Object:
         """The changed object, in shape and with defaults. Raises ApiError: 400 or 422."""
         raw = self.make(live)
-        if raw is not live and json_.too_deep(raw):
-            raise patch_errors.rejected()
+        if raw is not live:
+            try:
+                text = json_.encode(raw)
+            except TypeError:
+                # It is nested too deeply.
+                raise patch_errors.rejected() from None
+            bounds.check_json(text)
         changed = tools.settled(self._recognized(tools, raw), self.resource, patched=lambda: self.shown(raw))
         if self.strictness.looks:
             why = self.strictness.refusal([*self.repeated(), *self.unknown(raw)])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from twisted.internet.defer import DeferredLock
 
 from orchd import errors
 from orchd.errors import ApiError
-from orchd.kinds import verbatim
+from orchd.kinds import bounds, verbatim
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, json_, mediatype
 from orchd.kinds.codec.mediatype import Form
@@ -33,6 +35,9 @@ T = TypeVar("T")
 
 #: Largest request body, in bytes.
 BODY_LIMIT = 3 * 1024 * 1024
+
+#: YAML of more bytes is read in another thread: it takes a microsecond for each.
+_READ_ASIDE = 16 * 1024
 
 #: Kinds of which the reference cannot tell who owns what: their objects never have managedFields.
 _UNTRACKED = frozenset(("CertificateSigningRequest",))
@@ -61,6 +66,10 @@ class VerbContext:
     authorize: Callable[[Request, str], Awaitable[None]]
     #: Objects that one deletecollection removes at the same time.
     delete_workers: int = 1
+    #: Calls a function in another thread; without one it is called where it stands.
+    in_thread: Callable[..., Awaitable[Any]] | None = None
+    #: One body at a time: more threads that compute would keep the reactor's own from running.
+    _reading: DeferredLock = field(default_factory=DeferredLock)
 
     @property
     def dialect(self) -> Any:
@@ -83,9 +92,26 @@ class VerbContext:
         )
 
     async def body(self, request: Request) -> bytes:
-        """The request's body. Raises ApiError 413."""
+        """The request's body. Raises ApiError 413 for too many bytes or values.
+
+        The values of YAML and protobuf are counted while they are read."""
         data: bytes = await request.body.read(BODY_LIMIT)
+        form = request.header("content-type")
+        if "yaml" not in form and "protobuf" not in form:
+            bounds.check_json(data)
         return data
+
+    async def aside(self, size: int, read: Callable[..., T], *arguments: Any) -> T:
+        """What a pure function makes of a body of `size` bytes: in another thread when there is much to read, one body
+        after the other, so that requests for less are served meanwhile."""
+        if self.in_thread is None or size <= _READ_ASIDE:
+            return read(*arguments)
+        await self._reading.acquire()
+        try:
+            made: T = await self.in_thread(read, *arguments)
+        finally:
+            self._reading.release()
+        return made
 
     async def sent(self, request: Request, resource: Resource, options_kind: str) -> tuple[Object, WriteOptions]:
         """The object of a POST or PUT, in canonical shape and with defaults, in the requested version; and the options
@@ -93,9 +119,11 @@ class VerbContext:
         form = mediatype.body_form(request.header("content-type"), dialect=self.dialect)
         data = await self.body(request)
         options = write_options(self.dialect, request, options_kind)
+        parsed = await self._parsed(data, form, resource.kind)
         obj = decode.decode_object(
             data,
             form,
+            parsed=parsed,
             catalog=self.catalog(),
             api_version=resource.api_version,
             kind=resource.kind,
@@ -117,6 +145,15 @@ class VerbContext:
         request.sent = settled
         return settled, options
 
+    async def _parsed(self, data: bytes, form: Form, kind: str) -> Object | None:
+        """The object in a YAML body; None for other forms, which are read in place. Raises ApiError 400."""
+        if form is not Form.YAML:
+            return None
+        try:
+            return await self.aside(len(data), decode.parse, data, form)
+        except decode.BodyError as error:
+            raise decode.unrecognized(kind, str(error), data) from None
+
     def check_fields(
         self, request: Request, options: WriteOptions, data: bytes, form: Form, obj: Object, resource: Resource
     ) -> None:
@@ -136,7 +173,7 @@ class VerbContext:
         """Canonical shape and defaults of an object in the requested version. Raises ApiError: 400 for one that was
         sent, 422 for one that a patch made; `patched` gives the text by which that is shown."""
         try:
-            shaped = shape.canonical(obj, resource.type)
+            settled = default.apply(shape.canonical(obj, resource.type), resource, self.settings)
         except RecursionError:
             # Schemas that contain themselves can be filled to any depth.
             raise _too_deep(resource) from None
@@ -144,7 +181,6 @@ class VerbContext:
             if patched is None:
                 raise shape.cannot_handle(resource.kind, resource.version, resource.kind, str(error)) from None
             raise patch_errors.unusable_result(patched(), str(error)) from None
-        settled = default.apply(shaped, resource, self.settings)
         metadata = obj.get("metadata")
         if metadata and metadata.get("managedFields") == []:
             # A list without entries asks to forget all owners; no list asks for nothing.

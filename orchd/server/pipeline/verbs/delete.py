@@ -8,6 +8,7 @@ from typing import Any
 from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError
 from orchd.kinds.codec import decode, mediatype
+from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.objects import shape
 from orchd.kinds.objects.list_options import selection, validate_options
 from orchd.server.pipeline.interfaces import Request, Response
@@ -30,6 +31,10 @@ async def _options(tools: VerbContext, request: Request, scheme: str) -> dict[st
                 any_version=True, scheme=scheme,
             )
             body = shape.canonical(sent, type_)
+            named = form is Form.PROTOBUF or b"apiVersion" in data
+            if named and not sent["apiVersion"].startswith(f"{tools.dialect.meta_group}/"):
+                # Options without a version are of that group, in which the reference cannot write them down.
+                request.sent = {"kind": "DeleteOptions", "apiVersion": sent["apiVersion"], **body}
         except decode.UndecodableError as error:
             raise ApiError(500, "", error.why) from None
         except shape.ShapeError as error:
@@ -46,6 +51,7 @@ async def delete(tools: VerbContext, request: Request, target: ResourceTarget) -
     resource = target.resource
     view = tools.present.view(request, resource)
     options = await _options(tools, request, decode.OPTIONS)
+    request.warnings += tools.registry.strategy(resource).deletion_warnings(options)
     deleted = await tools.registry.delete(_context(tools, request, target, options), target.name, options=options)
     return finished(tools, request, target, view, deleted, options)
 
@@ -75,6 +81,7 @@ async def deletecollection(tools: VerbContext, request: Request, target: Resourc
     validate_options(tools.dialect, listing, watch=bool(boolean(request, "watch")))
     selection(resource, listing.label_selector, listing.field_selector)
     options = await _options(tools, request, decode.BODIES)
+    request.warnings += tools.registry.strategy(resource).deletion_warnings(options)
     page, token, chosen = await tools.registry.list(resource, target.namespace, listing)
 
     async def delete_one(entry: Entry) -> None:

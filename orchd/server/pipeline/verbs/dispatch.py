@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from orchd import errors
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.crd.resources import VersionEntry
 from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.create import create
@@ -22,6 +23,8 @@ Verb = Callable[[VerbContext, Request, ResourceTarget], Awaitable[Response]]
 _METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
 
 _OBJECT: Mapping[str, Verb] = {"get": get, "update": update, "patch": patch, "delete": delete}
+#: Verbs about one object, which need its name.
+_NAMED = frozenset(_OBJECT)
 _COLLECTION: Mapping[str, Verb] = {"list": list_, "create": create, "deletecollection": deletecollection}
 
 
@@ -47,6 +50,13 @@ def served(catalog: Catalog, info: RequestInfo) -> bool:
     """Is there something at the path of a resource request?"""
     resource = find(catalog, info)
     return resource is not None and (not info.subresource or info.subresource in resource.subresources)
+
+
+def _across_namespaces(resource: Resource, info: RequestInfo, named: bool) -> bool:
+    """May a request about a namespaced resource leave out the namespace?"""
+    if resource.custom:
+        return info.verb in ("list", "watch")
+    return not named and "list" in resource.verbs
 
 
 def _builtin(catalog: Catalog, group: str) -> bool:
@@ -81,11 +91,13 @@ class Dispatch:
                 return text_not_found()
             raise errors.page_not_found()
         named = len(info.parts) > 1
-        if resource.namespaced and not info.namespace and (named or "list" not in resource.verbs):
+        if resource.namespaced and not info.namespace and not _across_namespaces(resource, info, named):
             if resource.custom:
                 return text_not_found()
             raise errors.page_not_found()
-        if info.subresource:
+        if resource.custom:
+            verb = self._of_custom(resource, info)
+        elif info.subresource:
             verb = self._of_subresource(resource, info, request.method)
         else:
             verb = self._of_resource(resource, info, request.method, named)
@@ -95,25 +107,53 @@ class Dispatch:
             if resource.deprecation.removed:
                 removed = resource.deprecation.removed.removeprefix("v")
                 request.annotations[self._tools.dialect("{abbr}.io/removed-release")] = removed
-        name = info.name if named else ""
+        unnamed = resource.custom and not info.subresource and info.verb in _COLLECTION
+        name = info.name if named and not unnamed else ""
         if info.verb == "watch" and not named:
             name = ""
         namespace = info.namespace if resource.namespaced else ""
         return await verb(self._tools, request, ResourceTarget(resource, namespace, name, info.subresource))
 
+    def _of_custom(self, resource: Resource, info: RequestInfo) -> Verb:
+        """The reference serves custom kinds by the verb of a request, whatever its path and method are otherwise."""
+        group, plural = resource.group, resource.plural
+        verbs: Mapping[str, Verb] = {**_OBJECT, **_COLLECTION, "watch": self._watch}
+        if info.subresource:
+            if info.subresource not in resource.subresources:
+                raise errors.not_found(group, plural, info.name)
+            verbs = self._subresources[f"*/{info.subresource}"]
+        found = verbs.get(info.verb)
+        if found is None:
+            raise errors.method_not_supported(group, plural, info.verb)
+        entry = resource.definition
+        if info.verb == "create" and isinstance(entry, VersionEntry) and entry.terminating:
+            error = errors.method_not_supported(group, plural, info.verb)
+            error.message = f"{info.verb} not allowed while custom resource definition is terminating"
+            raise error
+        if info.verb in _NAMED and not info.name:
+            raise errors.bad_request("name must be provided")
+        return found
+
     def _of_resource(self, resource: Resource, info: RequestInfo, method: str, named: bool) -> Verb:
         verb = info.verb
+        if info.special:
+            if not {"watch"} | (set() if named else {"list"}) <= set(resource.verbs):
+                raise errors.page_not_found()
+        elif not (_OBJECT if named else _COLLECTION).keys() & set(resource.verbs):
+            raise errors.page_not_found()
         if method not in _METHODS:
             raise errors.method_not_allowed()
         if verb == "watch":
-            if "watch" not in resource.verbs or method != "GET":
+            if method != "GET" or not {"watch", "list"} & set(resource.verbs):
                 raise errors.method_not_allowed()
+            if "watch" not in resource.verbs:
+                raise errors.method_not_supported(resource.group, resource.plural, verb)
             return self._watch
         if resource.plural in self._virtual and resource.stored is False:
             found = self._virtual[resource.plural].get(verb)
         else:
-            found = (_OBJECT if named else _COLLECTION).get(verb) if verb in resource.verbs else None
-        if found is None:
+            found = _OBJECT.get(verb) or _COLLECTION.get(verb)
+        if found is None or verb not in (_OBJECT if named else _COLLECTION) or verb not in resource.verbs:
             raise errors.method_not_allowed()
         if resource.namespaced and not info.namespace and verb not in ("list",):
             raise errors.method_not_allowed()
@@ -121,9 +161,7 @@ class Dispatch:
 
     def _of_subresource(self, resource: Resource, info: RequestInfo, method: str) -> Verb:
         described = resource.subresources.get(info.subresource)
-        if described is None and resource.custom:
-            raise errors.not_found(resource.group, resource.plural, info.name)
-        if described is None or (len(info.parts) > 3 and info.subresource != "proxy"):
+        if described is None or info.special or (len(info.parts) > 3 and info.subresource != "proxy"):
             raise errors.page_not_found()
         verbs = self._subresources.get(f"{resource.plural}/{info.subresource}") or self._subresources.get(
             f"*/{info.subresource}"

@@ -9,7 +9,9 @@ from typing import Any
 from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import Cause
+from orchd.kinds.catalog import Resource
 from orchd.kinds.objects.list_options import ListOptions
+from orchd.kinds.objects.selectors import FieldSelector
 from orchd.kinds.patch import managers
 from orchd.server.pipeline.interfaces import Request
 
@@ -30,24 +32,12 @@ class WriteOptions:
 
 def number(request: Request, name: str) -> int:
     """A whole-number parameter, 0 without one. Raises ApiError 400 in the words of the reference."""
-    values = request.query.get(name)
-    if not values:
-        return 0
-    text = values[0]
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if not (digits.isascii() and digits.isdigit()):
-        raise errors.bad_request(f"strconv.ParseInt: parsing {errors.quoted(text)}: invalid syntax")
-    # A number of twenty digits is out of range whatever they are; Python would not even read one of thousands.
-    value = int(text) if len(digits.lstrip("0")) < 20 else 2**63
-    if not -(2**63) <= value < 2**63:
-        raise errors.bad_request(f"strconv.ParseInt: parsing {errors.quoted(text)}: value out of range")
-    return value
+    return request.query.number(name)
 
 
 def boolean(request: Request, name: str) -> bool | None:
     """A boolean parameter: whatever it says means true, but for "false" and "0"; None without one."""
-    values = request.query.get(name)
-    return values[0].lower() not in ("false", "0") if values else None
+    return request.query.flag(name)
 
 
 def _quoted(values: Sequence[str]) -> str:
@@ -103,16 +93,16 @@ _PLAIN = WriteOptions()
 
 def list_options(request: Request) -> ListOptions:
     """Options of a list, watch or deletecollection. Raises ApiError 400."""
-    seconds = number(request, "timeoutSeconds")
-    return ListOptions(
-        label_selector=request.param("labelSelector"),
-        field_selector=request.param("fieldSelector"),
-        resource_version=request.param("resourceVersion"),
-        match=request.param("resourceVersionMatch"),
-        limit=number(request, "limit"),
-        timeout_seconds=seconds,
-        continue_=request.param("continue"),
-    )
+    return request.query.list_options()
+
+
+def check_selected(request: Request, resource: Resource, options: ListOptions) -> None:
+    """A list or watch that authorization was asked about by name must select that name. Raises ApiError 400."""
+    name = request.info.name if request.info is not None else ""
+    if not name or not options.field_selector:
+        return
+    if FieldSelector.parse(options.field_selector, resource).exact.get("metadata.name") != name:
+        raise errors.bad_request("fieldSelector metadata.name doesn't match requested name")
 
 
 def delete_options(dialect: Dialect, request: Request, body: Mapping[str, Any] | None) -> dict[str, Any]:

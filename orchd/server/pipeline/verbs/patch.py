@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final
 
 from orchd import errors
+from orchd.kinds import bounds
 from orchd.kinds.catalog import Resource
 from orchd.kinds.codec import decode, json_, yaml_
 from orchd.kinds.codec.mediatype import APPLY_PATCH, patch_type
@@ -95,7 +96,7 @@ def applying(
 
     async def applied(live: Object | None) -> Object:
         # Whether there is an object at all comes before what is wrong with the configuration.
-        config = _config(data)
+        config = await tools.aside(len(data), _config, data)
         if live is None:
             await tools.authorize(request, "create")
 
@@ -109,6 +110,7 @@ def applying(
             _check_repeated(data, strictness)
         if merged is live:
             return merged
+        bounds.check_json(json_.encode(merged))
         if live is None:
             _check_new(resource, target, merged)
         check_name(target, merged)

@@ -20,5 +20,6 @@ async def update(tools: VerbContext, request: Request, target: ResourceTarget) -
         return await tools.owning(context, live, obj)
 
     creates = tools.registry.strategy(target.resource).creates_on_update and not target.subresource
-    entry, created = await tools.registry.update(context, target.name, replaced, create=creates, replace=True)
+    uid = (obj.get("metadata") or {}).get("uid") or ""
+    entry, created = await tools.registry.update(context, target.name, replaced, create=creates, uid=uid)
     return tools.present.response(view, tools.present.entry(view, entry), code=201 if created else 200)

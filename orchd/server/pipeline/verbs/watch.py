@@ -23,7 +23,7 @@ from orchd.server.pipeline.representation import NO_STORE, Representation
 from orchd.server.pipeline.verbs import watchsocket
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.converted_watch import BATCH, ConvertedFeed, SharedConversions
-from orchd.server.pipeline.verbs.options import boolean, list_options
+from orchd.server.pipeline.verbs.options import boolean, check_selected, list_options
 from orchd.txkit.coroutines import start
 
 #: Bytes that wait for a client before it is dropped: its connection is cut.
@@ -77,8 +77,7 @@ class WatchVerb:
         options = list_options(request)
         validate_options(tools.dialect, options, watch=bool(boolean(request, "watch")))
         chosen = selection(target.resource, options.label_selector, options.field_selector)
-        if target.name and options.field_selector and (chosen.fields or {}).get("metadata.name") != target.name:
-            raise errors.bad_request("fieldSelector metadata.name doesn't match requested name")
+        check_selected(request, target.resource, options)
         after = parse_version(options.resource_version)
         tools.present.check_table(view)
         seconds = options.timeout_seconds or self._shortest + self._random.randrange(self._shortest)
@@ -190,6 +189,7 @@ class WatchStream:
     async def _begin(self, sink: ISink) -> None:
         """Everything there is, as ADDED, then changes from exactly that version on. Waits for a client that reads
         slowly: until then only references to what it is still to get are kept."""
+        self._cache.check_readable(self._prefix)
         page = self._cache.page(
             prefix=self._prefix,
             match=self._chosen.match,

@@ -6,6 +6,7 @@ For clients that cannot read an answer while it goes on, browsers above all. Wha
 from __future__ import annotations
 
 import hashlib
+import re
 from base64 import b64encode
 from collections.abc import Awaitable
 from typing import Any
@@ -22,6 +23,8 @@ from orchd.txkit.drain_waiters import DrainWaiters
 _MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0x1, 0x2, 0x8, 0x9, 0xA
 _NORMAL = (1000).to_bytes(2, "big")
+#: What a subprotocol's name is made of (RFC 6455, 4.1).
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 #: Bytes before a protobuf event that say how long it is; a message says that itself.
 _LENGTH = 4
 
@@ -40,18 +43,22 @@ def answer(request: Request, stream: IStream, *, text: bool) -> Response:
     key = request.header("sec-websocket-key").strip()
     if request.header("sec-websocket-version").strip() != "13":
         return _refused("missing or bad WebSocket Version", ("Sec-WebSocket-Version", "13"))
-    if not key:
+    if not key or not key.isascii():
         return _refused("mismatch challenge/response")
-    accept = b64encode(hashlib.sha1(key.encode("latin-1") + _MAGIC, usedforsecurity=False).digest()).decode()
+    offered = request.header("sec-websocket-protocol").partition(",")[0].strip()
+    if offered and not _TOKEN.fullmatch(offered):
+        return _refused("malformed Sec-WebSocket-Protocol")
+    accept = b64encode(hashlib.sha1(key.encode("ascii") + _MAGIC, usedforsecurity=False).digest()).decode()
     lines = [
         "HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade", f"Sec-WebSocket-Accept: {accept}",
     ]
-    offered = request.header("sec-websocket-protocol").partition(",")[0].strip()
     if offered:
         lines.append(f"Sec-WebSocket-Protocol: {offered}")
+    # Complete before the connection is taken: what fails after that would leave it open for ever.
+    head = "\r\n".join([*lines, "", ""]).encode("ascii")
     assert request.hijack is not None
     taken = request.hijack()
-    taken.transport.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
+    taken.transport.write(head)
     socket = WatchSocket(stream, text=text)
     taken.to(socket)
     socket.begin()
@@ -75,6 +82,8 @@ class WatchSocket(Protocol):
         self._closed = False
         self._paused = False
         self._received = b""
+        #: What the last ping said that came while the client did not read; None when there was none.
+        self._pinged: bytes | None = None
         #: Bytes of the client's current frame that are still to come and to be left.
         self._left = 0
         self._drain = DrainWaiters()
@@ -118,6 +127,9 @@ class WatchSocket(Protocol):
     def resumeProducing(self) -> None:
         self._paused = False
         self.buffered = 0
+        pinged, self._pinged = self._pinged, None
+        if pinged is not None and not self._closed:
+            self._send(_PONG, pinged)
         self._drain.opened()
 
     def stopProducing(self) -> None:
@@ -126,49 +138,64 @@ class WatchSocket(Protocol):
     # Protocol
 
     def dataReceived(self, data: bytes) -> None:
-        self._received += data
-        while not self._closed and self._frame():
-            pass
+        data = self._received + data if self._received else data
+        at = 0
+        while not self._closed:
+            size = self._frame(data, at)
+            if not size:
+                break
+            at += size
+        self._received = b"" if self._closed else data[at:]
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self._gone()
 
-    def _frame(self) -> bool:
-        """Take one frame of the client's, or what there is of one; False when more has to come first."""
+    def _frame(self, data: bytes, at: int) -> int:
+        """Take the client's frame that begins at `at`, or what there is of one that is left; gives its size, 0 when more has
+        to come first."""
         if self._left:
-            taken = min(self._left, len(self._received))
-            self._received, self._left = self._received[taken:], self._left - taken
-            return self._left == 0
-        data = self._received
-        if len(data) < 2:
-            return False
-        opcode, length, at = data[0] & 0x0F, data[1] & 0x7F, 2
+            taken = min(self._left, len(data) - at)
+            self._left -= taken
+            return taken
+        if len(data) - at < 2:
+            return 0
+        opcode, length, head = data[at] & 0x0F, data[at + 1] & 0x7F, 2
         if length >= 126:
             size = 2 if length == 126 else 8
-            if len(data) < at + size:
-                return False
-            length, at = int.from_bytes(data[at : at + size], "big"), at + size
-        masked = 4 if data[1] & 0x80 else 0
+            if len(data) - at < head + size:
+                return 0
+            length, head = int.from_bytes(data[at + head : at + head + size], "big"), head + size
+        masked = 4 if data[at + 1] & 0x80 else 0
         if opcode < _CLOSE:
-            self._received, self._left = data[at:], masked + length
-            return True
+            self._left = masked + length
+            return head
         if length > 125:
             # RFC 6455, 5.5: no control frame is that long.
-            self.finish()
-            self._stream.stop()
-            return False
-        if len(data) < at + masked + length:
-            return False
-        mask, payload = data[at : at + masked], data[at + masked : at + masked + length]
-        self._received = data[at + masked + length :]
+            self._end()
+            return 0
+        begin = at + head + masked
+        if len(data) < begin + length:
+            return 0
+        mask, payload = data[at + head : begin], data[begin : begin + length]
         if masked:
             payload = bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload))
         if opcode == _CLOSE:
-            self.finish()
-            self._stream.stop()
+            self._end()
         elif opcode == _PING:
+            self._ping(payload)
+        return head + masked + length
+
+    def _end(self) -> None:
+        self.finish()
+        self._stream.stop()
+
+    def _ping(self, payload: bytes) -> None:
+        """Answer a ping. Of those that come while the client does not read, the last is answered once it does (RFC 6455,
+        5.5.3): else answers would pile up without a limit."""
+        if self._paused:
+            self._pinged = payload
+        else:
             self._send(_PONG, payload)
-        return True
 
     def _send(self, opcode: int, payload: bytes) -> None:
         size = len(payload)

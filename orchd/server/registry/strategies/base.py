@@ -37,6 +37,8 @@ class Strategy:
 
     grace = False
     ends_in_two = False
+    waits_for_content = False
+    unless_orphaned = ""
 
     def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
         """`resource` is any served version; objects are in its storage version."""
@@ -138,6 +140,9 @@ class Strategy:
 
     # -- delete
 
+    def deletion_warnings(self, options: Mapping[str, Any]) -> Sequence[str]:
+        return ()
+
     def gone_after_update(self, context: Context, obj: Object, old: Object) -> bool:
         metadata, before = obj["metadata"], old["metadata"]
         if metadata.get("finalizers") or self.holds(obj):
@@ -147,7 +152,10 @@ class Strategy:
     def holds(self, obj: Object) -> bool:
         return False
 
-    def marked(self, context: Context, obj: Object) -> Object:
+    def undeletable(self, name: str) -> str:
+        return ""
+
+    def marked(self, context: Context, obj: Object, old: Object) -> Object:
         return obj
 
     def deletion_grace(self, obj: Object, options: Mapping[str, Any]) -> int:

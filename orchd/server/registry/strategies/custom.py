@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orchd import errors
-from orchd.errors import ApiError, Cause
+from orchd.errors import Cause
 from orchd.kinds.catalog import Catalog, Resource
-from orchd.kinds.crd.resources import VersionEntry
 from orchd.kinds.objects import convert
 from orchd.kinds.objects.schema_check import objects as check
 from orchd.kinds.objects.settings import ObjectSettings
@@ -35,16 +34,9 @@ class CustomStrategy(Strategy):
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         self._check_identity(obj)
-        entry = self.resource.definition
-        if isinstance(entry, VersionEntry) and entry.terminating:
-            message = "create not allowed while custom resource definition is terminating"
-            raise ApiError(405, "MethodNotAllowed", message, details=self._details())
         if self._stores_status:
             obj = _without_status(obj)
         return {**obj, "metadata": {**obj["metadata"], "generation": 1}}
-
-    def _details(self) -> dict[str, str]:
-        return {"group": self.resource.group, "kind": self.resource.plural}
 
     def _check_identity(self, obj: Object) -> None:
         """Raises 422 for an object of another kind: nothing that follows would make sense for it."""

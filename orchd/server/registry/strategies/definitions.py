@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from orchd.errors import Cause
 from orchd.kinds.catalog import Catalog, Resource
-from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, find, with_condition
+from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, with_condition
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import apiextensions
@@ -15,9 +14,6 @@ from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.patch.fieldset import of_paths
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.strategies.base import Strategy
-
-#: What a deletion's propagation policy adds; a definition has no dependents but its instances.
-_PROPAGATION: Final = ("orphan", "foregroundDeletion")
 
 
 def _stored(obj: Object) -> Object:
@@ -65,20 +61,16 @@ class DefinitionStrategy(Strategy):
     def holds(self, obj: Object) -> bool:
         return not obj["metadata"].get("deletionTimestamp")
 
-    def marked(self, context: Context, obj: Object) -> Object:
-        metadata = {k: v for k, v in obj["metadata"].items() if k not in ("deletionGracePeriodSeconds", "finalizers")}
-        finalizers = [f for f in obj["metadata"].get("finalizers") or () if f not in _PROPAGATION]
+    def marked(self, context: Context, obj: Object, old: Object) -> Object:
+        # Propagation counts for nothing here: a definition has no dependents but its instances.
+        finalizers = list(old["metadata"].get("finalizers") or ())
         finalizer = self.settings.dialect(FINALIZER)
-        status = obj.get("status") or {}
-        if finalizer not in finalizers and find(status, TERMINATING) is None:
-            # The first deletion; once the instances are gone nothing needs to be held any more.
+        if finalizer not in finalizers:
             finalizers.append(finalizer)
-            text = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
-            now = timestamp(context.now)
-            status = with_condition(status, TERMINATING, "True", "InstanceDeletionPending", text, now=now)
-        if finalizers:
-            metadata["finalizers"] = finalizers
-        return {**obj, "metadata": metadata, "status": status}
+        text = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+        now = timestamp(context.now)
+        status = with_condition(obj.get("status") or {}, TERMINATING, "True", "InstanceDeletionPending", text, now=now)
+        return {**obj, "metadata": {**obj["metadata"], "finalizers": finalizers}, "status": status}
 
     def gone_after_update(self, context: Context, obj: Object, old: Object) -> bool:
         return not obj["metadata"].get("finalizers") and bool(old["metadata"].get("deletionTimestamp"))

@@ -10,6 +10,8 @@ class NamespaceStrategy(Strategy):
     """A namespace goes when neither metadata.finalizers nor spec.finalizers hold it."""
 
     ends_in_two = True
+    waits_for_content = True
+    unless_orphaned = "foregroundDeletion"
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         own = self.settings.dialect("{long}")
@@ -36,11 +38,10 @@ class NamespaceStrategy(Strategy):
         return {**obj, "spec": spec, "status": old.get("status") or {}}
 
     def holds(self, obj: Object) -> bool:
-        return bool((obj.get("spec") or {}).get("finalizers"))
+        return not obj["metadata"].get("deletionTimestamp") or bool((obj.get("spec") or {}).get("finalizers"))
 
-    def marked(self, context: Context, obj: Object) -> Object:
-        metadata = {k: v for k, v in obj["metadata"].items() if k != "deletionGracePeriodSeconds"}
-        return {**obj, "metadata": metadata, "status": {**(obj.get("status") or {}), "phase": "Terminating"}}
+    def marked(self, context: Context, obj: Object, old: Object) -> Object:
+        return {**obj, "status": {**(obj.get("status") or {}), "phase": "Terminating"}}
 
     def gone_after_update(self, context: Context, obj: Object, old: Object) -> bool:
         if obj["metadata"].get("finalizers") or self.holds(obj):

@@ -81,7 +81,12 @@ class ServiceStrategy(Strategy):
         obj = super().prepare_update(context, obj, old)
         if context.subresource:
             return obj
-        return {**obj, "spec": fields.without_foreign(obj.get("spec") or {}, old.get("spec") or {})}
+        spec = fields.without_foreign(obj.get("spec") or {}, old.get("spec") or {})
+        status = obj.get("status") or {}
+        if spec.get("type") != "LoadBalancer" and status.get("loadBalancer"):
+            # Its balancer may be there for a while, which is of no use to clients.
+            obj = {**obj, "status": {**status, "loadBalancer": {}}}
+        return {**obj, "spec": spec}
 
     def claims(self, obj: Object) -> frozenset[str]:
         spec = obj.get("spec") or {}

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchd.errors import Cause
 from orchd.kinds import verbatim
+from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.objects import feature_gates
 from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
 from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.objects.validate.single_kind_groups import SYSTEM_PRIORITIES
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.strategies.base import Strategy
+
+#: What a deletion of jobs is told that does not say what becomes of their pods.
+_ORPHANED_PODS = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
 
 
 class PhaseStrategy(Strategy):
@@ -57,6 +65,13 @@ class RevisionStrategy(Strategy):
         return super().validate_update(context, obj, verbatim.kept(old, context.stored))
 
 
+class PriorityClassStrategy(Strategy):
+    """The classes of the system stay: what keeps a cluster running has their priorities."""
+
+    def undeletable(self, name: str) -> str:
+        return "this is a system priority class and cannot be deleted" if name in SYSTEM_PRIORITIES else ""
+
+
 class JobStrategy(Strategy):
     """A job whose selector is not given by hand gets one from its uid. What is there already stays, for validation to
     refuse."""
@@ -80,6 +95,10 @@ class JobStrategy(Strategy):
                 # The job's labels are the template's by default (the same object), those that are added here included.
                 obj = {**obj, "metadata": {**obj["metadata"], "labels": metadata["labels"]}}
         return {**obj, "spec": spec}
+
+    def deletion_warnings(self, options: Mapping[str, Any]) -> Sequence[str]:
+        asked = options.get("propagationPolicy") is not None or options.get("orphanDependents") is not None
+        return () if asked or self.propagation != "Orphan" else (_ORPHANED_PODS,)
 
 
 class APIServiceStrategy(Strategy):
@@ -165,14 +184,15 @@ class DeploymentStrategy(Strategy):
 
 
 class DaemonSetStrategy(Strategy):
-    """Counts changes of the template in an annotation that clients cannot set."""
+    """Counts changes of the template in an annotation that clients can only begin with."""
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        return self._numbered(super().prepare_create(context, obj), 1)
+        given = int((obj["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0"))
+        return self._numbered(super().prepare_create(context, obj), max(given, 1))
 
     def raise_generation(self, obj: Object, old: Object) -> Object:
         text = (old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0")
-        number = int(text) if text.isdigit() else 0
+        number = integer(text) if is_whole(text) else 0
         changed = (obj.get("spec") or {}).get("template") != (old.get("spec") or {}).get("template")
         # The annotation is the server's own: it must not make the rest look changed.
         return super().raise_generation(self._numbered(obj, number + 1 if changed else number), old)

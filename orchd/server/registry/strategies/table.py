@@ -32,6 +32,7 @@ _BY_PLURAL: dict[str, type[Strategy]] = {
     "persistentvolumeclaims": small_kinds.PhaseStrategy,
     "persistentvolumes": small_kinds.PhaseStrategy,
     "pods": PodStrategy,
+    "priorityclasses": small_kinds.PriorityClassStrategy,
     "serviceaccounts": small_kinds.ServiceAccountStrategy,
 }
 

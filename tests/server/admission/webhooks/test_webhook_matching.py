@@ -6,6 +6,7 @@ import pytest
 
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.crd.resources import custom_kind
 from orchd.server.admission.interfaces import Review
 from orchd.server.admission.webhooks.matching import calls_for, fits, hooks_of, objects_fit
 
@@ -94,6 +95,22 @@ def test_equivalent_versions():
     hooks = hooks_of([configuration("a", {"rules": rules}, {"rules": rules, "matchPolicy": "Exact"})])
     found = calls_for(hooks, "CREATE", scaler, "", namespaced=True, catalog=CATALOG)
     assert [(call.hook.position, call.resource.version) for call in found] == [(0, "v1")]
+
+
+def test_equivalent_versions_of_custom_kinds():
+    """One rule for all versions takes the first other one of the definition, whichever is best."""
+    names = ("v1alpha1", "v1", "v2")
+    versions = [
+        {"name": n, "served": True, "storage": n == "v1", "schema": {"openAPIV3Schema": {"type": "object"}}} for n in names
+    ]
+    spec = {"group": "example.com", "names": {"plural": "foos", "kind": "Foo"}, "scope": "Namespaced", "versions": versions}
+    definition = {"metadata": {"name": "foos.example.com"}, "spec": spec}
+    kind = custom_kind(definition, lambda: definition, CATALOG.types, ORCH)
+    catalog = CATALOG.adding(reversed(kind.resources))
+    rules = [rule(apiGroups=["example.com"], apiVersions=["v1", "v1alpha1"], resources=["foos"])]
+    asked = catalog.resource("example.com", "v2", "foos")
+    found = calls_for(hooks_of([configuration("a", {"rules": rules})]), "CREATE", asked, "", namespaced=True, catalog=catalog)
+    assert [call.resource.version for call in found] == ["v1alpha1"]
 
 
 def test_object_selector():

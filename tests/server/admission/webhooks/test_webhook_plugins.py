@@ -11,6 +11,7 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.server.admission.builtin import make_chain
+from orchd.server.admission.webhooks.identity import same_kind
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.testing.results import result_of
 
@@ -163,6 +164,56 @@ def test_answers_that_are_none(play, kind, answer, message):
     error = refused(play)
     assert error.code == 500
     assert message in error.message
+
+
+def _patch(path, value):
+    return {"op": "replace", "path": path, "value": value}
+
+
+@pytest.mark.parametrize(
+    ("operation", "message"),
+    [
+        (_patch("/kind", "Secret"), "converting (v1.Secret) to (core.ConfigMap): unknown conversion"),
+        (_patch("/kind", "x" * 9), 'no kind "xxxxxxxxx" is registered for version "v1" in scheme'),
+        (_patch("/apiVersion", "v2"), 'no kind "ConfigMap" is registered for version "v2" in scheme'),
+        (_patch("/kind", 7), "json: cannot unmarshal number into Go struct field .kind of type string"),
+        (_patch("/apiVersion", {}), "json: cannot unmarshal object into Go struct field .apiVersion of type string"),
+        (_patch("", [1]), "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value"),
+        (_patch("", {"kind": "Secret", "apiVersion": "v1"}), "converting (v1.Secret) to (core.ConfigMap)"),
+    ],
+)
+@pytest.mark.parametrize("policy", ["Fail", "Ignore"])
+def test_patches_keep_kind_and_version(play, operation, message, policy):
+    """Whatever the failure policy says: the webhook has answered."""
+    play.hooks("mutating", hook("a", patch(operation), play, failurePolicy=policy))
+    error = refused(play)
+    assert error.code == 500 and message in error.message
+
+
+@pytest.mark.parametrize("member", ["kind", "apiVersion"])
+@pytest.mark.parametrize("value", ["", None])
+def test_patches_may_take_kind_and_version_away(play, member, value):
+    """Of a kind that has a type of its own: they are known without being said."""
+    play.hooks("mutating", hook("a", patch(_patch(f"/{member}", value), _patch("/data", {"k": "v"})), play))
+    made = play.run("configmaps", SECRET)
+    assert (made["kind"], made["apiVersion"], made["data"]) == ("ConfigMap", "v1", {"k": "v"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "message"),
+    [
+        ({"kind": "Other"}, 422, 'kind: Invalid value: "Other": must be ConfigMap'),
+        ({"apiVersion": "v2"}, 422, 'apiVersion: Invalid value: "v2": must be v1'),
+        ({"kind": ""}, 500, "Object 'Kind' is missing in '"),
+    ],
+)
+def test_patches_of_custom_kinds_keep_kind_and_version(play, changes, code, message):
+    """Objects without a type say what they are, so that validation refuses what they say."""
+    review = play.review("configmaps", SECRET)
+    custom = replace(review.resource, custom=True)
+    with pytest.raises(ApiError) as caught:
+        same_kind({**SECRET, **changes}, review, custom, play.chain.plugins[-2].context.catalog())
+    assert caught.value.code == code and message in caught.value.message
 
 
 def test_dry_run_needs_a_promise(play):

@@ -71,3 +71,14 @@ def test_components_as_a_table(call: Any) -> None:
     accept = {"accept": "application/json;as=Table;g=meta.orch.io;v=v1"}
     table = call("GET", "/api/v1/componentstatuses", headers=accept).json
     assert [row["cells"][0] for row in table["rows"]] == ["scheduler", "controller-manager", "etcd-0"]
+
+
+def test_metadata_of_reviews(call: Any, root: str) -> None:
+    """A review has no metadata; a local one names its namespace."""
+    spec = {"user": "u", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "a"}}
+    for plural in ("subjectaccessreviews", "selfsubjectaccessreviews"):
+        for metadata in ({"namespace": "a"}, {"name": "x"}, {"labels": {"a": "b"}}):
+            answer = call("POST", f"{root}/{plural}", {"metadata": metadata, "spec": spec})
+            assert (answer.code, answer.json["details"]["causes"][0]["field"]) == (422, "metadata")
+    local = {"metadata": {"namespace": "a", "name": "x"}, "spec": spec}
+    assert call("POST", f"{root}/namespaces/a/localsubjectaccessreviews", local).code == 422

@@ -11,9 +11,13 @@ import pytest
 
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
+from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.query import EMPTY
 from orchd.server.pipeline.verbs.subresources import locations
+from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError, global_unicast
 from orchd.server.pipeline.verbs.subresources.proxy import rest_of
+from orchd.server.pipeline.verbs.subresources.upgrade import UpgradeError, offered_protocols, wants_upgrade
 from orchd.server.pipeline.verbs.subresources.upstream import Reply, UnreachableError
 from orchd.testing.server import InProcessServer, make_server, run
 
@@ -43,8 +47,11 @@ class Everybody:
         self.joined: list[str] = []
         self.code = 200
         self.wrong = ""
+        self.not_allowed = False
 
     async def fetch(self, method: str, url: str, headers: Any, body: bytes = b"") -> Reply:
+        if self.not_allowed:
+            raise AddressNotAllowedError
         if self.wrong:
             raise UnreachableError(self.wrong)
         self.asked.append((method, url, dict(headers), body))
@@ -52,6 +59,10 @@ class Everybody:
         return Reply(code=self.code, headers=named, stream=Body(b"said"))
 
     async def hand_through(self, request: Request, url: str) -> Response:
+        if self.not_allowed:
+            raise AddressNotAllowedError
+        if self.wrong:
+            raise UpgradeError(self.wrong)
         self.joined.append(url)
         return Response(code=101)
 
@@ -241,3 +252,85 @@ def test_every_address_gets_its_turn() -> None:
 def test_rest_of_a_path(path: str, depth: int, rest: str) -> None:
     """What follows is found by counting, whatever things are called."""
     assert rest_of(path, depth) == rest
+
+
+# -- upgrades and addresses
+
+
+UPGRADE = {"connection": "Upgrade", "upgrade": "X/1"}
+
+
+@pytest.mark.parametrize("path", [f"{CORE}/pods/p/exec?command=ls", f"{CORE}/pods/p:80/proxy/x", "/api/v1/nodes/n/proxy/x"])
+def test_backends_that_do_not_change_the_protocol(call: Any, others: Everybody, path: str) -> None:
+    """500 that says why, without a reason."""
+    others.wrong = "invalid upgrade response: status code 200"
+    answer = call("GET", path, headers=UPGRADE, hijack=lambda: None)
+    assert (answer.code, answer.json["message"]) == (500, others.wrong) and "reason" not in answer.json
+
+
+@pytest.mark.parametrize("headers", [{}, UPGRADE])
+def test_nodes_at_addresses_that_are_not_allowed(call: Any, others: Everybody, headers: Any) -> None:
+    """Whether a node's address may be proxied to is seen when it is connected to, as it may be a name."""
+    others.not_allowed = True
+    answer = call("GET", "/api/v1/nodes/n/proxy/x", headers=headers, hijack=lambda: None)
+    assert (answer.code, answer.json["message"]) == (400, "address not allowed")
+
+
+def asking(**headers: str) -> Request:
+    named = {name: (value,) for name, value in headers.items()}
+    return Request(
+        method="GET", path="/", raw_path="/", query=EMPTY, headers=named, body=None,
+        credentials=Credentials(headers=named), received=0.0,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("offered", "kept"),
+    [
+        ("websocket", ["websocket"]),
+        ("SPDY/3.1, X/1", ["SPDY/3.1", "X/1"]),
+        ("h2c", []),
+        ("H2C, HTTP/2.0, TLS/1.2, h3", []),
+        ("h2c, websocket", ["websocket"]),
+        ("a b, c:d", []),
+    ],
+)
+def test_protocols_of_requests_are_not_offered(offered: str, kept: list[str]) -> None:
+    """In a protocol that carries requests a client would speak to a backend in the server's name."""
+    request = asking(connection="keep-alive, Upgrade", upgrade=offered)
+    assert (offered_protocols(request), wants_upgrade(request)) == (kept, bool(kept))
+
+
+def test_upgrades_have_to_be_asked_for() -> None:
+    """By the Connection header; a backend may say what is wrong with one that offers nothing."""
+    assert not wants_upgrade(asking(upgrade="websocket"))
+    assert wants_upgrade(asking(connection="upgrade"))
+
+
+LOOPBACK = [
+    "127.0.0.1", "127.255.255.254", "0.0.0.0", "0.1.2.3", "255.255.255.255", "169.254.169.254", "224.0.0.1", "239.1.1.1",
+    "::", "::1", "fe80::1", "fe80::1%eth0", "ff02::1", "2600::1%eth0", "10.0.0.1%1",
+    "::ffff:127.0.0.1", "::ffff:7f00:1", "0:0:0:0:0:ffff:7f00:0001", "::FFFF:169.254.169.254", "::127.0.0.1", "::a9fe:a9fe",
+    "::ffff:0:127.0.0.1", "64:ff9b::127.0.0.1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::127.0.0.1", "64:ff9b:1:7f00:0:100::",
+    "2002:7f00:1::", "2002:a9fe:a9fe::1", "2001:0:7f00:1::", "2001:0:102:304:0:0:80ff:fffe",
+    "2600::5efe:127.0.0.1", "2600::200:5efe:127.0.0.1", "fe80::5efe:10.0.0.1",
+    "127.1", "0x7f.0.0.1", "2130706433", "127.000.0.1", "localhost", "", " 10.0.0.1", "[::1]", "10.0.0.1:80",
+]  # fmt: skip
+GLOBAL = [
+    "10.0.0.1", "192.168.1.1", "172.16.0.1", "100.64.0.1", "8.8.8.8", "198.51.100.3", "2600::1", "fd00::1", "::ffff:10.0.0.1",
+    "64:ff9b::8.8.8.8", "2002:808:808::1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", LOOPBACK)
+def test_addresses_that_clients_do_not_reach(text: str) -> None:
+    """However it is spelled or wrapped: only global unicast addresses are reached, and only addresses."""
+    assert not global_unicast(text)
+    with pytest.raises(ApiError, match="address not allowed"):
+        locations.proxyable(text)
+
+
+@pytest.mark.parametrize("text", GLOBAL)
+def test_addresses_that_clients_reach(text: str) -> None:
+    """Private networks too, as clusters use them."""
+    assert global_unicast(text) and locations.proxyable(text) == text

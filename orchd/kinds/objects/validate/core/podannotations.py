@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from orchd.kinds.digits import integer
 from orchd.kinds.objects.validate.core.annotation_structs import TOLERATION, structs
 from orchd.kinds.objects.validate.core.field_rules import descending_path
 from orchd.kinds.objects.validate.core.placement import tolerations
@@ -51,7 +52,7 @@ def annotation_rules(value: dict[str, str], spec: Object, at: Path, report: Repo
 
 def _int32(text: str) -> bool:
     """Digits with an optional minus, no plus, no leading zeros without a minus, within 32 bits."""
-    return _INTEGER_RE(text) is not None and -(2**31) <= int(text) < 2**31
+    return _INTEGER_RE(text) is not None and -(2**31) <= integer(text) < 2**31
 
 
 def _old_tolerations(text: str, at: Path, report: Report) -> None:

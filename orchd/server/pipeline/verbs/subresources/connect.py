@@ -19,7 +19,8 @@ from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.options import WriteOptions, number
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error
 from orchd.server.pipeline.verbs.subresources.locations import PREFERRED, Location, container_of, node_location
-from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, Reply, UnreachableError, text, wants_upgrade
+from orchd.server.pipeline.verbs.subresources.upgrade import UpgradeError, wants_upgrade
+from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, Reply, UnreachableError, text
 from orchd.server.registry.interfaces import Object
 
 #: How much of an agent's complaint is handed on, in bytes.
@@ -168,6 +169,8 @@ class Streams:
             return await self._upstream.hand_through(request, url)
         except UnreachableError as error:
             raise bare_error(f"error dialing backend: {error}") from None
+        except UpgradeError as error:
+            raise bare_error(str(error)) from None
 
 
 _PURPOSES = {"exec": "execute in", "attach": "attach to", "portforward": "forward ports to"}

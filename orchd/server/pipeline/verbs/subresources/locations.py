@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
 from random import Random
 from typing import Any
 
 from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.server.pipeline.verbs.subresources.addresses import global_unicast
 from orchd.server.pipeline.verbs.subresources.foreign import bare_error
 from orchd.server.registry.interfaces import Object
 
@@ -53,12 +53,8 @@ def split(name: str, what: str) -> tuple[str, str, str]:
 
 
 def proxyable(text: str) -> str:
-    """An address that the server may connect to for others: no loopback, no link-local one. Raises ApiError 400."""
-    try:
-        address = ip_address(text)
-    except ValueError:
-        raise errors.bad_request("address not allowed") from None
-    if address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified:
+    """An address that the server may connect to for others: a global unicast one. Raises ApiError 400."""
+    if not global_unicast(text):
         raise errors.bad_request("address not allowed")
     return text
 

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 import orjson
 
+from orchd import errors
 from orchd.errors import ApiError
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
@@ -15,15 +16,16 @@ from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.options import WriteOptions
 from orchd.server.pipeline.verbs.subresources import locations
+from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError
 from orchd.server.pipeline.verbs.subresources.connect import read
-from orchd.server.pipeline.verbs.subresources.foreign import Foreign
+from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error
 from orchd.server.pipeline.verbs.subresources.locations import PREFERRED, Location
+from orchd.server.pipeline.verbs.subresources.upgrade import UpgradeError, wants_upgrade
 from orchd.server.pipeline.verbs.subresources.upstream import (
     IUpstream,
     UnreachableError,
     encoded,
     forwarded,
-    wants_upgrade,
 )
 from orchd.server.registry.interfaces import Object
 
@@ -74,7 +76,13 @@ class Proxies:
         scheme, name, port = locations.split(target.name, "service")
         service = await read(tools, "services", target.namespace, name)
         port = locations.service_port(service, port)
-        endpoints = await read(tools, "endpoints", target.namespace, name)
+        try:
+            endpoints = await read(tools, "endpoints", target.namespace, name)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            # It is the service that was asked for.
+            raise errors.not_found("", "services", name) from None
         for address, number in locations.service_candidates(endpoints, port, self._random):
             ref = address.get("targetRef") or {}
             pod = await self._pod_or_none(tools, ref.get("namespace") or "", ref.get("name") or "")
@@ -98,9 +106,10 @@ class Proxies:
     async def _node(self, tools: VerbContext, target: ResourceTarget) -> Location:
         scheme, name, port = locations.split(target.name, "node")
         agent = locations.node_location(tools.dialect, await read(tools, "nodes", "", name), self._preferred)
+        # The host is an address or a name, which is judged when it is connected to.
         if port in ("", agent.port):
             return agent
-        return Location(scheme or "http", locations.proxyable(agent.host), port)
+        return Location(scheme or "http", agent.host, port)
 
     # -- there and back
 
@@ -116,7 +125,7 @@ class Proxies:
         url = f"{location.origin}{path or '/'}{query}"
         try:
             if wants_upgrade(request) and request.hijack is not None:
-                return await self._upstream.hand_through(request, url)
+                return await self._upgraded(request, url)
             if not path:
                 # So that relative links in the reply lead back through this path.
                 return Response(code=301, content_type="", headers=[NO_STORE, ("Location", f"{request.raw_path}/{query}")])
@@ -124,10 +133,21 @@ class Proxies:
             reply = await self._upstream.fetch(request.method, url, forwarded(request), body)
         except UnreachableError as error:
             raise locations.unavailable(f"error trying to reach service: {error}") from None
+        except AddressNotAllowedError as error:
+            raise errors.bad_request(str(error)) from None
         headers = encoded(reply.headers)
         if not reply.header("cache-control"):
             headers.insert(0, NO_STORE)
         return Response(code=reply.code, content_type=reply.header("content-type"), headers=headers, stream=reply.stream)
+
+    async def _upgraded(self, request: Request, url: str) -> Response:
+        """Raises ApiError."""
+        try:
+            return await self._upstream.hand_through(request, url)
+        except UnreachableError as error:
+            raise bare_error(f"error dialing backend: {error}") from None
+        except UpgradeError as error:
+            raise bare_error(str(error)) from None
 
 
 def rest_of(raw_path: str, depth: int) -> str:

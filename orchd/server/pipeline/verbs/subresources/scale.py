@@ -205,7 +205,8 @@ class Scales:
         async def replaced(live: Object | None) -> Object:
             return self._owned(tools, inner, live, sent, mapping)
 
-        return await self._change(tools, request, target, context, mapping, replaced)
+        uid = sent["metadata"].get("uid") or ""
+        return await self._change(tools, request, target, context, mapping, replaced, uid)
 
     async def patch(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """200 with the Scale as it is now; every patch type, apply included."""
@@ -246,6 +247,7 @@ class Scales:
         context: Context,
         mapping: ScaleMapping,
         transform: Transform,
+        uid: str = "",
     ) -> Response:
         resource = target.resource
         view = tools.present.view(request, self._kind, table=False)
@@ -264,7 +266,7 @@ class Scales:
             )
             return changed
 
-        entry, _ = await self._foreign.registry.update(context, target.name, scaled)
+        entry, _ = await self._foreign.registry.update(context, target.name, scaled, uid=uid)
         scale = mapping.scale(tools.present.in_version(resource, entry), {})
         return tools.present.response(view, tools.present.other(view, scale))
 
@@ -276,6 +278,6 @@ class Scales:
             if causes:
                 raise errors.invalid(self._kind.group, self._kind.kind, target.name, causes)
         uid, known = new["metadata"].get("uid"), old["metadata"].get("uid")
-        if uid and uid != known:
+        if not resource.custom and uid and uid != known:
             why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {known}"
-            raise errors.conflict(resource.group, resource.plural, target.name, why)
+            raise errors.conflict(resource.group, f"{resource.plural}/scale", target.name, why)

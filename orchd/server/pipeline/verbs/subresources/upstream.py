@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from OpenSSL import SSL
+from twisted.internet import defer
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
 from twisted.internet.error import ConnectError, ConnectionClosed, DNSLookupError, TimeoutError
@@ -22,18 +23,38 @@ from twisted.web.iweb import IAgentEndpointFactory, IPolicyForHTTPS
 from zope.interface import implementer
 
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
+from orchd.server.pipeline.verbs.subresources.addresses import (
+    AddressPolicy,
+    CheckedEndpoint,
+    any_address,
+    global_unicast,
+)
+from orchd.server.pipeline.verbs.subresources.upgrade import (
+    BackendSide,
+    Side,
+    UpgradeAnswer,
+    UpgradeError,
+    offered_protocols,
+    upgrade_request,
+)
+from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.coroutines import start
+from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
 
 #: Bytes that wait for the client before the other side is told to stop sending.
 _MOST_BUFFERED = 1 << 20
 _CONNECT_SECONDS = 30.0
+#: How long a backend may take to answer an upgrade, and to end the body of a refusal.
+_HEAD_SECONDS, _REFUSAL_SECONDS = 30.0, 10.0
+#: Largest body of a request that asks for an upgrade, in bytes.
+_UPGRADE_BODY = 1 << 20
 
 #: Headers that belong to one connection (RFC 9110, 7.6.1), and what only this server may see of its client.
 _NOT_FORWARDED = frozenset(
     (
         "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
-        "transfer-encoding", "upgrade", "content-length", "host", "expect", "authorization",
+        "transfer-encoding", "upgrade", "content-length", "host", "expect", "authorization", "http2-settings",
     )
 )  # fmt: skip
 
@@ -62,11 +83,12 @@ class IUpstream(Protocol):
     """How verbs reach others."""
 
     async def fetch(self, method: str, url: str, headers: Pairs, body: bytes = b"") -> Reply:
-        """Send a request. Raises UnreachableError."""
+        """Send a request. Raises UnreachableError and AddressNotAllowedError."""
 
     async def hand_through(self, request: Request, url: str, headers: Pairs | None = None) -> Response:
-        """Join the client's connection with one to `url`, which gets `headers` or those that the client may hand on.
-        Raises UnreachableError."""
+        """Ask `url` to change the protocol, with `headers` or those that the client may hand on. Once it has agreed the
+        client's connection is joined with that one; a refusal is the answer. Raises UnreachableError, UpgradeError for what
+        is neither, and AddressNotAllowedError."""
 
 
 def forwarded(request: Request) -> list[tuple[str, str]]:
@@ -88,11 +110,6 @@ def _why(error: BaseException) -> str:
     return str(error)
 
 
-def wants_upgrade(request: Request) -> bool:
-    """Does the client want another protocol on this connection (RFC 9110, 7.8)?"""
-    return any("upgrade" in value.lower() for value in request.headers.get("connection", ()))
-
-
 @implementer(IPolicyForHTTPS)
 class NodePolicy:
     """TLS to nodes, pods and services. `authority` (PEM) signs the certificates of whom it is for; without it any will do,
@@ -112,20 +129,36 @@ class NodePolicy:
 @implementer(IAgentEndpointFactory)
 class Upstream:
     """`IUpstream` over real connections, one for each request. With `at` (host and port) they all lead there, whatever
-    the URL says; its host is still who has to answer."""
+    the URL says; its host is still who has to answer. `addresses` says which addresses may be connected to; others fail with
+    AddressNotAllowedError. A backend has `head_seconds` to answer an upgrade."""
 
-    def __init__(self, reactor: Any, policy: IPolicyForHTTPS, *, at: tuple[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        reactor: Any,
+        policy: IPolicyForHTTPS,
+        *,
+        at: tuple[str, int] | None = None,
+        addresses: AddressPolicy = global_unicast,
+        head_seconds: float = _HEAD_SECONDS,
+    ) -> None:
         self._reactor = reactor
+        self._addresses = addresses
+        self._head_seconds = head_seconds
         self._policy = policy
         self._at = at
-        self._agent = Agent.usingEndpointFactory(reactor, self)
+        self._agent = Agent.usingEndpointFactory(reactor, self, pool=bounded_heads_pool(reactor, persistent=False))
 
     def endpointForURI(self, uri: Any) -> Any:
         """For the agent: where a URL leads."""
         return self._endpoint(uri.scheme == b"https", uri.host.decode(), uri.port)
 
     def _endpoint(self, secure: bool, host: str, port: int) -> Any:
-        plain = HostnameEndpoint(self._reactor, *(self._at or (host, port)), timeout=_CONNECT_SECONDS)
+        to = self._at or (host, port)
+        plain: Any
+        if self._addresses is any_address:
+            plain = HostnameEndpoint(self._reactor, *to, timeout=_CONNECT_SECONDS)
+        else:
+            plain = CheckedEndpoint(self._reactor, *to, self._addresses, seconds=_CONNECT_SECONDS)
         return wrapClientTLS(self._policy.creatorForNetloc(host.encode(), port), plain) if secure else plain
 
     async def fetch(self, method: str, url: str, headers: Pairs, body: bytes = b"") -> Reply:
@@ -133,7 +166,7 @@ class Upstream:
         for name, value in headers:
             sent.addRawHeader(name, value)
         try:
-            response = await self._agent.request(method.encode(), url.encode(), sent, BytesBodyProducer(body) if body else None)
+            response = await self._agent.request(method.encode(), ascii_url(url).encode(), sent, BytesBodyProducer(body) if body else None)
         except ResponseFailed as error:
             raise UnreachableError("; ".join(_why(reason.value) for reason in error.reasons)) from error
         except (ConnectError, ConnectionClosed, DNSLookupError, TimeoutError, SSL.Error) as error:
@@ -146,60 +179,55 @@ class Upstream:
         return Reply(code=response.code, headers=received, stream=ReplyStream(response))
 
     async def hand_through(self, request: Request, url: str, headers: Pairs | None = None) -> Response:
+        body = await request.body.read(_UPGRADE_BODY)
+        url = ascii_url(url)
         parts = urlsplit(url)
         secure = parts.scheme == "https"
         endpoint = self._endpoint(secure, parts.hostname or "", parts.port or (443 if secure else 80))
-        factory = Factory.forProtocol(_Side)
+        factory = Factory.forProtocol(BackendSide)
         factory.noisy = False
         try:
-            far: _Side = await endpoint.connect(factory)
+            far: BackendSide = await endpoint.connect(factory)
         except (ConnectError, ConnectionClosed, DNSLookupError, TimeoutError, SSL.Error) as error:
             raise UnreachableError(_why(error)) from error
-        assert request.hijack is not None
-        near = _Side()
-        taken = request.hijack()
-        far.join(near)
         said = forwarded(request) if headers is None else headers
-        far.transport.write(_upgrade_head(request, parts.netloc, url.partition(parts.netloc)[2] or "/", said))
-        taken.to(near)
-        near.registered()
-        far.registered()
-        # The connection is not ours any longer: whatever we return is not sent.
-        return Response(code=101)
+        try:
+            far.transport.write(upgrade_request(request, parts.netloc, url.partition(parts.netloc)[2] or "/", said, body))
+            answer = await within(start(far.answer()), self._head_seconds, self._reactor)
+            if answer.agrees(offered_protocols(request)):
+                return _joined(request, far, answer)
+            if answer.code < 400:
+                raise UpgradeError(f"invalid upgrade response: status code {answer.code}")
+            data = await within(start(far.refusal(answer)), _REFUSAL_SECONDS, self._reactor)
+        except defer.TimeoutError:
+            raise UpgradeError("timed out waiting for the answer to an upgrade") from None
+        finally:
+            if not far.is_joined:
+                far.transport.abortConnection()
+        kept = encoded(answer.headers)
+        shown = next((value for name, value in answer.headers if name.lower() == "content-type"), "")
+        return Response(code=answer.code, content_type=shown, headers=kept, body=data, close=True)
 
 
-def _upgrade_head(request: Request, host: str, path: str, headers: Pairs) -> bytes:
-    lines = [f"{request.method} {path} HTTP/1.1", f"Host: {host}"]
-    lines += [f"{name}: {value}" for name, value in headers]
-    lines += [f"Upgrade: {value}" for value in request.headers.get("upgrade", ())]
-    lines += ["Connection: Upgrade", "", ""]
-    return "\r\n".join(lines).encode("latin-1", "replace")
+def _joined(request: Request, far: BackendSide, answer: UpgradeAnswer) -> Response:
+    """Join a client with a backend that has agreed."""
+    assert request.hijack is not None
+    taken = request.hijack()
+    near = Side()
+    far.is_joined = True
+    taken.transport.write(answer.block)
+    near.transport = taken.transport
+    far.joined(near)
+    taken.to(near)
+    near.registered()
+    far.registered()
+    # The connection is not ours any longer: whatever we return is not sent.
+    return Response(code=101)
 
 
-class _Side(Wire):
-    """One of two connections whose bytes go to each other, each as fast as the other takes them."""
-
-    _peer: _Side | None = None
-    transport: Any
-
-    def join(self, peer: _Side) -> None:
-        self._peer, peer._peer = peer, self
-
-    def registered(self) -> None:
-        """Let the peer's transport stop ours when it cannot keep up."""
-        if self._peer is not None:
-            self.transport.registerProducer(self._peer.transport, True)
-
-    def dataReceived(self, data: bytes) -> None:
-        if self._peer is not None:
-            self._peer.transport.write(data)
-
-    def connectionLost(self, reason: Failure = connectionDone) -> None:
-        peer, self._peer = self._peer, None
-        if peer is not None:
-            peer._peer = None
-            peer.transport.unregisterProducer()
-            peer.transport.loseConnection()
+def ascii_url(url: str) -> str:
+    """A URL whose characters beyond ASCII are percent-encoded."""
+    return url if url.isascii() else quote(url, safe="!#$%&'()*+,-./:;=?@[]_~")
 
 
 @implementer(IStream)

@@ -1,0 +1,148 @@
+"""Which addresses the server connects to on behalf of a client, checked where the connection is made.
+
+A proxied request must not reach what only the server itself can reach: its own machine, its link, a group of hosts. An
+address counts as what it leads to, so IPv4 addresses inside IPv6 ones are judged too. Of a name every address is judged,
+and the connection goes to a judged address: a second look-up could answer differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import Any
+
+from twisted.internet import defer
+from twisted.internet.defer import Deferred
+from twisted.internet.endpoints import TCP4ClientEndpoint, TCP6ClientEndpoint
+from twisted.internet.error import ConnectError, DNSLookupError, TimeoutError
+from twisted.internet.interfaces import IResolutionReceiver, IStreamClientEndpoint
+from zope.interface import implementer
+
+from orchd.txkit.timeouts import within
+
+#: Is an address, as a text, one that may be connected to?
+AddressPolicy = Callable[[str], bool]
+
+_THIS_NETWORK = 0
+#: Networks whose addresses hold an IPv4 address, with the bits to the right of it.
+_EMBEDDING = (
+    (IPv6Network("::/96"), 0),  # IPv4-compatible (RFC 4291, 2.5.5.1)
+    (IPv6Network("::ffff:0:0/96"), 0),  # IPv4-mapped (RFC 4291, 2.5.5.2)
+    (IPv6Network("::ffff:0:0:0/96"), 0),  # IPv4-translated (RFC 2765)
+    (IPv6Network("64:ff9b::/96"), 0),  # NAT64 (RFC 6052)
+    (IPv6Network("64:ff9b:1::/48"), 0),  # NAT64 of a site (RFC 8215), whose prefix is 96 bits long
+    (IPv6Network("2002::/16"), 80),  # 6to4 (RFC 3056)
+)
+_SITE_NAT64 = IPv6Network("64:ff9b:1::/48")
+#: The upper half of an interface identifier of ISATAP (RFC 5214, 6.1), global and local.
+_ISATAP = (0x00005EFE, 0x02005EFE)
+
+
+class AddressNotAllowedError(Exception):
+    """The server does not connect to that address for others."""
+
+    def __init__(self) -> None:
+        super().__init__("address not allowed")
+
+
+def any_address(text: str) -> bool:
+    """The policy for peers that administrators configure."""
+    return True
+
+
+def global_unicast(text: str) -> bool:
+    """The policy for peers that objects name: neither loopback nor link-local, multicast, unspecified or broadcast, and no
+    zone. Private networks are allowed: clusters use them."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return False
+    if isinstance(address, IPv4Address):
+        return _is_global(address)
+    if address.scope_id is not None:
+        return False
+    if address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified:
+        return False
+    return all(_is_global(inner) for inner in _embedded(address))
+
+
+def _is_global(address: IPv4Address) -> bool:
+    if address.packed[0] == _THIS_NETWORK or address.packed == b"\xff\xff\xff\xff":
+        return False
+    return not (address.is_loopback or address.is_link_local or address.is_multicast)
+
+
+def _embedded(address: IPv6Address) -> Iterator[IPv4Address]:
+    """The IPv4 addresses that packets to an IPv6 address may end up at."""
+    value = int(address)
+    for network, shift in _EMBEDDING:
+        if address in network:
+            yield IPv4Address(value >> shift & 0xFFFFFFFF)
+    if address in _SITE_NAT64:
+        # With a prefix of 48 bits the address stands around eight bits that are zero (RFC 6052, 2.2).
+        yield IPv4Address((value >> 64 & 0xFFFF) << 16 | value >> 40 & 0xFFFF)
+    if address.teredo is not None:
+        yield from address.teredo
+    if value >> 32 & 0xFFFFFFFF in _ISATAP:
+        yield IPv4Address(value & 0xFFFFFFFF)
+
+
+@implementer(IResolutionReceiver)
+class _Addresses:
+    """Collects what a resolver finds; `found` fires with the addresses as texts."""
+
+    def __init__(self) -> None:
+        self.found: Deferred[list[str]] = Deferred()
+        self._texts: list[str] = []
+
+    def resolutionBegan(self, resolution: Any) -> None:
+        """Nothing can be done to it."""
+
+    def addressResolved(self, address: Any) -> None:
+        self._texts.append(address.host)
+
+    def resolutionComplete(self) -> None:
+        if not self.found.called:
+            self.found.callback(self._texts)
+
+
+@implementer(IStreamClientEndpoint)
+class CheckedEndpoint:
+    """Connects to a host, by name or address, if `allowed` accepts every address of it. `connect` fails with
+    AddressNotAllowedError otherwise."""
+
+    def __init__(self, reactor: Any, host: str, port: int, allowed: AddressPolicy, *, seconds: float) -> None:
+        self._reactor = reactor
+        self._host = host
+        self._port = port
+        self._allowed = allowed
+        self._seconds = seconds
+
+    def connect(self, protocolFactory: Any) -> Deferred[Any]:
+        return Deferred.fromCoroutine(self._connect(protocolFactory))
+
+    async def _connect(self, factory: Any) -> Any:
+        addresses = await self._resolve()
+        if not addresses:
+            raise DNSLookupError(f"lookup {self._host}: no such host")
+        if not all(self._allowed(address) for address in addresses):
+            raise AddressNotAllowedError
+        *others, last = addresses
+        for address in others:
+            try:
+                return await self._to(address).connect(factory)
+            except (ConnectError, TimeoutError):
+                continue
+        return await self._to(last).connect(factory)
+
+    def _to(self, address: str) -> Any:
+        sort = TCP6ClientEndpoint if ":" in address else TCP4ClientEndpoint
+        return sort(self._reactor, address, self._port, timeout=self._seconds)
+
+    async def _resolve(self) -> list[str]:
+        receiver = _Addresses()
+        self._reactor.nameResolver.resolveHostName(receiver, self._host, self._port)
+        try:
+            return await within(receiver.found, self._seconds, self._reactor)
+        except defer.TimeoutError:
+            raise DNSLookupError(f"lookup {self._host}: i/o timeout") from None

@@ -1,0 +1,231 @@
+"""Upgrades: a client's connection is joined with one to a backend after the backend has agreed to another protocol.
+
+Until the backend's answer is 101, and to a protocol that the client named, no byte that follows the client's request head
+reaches the backend: it would be read there as a request of this server's own, with the rights of this server.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.protocol import Protocol as Wire
+from twisted.internet.protocol import connectionDone
+from twisted.python.failure import Failure
+
+from orchd.server.http.chunked import BadChunk, ChunkDecoder
+from orchd.server.pipeline.interfaces import Request
+
+#: Largest head of a backend's answer, and largest body of one that refuses, in bytes.
+MOST_HEAD = 64 * 1024
+MOST_REFUSAL = 1024 * 1024
+
+_END = b"\r\n\r\n"
+_STATUS = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: [^\x00-\x08\x0a-\x1f\x7f]*)?")
+_FIELD = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*")
+_PROTOCOL = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:/[!#$%&'*+\-.^_`|~0-9A-Za-z]+)?")
+#: Protocols whose bytes are requests again: a client that could choose one would speak to the backend in our name.
+_OF_REQUESTS = re.compile(r"(?:h2c?|h3|http|tls)(?:/.*)?")
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
+
+Pairs = Sequence[tuple[str, str]]
+
+
+class UpgradeError(Exception):
+    """The backend was reached, and what it answered to an upgrade cannot be handed on; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpgradeAnswer:
+    """The head of a backend's answer. `block` is the head as it came, with its end."""
+
+    code: int
+    headers: Pairs
+    block: bytes
+
+    def values(self, name: str) -> list[str]:
+        """The values of a header, split at commas, in lower case."""
+        return [
+            word.strip().lower() for key, value in self.headers if key.lower() == name for word in value.split(",")
+        ]
+
+    def agrees(self, offered: Sequence[str]) -> bool:
+        """Is this 101, to one of the protocols that were offered?"""
+        if self.code != 101 or "upgrade" not in self.values("connection"):
+            return False
+        chosen = self.values("upgrade")
+        return len(chosen) == 1 and chosen[0] in [protocol.lower() for protocol in offered]
+
+
+def offered_protocols(request: Request) -> list[str]:
+    """The protocols that a client offers to change to, without those that carry requests."""
+    named = [word.strip() for value in request.headers.get("upgrade", ()) for word in value.split(",")]
+    return [word for word in named if _PROTOCOL.fullmatch(word) and not _OF_REQUESTS.fullmatch(word.lower())]
+
+
+def wants_upgrade(request: Request) -> bool:
+    """Does the client want another protocol on this connection (RFC 9110, 7.8)? A client that offers nothing but protocols
+    that carry requests is answered over the one it has."""
+    if not any("upgrade" in value.lower() for value in request.headers.get("connection", ())):
+        return False
+    return not request.headers.get("upgrade") or bool(offered_protocols(request))
+
+
+def upgrade_request(request: Request, host: str, path: str, headers: Pairs, body: bytes) -> bytes:
+    """The request, with its body, that asks the backend to change the protocol. Line breaks in values become spaces."""
+    lines = [f"{request.method} {path} HTTP/1.1", f"Host: {host}"]
+    lines += [f"{name}: {value}" for name, value in headers]
+    lines += [f"Upgrade: {value}" for value in offered_protocols(request)]
+    lines.append("Connection: Upgrade")
+    if body:
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join([*(_CONTROLS.sub(" ", line) for line in lines), "", ""]).encode("utf-8", "replace") + body
+
+
+def parse_head(block: bytes) -> UpgradeAnswer:
+    """An answer's head with the empty line at its end. Raises UpgradeError."""
+    status, *lines = block.removesuffix(_END).split(b"\r\n")
+    match = _STATUS.fullmatch(status)
+    if match is None:
+        raise UpgradeError("malformed HTTP response")
+    headers: list[tuple[str, str]] = []
+    for line in lines:
+        field = _FIELD.fullmatch(line)
+        if field is None:
+            raise UpgradeError("malformed MIME header line")
+        headers.append((field.group(1).decode("ascii"), field.group(2).decode("utf-8", "replace")))
+    return UpgradeAnswer(code=int(match.group(1)), headers=headers, block=block)
+
+
+class Side(Wire):
+    """One of two connections whose bytes go to each other, each as fast as the other takes them."""
+
+    _peer: Side | None = None
+    transport: Any
+
+    def join(self, peer: Side) -> None:
+        self._peer, peer._peer = peer, self
+
+    def registered(self) -> None:
+        """Let the peer's transport stop ours when it cannot keep up."""
+        if self._peer is not None:
+            self.transport.registerProducer(self._peer.transport, True)
+
+    def dataReceived(self, data: bytes) -> None:
+        if self._peer is not None:
+            self._peer.transport.write(data)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        peer, self._peer = self._peer, None
+        if peer is not None:
+            peer._peer = None
+            peer.transport.unregisterProducer()
+            peer.transport.loseConnection()
+
+
+class BackendSide(Side):
+    """The connection to a backend. States: waiting for the head, then for the body of a refusal or joined."""
+
+    def __init__(self) -> None:
+        self._buffer = b""
+        self._waiting: Deferred[bytes] | None = None
+        self._lost = False
+        self.is_joined = False
+
+    async def answer(self) -> UpgradeAnswer:
+        """The head of the final answer, interim ones left out. Raises UpgradeError."""
+        left = MOST_HEAD
+        while True:
+            block = await self._until(lambda data, most=left: _head_of(data, most))
+            answer = parse_head(block)
+            if answer.code >= 200 or answer.code == 101:
+                return answer
+            left -= len(block)
+
+    async def refusal(self, answer: UpgradeAnswer) -> bytes:
+        """The body that follows the head of a refusal. Raises UpgradeError."""
+        if answer.code in (204, 304):
+            return b""
+        codings, lengths = answer.values("transfer-encoding"), set(answer.values("content-length"))
+        if codings:
+            if codings != ["chunked"]:
+                raise UpgradeError("unsupported transfer encoding")
+            return await self._chunks()
+        if not lengths:
+            # The body ends with the connection, however that ends.
+            return await self._until(lambda data: _bounded(data, len(data) if self._lost else -1))
+        text = lengths.pop()
+        if lengths or not (text.isascii() and text.isdigit()) or len(text) > 18:
+            raise UpgradeError("bad Content-Length")
+        size = int(text)
+        return await self._until(lambda data: _bounded(data, size if len(data) >= size else -1, size))
+
+    async def _chunks(self) -> bytes:
+        decoder, pieces, size = ChunkDecoder(), [], 0
+        while not decoder.ended:
+            data = await self._until(lambda data: len(data) or -1)
+            try:
+                found = decoder.feed(data)
+            except BadChunk as error:
+                raise UpgradeError(str(error)) from None
+            pieces += found
+            size += sum(map(len, found))
+            if size > MOST_REFUSAL:
+                raise UpgradeError("the answer to an upgrade is too large")
+        return b"".join(pieces)
+
+    async def _until(self, enough: Any) -> bytes:
+        """The next bytes, as many as `enough` says of what is there (-1: more must come). Raises UpgradeError."""
+        size = enough(self._buffer)
+        while size < 0:
+            if self._lost:
+                raise UpgradeError("unexpected EOF")
+            self._waiting = Deferred()
+            await self._waiting
+            size = enough(self._buffer)
+        taken, self._buffer = self._buffer[:size], self._buffer[size:]
+        return taken
+
+    def joined(self, near: Side) -> None:
+        """Hand on what has arrived after the head, and from now on everything."""
+        self.join(near)
+        data, self._buffer = self._buffer, b""
+        if data:
+            near.transport.write(data)
+
+    def _woken(self) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None and not waiting.called:
+            waiting.callback(b"")
+
+    def dataReceived(self, data: bytes) -> None:
+        if self._peer is not None:
+            self._peer.transport.write(data)
+        else:
+            self._buffer += data
+            self._woken()
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self._lost = True
+        super().connectionLost(reason)
+        self._woken()
+
+
+def _head_of(data: bytes, most: int) -> int:
+    """The size of the head at the beginning of `data`, -1 while its end is not there. Raises UpgradeError."""
+    end = data.find(_END, 0, most)
+    if end >= 0:
+        return end + len(_END)
+    if len(data) >= most:
+        raise UpgradeError("the head of the answer to an upgrade is too large")
+    return -1
+
+
+def _bounded(data: bytes, size: int, expected: int = 0) -> int:
+    """`size`, while what arrives and what is expected stay within the limit. Raises UpgradeError."""
+    if max(len(data), expected) > MOST_REFUSAL:
+        raise UpgradeError("the answer to an upgrade is too large")
+    return size

@@ -1,0 +1,44 @@
+"""Checksums of the rows of the embedded store: one 63-bit number per row, of what a row is about and of its value.
+
+The two halves tell different damage apart: where only the value differs, the key is known and everything else can be
+served; where the rest of the row differs, nothing of it can be believed.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+from zlib import crc32
+
+from orchd.store.interfaces import DamagedValue
+
+_HALF: Final = 0x7FFFFFFF
+
+
+class Verdict(Enum):
+    GOOD = "good"
+    BAD_VALUE = "the value is not what was written"
+    BAD_ROW = "the row is not what was written"
+
+
+def row_sum(revision: int, key: str, created: int, prev: int, deleted: int, expires: float, value: bytes) -> int:
+    """The checksum of a row, with the columns of `log` as arguments."""
+    about = crc32(b"%d %d %d %d %r %b" % (revision, created, prev, deleted, expires, key.encode()))
+    return (about & _HALF) << 32 | crc32(value)
+
+
+def verify(
+    revision: int, key: str, created: int, prev: int, deleted: int, expires: float, value: bytes, total: int | None
+) -> Verdict:
+    """Compare a row with its checksum. Rows that releases before schema version 2 wrote have none (None), and pass."""
+    if total is None:
+        return Verdict.GOOD
+    now = row_sum(revision, key, created, prev, deleted, expires, value)
+    if now == total:
+        return Verdict.GOOD
+    return Verdict.BAD_VALUE if now >> 32 == total >> 32 and not deleted else Verdict.BAD_ROW
+
+
+def checked(value: bytes, total: int | None) -> bytes:
+    """The value of a row, as a DamagedValue when it is not what was written."""
+    return value if total is None or total & 0xFFFFFFFF == crc32(value) else DamagedValue(value)

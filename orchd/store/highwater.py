@@ -1,0 +1,70 @@
+"""How far a store was: a small file beside it with the last acknowledged revision.
+
+It is written after each commit and never synced. So it is never ahead of the store, and behind it only after the machine
+lost power. A store that ends before it has lost acknowledged writes: its database is gone, empty or truncated, its
+journal is gone or garbled, or an older copy was put in its place.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from zlib import crc32
+
+
+def highwater_file(path: str) -> str:
+    """The file for the store `path`. Not named like the database, so that it stays when that and its journal go."""
+    return os.path.splitext(path)[0] + ".revision"
+
+
+def read_highwater(path: str) -> int | None:
+    """The last revision that the store `path` is known to have had. None when there is no such file: the store is new, or an
+    older release wrote it; 0 when the file is there but not readable."""
+    try:
+        with open(highwater_file(path), "rb") as file:
+            data = file.read(64)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return 0
+    revision, _, check = data.strip().partition(b" ")
+    if revision.isdigit() and check == _check(revision):
+        return int(revision)
+    return 0
+
+
+def _check(revision: bytes) -> bytes:
+    return b"%08x" % crc32(revision)
+
+
+class HighWater:
+    """The file, open for writing. Raises OSError when it cannot be made."""
+
+    def __init__(self, path: str) -> None:
+        name = highwater_file(path)
+        is_new = not os.path.exists(name)
+        self._fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if is_new:
+            folder = os.open(os.path.dirname(name), os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+    def write(self, revision: int) -> None:
+        """Say that `revision` is durable. A failure is ignored: the file is then behind, which does no harm."""
+        digits = b"%020d" % revision
+        with suppress(OSError):
+            os.pwrite(self._fd, b"%b %b\n" % (digits, _check(digits)), 0)
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+def set_highwater(path: str, revision: int) -> None:
+    """Begin anew: a store that ends at `revision` was put at `path`. Raises OSError."""
+    mark = HighWater(path)
+    try:
+        mark.write(revision)
+    finally:
+        mark.close()

@@ -1,0 +1,115 @@
+"""All that a database file has, read once in the order of revisions and verified on the way."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from orchd.store import schema
+from orchd.store.checksums import Verdict, verify
+from orchd.store.interfaces import DamagedValue, KeyValue
+from orchd.store.open_errors import DialectMismatchError, ForeignFileError, NewerSchemaError, StoreDamagedError
+
+#: A value that somebody made a text is a changed value like any other.
+_ROWS = """
+SELECT revision, key, created, prev, deleted, expires, CAST(value AS BLOB), {} FROM log WHERE revision > ? ORDER BY revision
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """What a database says about itself."""
+
+    version: int
+    dialect_name: str
+    compacted: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """Current `items`; the value of one that is not what was written is a DamagedValue. `leases` are (expires, key,
+    revision). `bad_rows` are revisions of which nothing can be believed, `bad_values` the current keys with DamagedValue."""
+
+    items: list[KeyValue]
+    leases: list[tuple[float, str, int]]
+    revision: int
+    bad_rows: list[int]
+    bad_values: list[str]
+
+
+def read_header(connection: sqlite3.Connection, path: str) -> Header:
+    """Raises ForeignFileError, NewerSchemaError, StoreDamagedError."""
+    if connection.execute("PRAGMA application_id").fetchone()[0] != schema.APPLICATION_ID:
+        raise ForeignFileError(path)
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > schema.SCHEMA_VERSION:
+        raise NewerSchemaError(path, version, schema.SCHEMA_VERSION)
+    meta = dict(connection.execute("SELECT name, value FROM meta"))
+    try:
+        return Header(version=version, dialect_name=meta["dialect"], compacted=int(meta["compacted"]))
+    except (KeyError, ValueError) as error:
+        raise StoreDamagedError(path, f"its table meta has no good value of {error}") from error
+
+
+def check_dialect(header: Header, path: str, dialect_name: str) -> None:
+    """Raises DialectMismatchError."""
+    if header.dialect_name != dialect_name:
+        raise DialectMismatchError(path, header.dialect_name, dialect_name)
+
+
+def rows_query(version: int) -> str:
+    """The statement that reads rows above a revision, in order, of a database with schema `version`."""
+    return _ROWS.format("sum" if version > 1 else "NULL")
+
+
+class Loading:
+    """Takes rows in the order of their revisions; the last one of each key says what is there."""
+
+    def __init__(self) -> None:
+        self._items: dict[str, KeyValue] = {}
+        self._expires: dict[str, float] = {}
+        self._bad_rows: list[int] = []
+        self.revision = 0
+
+    def take(
+        self, revision: int, key: str, created: int, prev: int, deleted: int, expires: float, value: bytes, total: int | None
+    ) -> None:
+        verdict = verify(revision, key, created, prev, deleted, expires, value, total)
+        self.revision = revision
+        if verdict is Verdict.BAD_ROW:
+            self._bad_rows.append(revision)
+            return
+        self._expires.pop(key, None)
+        if deleted:
+            self._items.pop(key, None)
+            return
+        self._items[key] = KeyValue(key, value if verdict is Verdict.GOOD else DamagedValue(value), revision, created)
+        if expires:
+            self._expires[key] = expires
+
+    def done(self, compacted: int) -> Loaded:
+        items = self._items
+        return Loaded(
+            items=list(items.values()),
+            leases=[(end, key, items[key].revision) for key, end in self._expires.items()],
+            # The last write may have been a deletion that compaction has forgotten.
+            revision=max(self.revision, compacted),
+            bad_rows=self._bad_rows,
+            bad_values=[item.key for item in items.values() if item.value.__class__ is DamagedValue],
+        )
+
+
+def load(connection: sqlite3.Connection, header: Header, path: str) -> Loaded:
+    """Read everything. Raises sqlite3.Error, and StoreDamagedError for what is no row of this program."""
+    loading = Loading()
+    try:
+        for row in connection.execute(rows_query(header.version), (0,)):
+            loading.take(*row)
+    except sqlite3.OperationalError as error:
+        if "decode" in str(error):
+            # A text that is no UTF-8 is no trouble with the disk.
+            raise StoreDamagedError(path, str(error)) from error
+        raise
+    except (TypeError, ValueError, AttributeError) as error:
+        raise StoreDamagedError(path, f"a row of its table log is none: {error}") from error
+    return loading.done(header.compacted)

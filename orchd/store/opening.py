@@ -1,0 +1,147 @@
+"""Opening the embedded store, with every reason to refuse.
+
+Everything is looked at through a connection that cannot write before one is made that can: closing that one would take
+the write-ahead log into the file, and what is refused must stay as it was found.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from orchd.store.highwater import read_highwater
+from orchd.store.interfaces import UnavailableError
+from orchd.store.journalfile import lost_commits
+from orchd.store.loading import Header, Loaded, check_dialect, load, read_header
+from orchd.store.locking import FileLock
+from orchd.store.open_errors import StoreDamagedError
+from orchd.store.schema import check, connect, create, make_empty, migrate
+
+#: Errors of SQLite with which reads go on: no room, a disk that fails, a file system that became read-only.
+_NO_WRITING: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What an opened store contains. `connection` is None when there is no room for one that can write; `trouble` says
+    why the store cannot be written, "" when it can."""
+
+    connection: sqlite3.Connection | None
+    loaded: Loaded
+    compacted: int
+    trouble: str
+
+
+def open_store(path: str, dialect_name: str, *, lock: FileLock, check_seconds: float) -> Found:
+    """Open or create the store that `lock` is on. Raises a refusal or UnavailableError."""
+    try:
+        _make_if_new(path, dialect_name)
+        lock.cover()
+        try:
+            header, loaded = examine(path, dialect_name, check_seconds)
+        except sqlite3.OperationalError as error:
+            # No room for the journal's index, perhaps: without it nothing can be written, but everything read.
+            header, loaded = examine(path, dialect_name, check_seconds, exclusive=True)
+            return Found(connection=None, loaded=loaded, compacted=header.compacted, trouble=str(error))
+        try:
+            connection = open_for_writing(path, dialect_name)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in _NO_WRITING:
+                raise
+            return Found(connection=None, loaded=loaded, compacted=header.compacted, trouble=str(error))
+        return Found(connection=connection, loaded=loaded, compacted=header.compacted, trouble=_try_to_write(connection))
+    except (sqlite3.OperationalError, OSError) as error:
+        raise UnavailableError(f"cannot open the store {path}: {error}") from error
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        raise StoreDamagedError(path, str(error)) from error
+
+
+def _make_if_new(path: str, dialect_name: str) -> None:
+    """Make the store, unless there is one or was one."""
+    refuse_gone(path)
+    if not os.path.exists(path):
+        make_empty(path, dialect_name)
+
+
+def refuse_gone(path: str) -> None:
+    """Raise StoreDamagedError for a database that is gone or empty although there was one."""
+    known = read_highwater(path)
+    was = f", and it had revision {known}" if known else ""
+    journal = os.path.exists(path + "-wal") and os.path.getsize(path + "-wal") > 0
+    if not os.path.exists(path):
+        if known is not None or journal:
+            raise StoreDamagedError(path, f"its database file is gone{was}")
+    elif os.path.getsize(path) == 0:
+        raise StoreDamagedError(path, f"its database file has 0 bytes{was}")
+
+
+def examine(
+    path: str, dialect_name: str | None, check_seconds: float, *, exclusive: bool = False, in_use: bool = False
+) -> tuple[Header, Loaded]:
+    """Look at a database without writing to it: everything that can be wrong with it is raised, as a refusal or as
+    sqlite3.Error. `dialect_name` None takes any. `exclusive` needs no journal index, and keeps others out meanwhile;
+    `in_use` is for a database that a server may be writing to."""
+    # Before the database is read, which goes on while a server writes.
+    known = read_highwater(path) or 0
+    connection = connect(path, read_only=not exclusive, exclusive=exclusive)
+    try:
+        connection.execute("BEGIN")
+        if known == 0 and _is_blank(connection):
+            # Of an older release that was killed at its first start.
+            return Header(version=0, dialect_name=dialect_name or "", compacted=1), _nothing()
+        header = read_header(connection, path)
+        if dialect_name is not None:
+            check_dialect(header, path, dialect_name)
+        lost = 0 if in_use or exclusive else lost_commits(path)
+        if lost:
+            raise StoreDamagedError(path, f"its journal {path}-wal is garbled before its end, {lost} or more commits are lost")
+        check(connection, path, check_seconds)
+        loaded = load(connection, header, path)
+    finally:
+        connection.close()
+    if loaded.bad_rows:
+        listed = ", ".join(map(str, loaded.bad_rows[:5]))
+        raise StoreDamagedError(path, f"{len(loaded.bad_rows)} rows differ from their checksums, at revisions {listed}")
+    if loaded.revision < known:
+        raise StoreDamagedError(
+            path,
+            f"it ends at revision {loaded.revision}, but revision {known} was acknowledged: its journal {path}-wal is "
+            "gone or garbled, or the database is an older copy",
+        )
+    return header, loaded
+
+
+def _nothing() -> Loaded:
+    return Loaded(items=[], leases=[], revision=1, bad_rows=[], bad_values=[])
+
+
+def _is_blank(connection: sqlite3.Connection) -> bool:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    return application == 0 and not connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+
+
+def open_for_writing(path: str, dialect_name: str) -> sqlite3.Connection:
+    """A connection to a database that was examined, brought up to date. Raises sqlite3.Error."""
+    connection = connect(path)
+    try:
+        if _is_blank(connection):
+            create(connection, dialect_name)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA journal_size_limit = 16777216")
+        migrate(connection, connection.execute("PRAGMA user_version").fetchone()[0])
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _try_to_write(connection: sqlite3.Connection) -> str:
+    """Why nothing can be written, "" when it can: a write that changes nothing that matters tells it at once."""
+    try:
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('opened', ?)", (str(time.time()),))
+    except sqlite3.OperationalError as error:
+        return str(error)
+    return ""

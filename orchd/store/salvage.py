@@ -1,0 +1,151 @@
+"""Accepting the loss: a new store made of what can be read of a damaged one."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Final
+
+from orchd.store.backup import give_to_owner, move_store
+from orchd.store.export import Content, write_file
+from orchd.store.highwater import highwater_file, read_highwater, set_highwater
+from orchd.store.interfaces import DamagedValue, StoreError
+from orchd.store.loading import Header, Loaded, Loading, check_dialect, read_header, rows_query
+from orchd.store.locking import FileLock
+from orchd.store.open_errors import StoreDamagedError
+from orchd.store.opening import examine, refuse_gone
+from orchd.store.schema import connect, sync
+
+#: Revisions that are left out, so that no version that a client may have seen is given again.
+_SKIP: Final = 1_000_000
+#: Failures in a row after which revisions are skipped faster, and how far to look where nothing says how many there are.
+_PATIENCE: Final = 1000
+_FURTHER: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Salvaged:
+    """`keys` were kept. `lost_keys` had values that are not what was written, `lost_rows` are revisions of which nothing could be
+    believed, `complete` says that everything else could be read. `aside` is the damaged store now."""
+
+    revision: int
+    keys: int
+    lost_keys: Sequence[str]
+    lost_rows: int
+    complete: bool
+    aside: str
+
+
+def salvage(path: str, dialect_name: str) -> Salvaged:
+    """Replace the damaged store `path`, which nobody may be using, by one with what can be read of it, under later
+    revisions and without history. Where the last write of a key is lost, an older state of it may come back. The damaged
+    one is kept beside it. Raises StoreError, also when there is nothing to salvage."""
+    path = os.path.abspath(path)
+    if not os.path.exists(path) and read_highwater(path) is None and not os.path.exists(path + "-wal"):
+        raise StoreError(f"there is no store at {path}")
+    try:
+        lock = FileLock(path)
+        try:
+            if not _damaged(path):
+                raise StoreError(f"the store {path} is not damaged: nothing was changed")
+            return _salvage(path, dialect_name)
+        finally:
+            lock.release()
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"cannot salvage {path}: {error}") from error
+
+
+def _damaged(path: str) -> bool:
+    try:
+        refuse_gone(path)
+        _, loaded = examine(path, None, inf)
+    except StoreDamagedError:
+        return True
+    except sqlite3.OperationalError:
+        # The disk, not the data.
+        raise
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
+        return True
+    return bool(loaded.bad_values)
+
+
+def _salvage(path: str, dialect_name: str) -> Salvaged:
+    known = read_highwater(path) or 0
+    header, loaded, complete = _read(path, dialect_name, known)
+    check_dialect(header, path, dialect_name)
+    items = [item for item in loaded.items if item.value.__class__ is not DamagedValue]
+    revision = max(known, loaded.revision) + _SKIP
+    expires = {key: end for end, key, _ in loaded.leases}
+    content = Content(dialect_name=header.dialect_name, revision=revision, items=items, expires=expires)
+    partial, aside = path + ".partial", path + ".damaged"
+    write_file(partial, content)
+    move_store(path, aside)
+    os.rename(partial, path)
+    sync(os.path.dirname(path))
+    set_highwater(path, revision)
+    give_to_owner(path, path + ".lock", highwater_file(path))
+    return Salvaged(
+        revision=revision,
+        keys=len(items),
+        lost_keys=loaded.bad_values,
+        lost_rows=len(loaded.bad_rows),
+        complete=complete,
+        aside=aside,
+    )
+
+
+def _read(path: str, dialect_name: str, known: int) -> tuple[Header, Loaded, bool]:
+    """What can be read, and whether that is all up to the last revision that is known."""
+    nothing = Header(version=0, dialect_name=dialect_name, compacted=1)
+    if not os.path.exists(path) or os.path.getsize(path) == 0:
+        return nothing, Loading().done(1), False
+    connection = connect(path, read_only=True)
+    try:
+        # What is no text must not end the reading; its row does not fit its checksum.
+        connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+        # Otherwise SQLite reads nothing of a file that is shorter than its header says.
+        connection.execute("PRAGMA writable_schema = ON")
+        try:
+            header = read_header(connection, path)
+        except (sqlite3.DatabaseError, StoreDamagedError):
+            return nothing, Loading().done(1), False
+        loading = Loading()
+        complete = _read_rows(connection, header.version, loading, known)
+    finally:
+        connection.close()
+    loaded = loading.done(header.compacted)
+    return header, loaded, complete and loaded.revision >= known
+
+
+def _read_rows(connection: sqlite3.Connection, version: int, loading: Loading, known: int) -> bool:
+    """Take every row that can be read; was none left out?"""
+    query, at, failures, complete = rows_query(version), 0, 0, True
+    upto = max(known, _last(connection)) or _FURTHER
+    while True:
+        try:
+            for row in connection.execute(query, (at,)):
+                if row[0] <= at:
+                    raise sqlite3.DatabaseError("a broken page leads backwards")
+                at, failures = row[0], 0
+                try:
+                    loading.take(*row)
+                except (TypeError, ValueError, AttributeError):
+                    complete = False
+            return complete
+        except sqlite3.DatabaseError:
+            # A broken page: go on behind it.
+            complete = False
+            failures += 1
+            at += 1 + failures // _PATIENCE
+            if at > upto:
+                return False
+
+
+def _last(connection: sqlite3.Connection) -> int:
+    try:
+        return int(connection.execute("SELECT max(revision) FROM log").fetchone()[0] or 0)
+    except sqlite3.DatabaseError:
+        return 0

@@ -1,0 +1,66 @@
+"""The ways to the agents of nodes that a server is put together with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet.address import IPv4Address, IPv6Address
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IHostnameResolver
+from twisted.internet.testing import MemoryReactorClock
+from zope.interface import implementer
+
+from orchd.assembly.capabilities import capabilities
+from orchd.assembly.nodes import node_upstreams
+from orchd.config import settings as configuration
+from orchd.config.options import Options
+from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError
+from orchd.txkit.coroutines import start
+
+
+@implementer(IHostnameResolver)
+class Names:
+    """Knows one name, and addresses."""
+
+    def __init__(self, *addresses: str) -> None:
+        self.addresses = addresses
+
+    def resolveHostName(self, receiver: Any, hostName: str, *_: Any, **__: Any) -> Any:
+        for address in self.addresses if hostName == "node" else (hostName,):
+            receiver.addressResolved((IPv6Address if ":" in address else IPv4Address)("TCP", address, 0))
+        receiver.resolutionComplete()
+        return None
+
+
+def upstreams(folder: Path, *addresses: str) -> tuple[Any, Any]:
+    options = Options(capabilities=capabilities())
+    options.parseOptions([f"--data-dir={folder}"])
+    reactor: Any = MemoryReactorClock()
+    reactor.installNameResolver(Names(*addresses))
+    return node_upstreams(configuration.from_options(options), reactor), reactor
+
+
+def outcome(asking: Deferred[Any]) -> Any:
+    found: list[Any] = []
+    asking.addBoth(found.append)
+    return found[0].value if found else None
+
+
+@pytest.mark.parametrize("addresses", [["127.0.0.1"], ["10.0.0.1", "127.0.0.1"], ["::ffff:127.0.0.1"]])
+def test_proxied_requests_do_not_reach_this_machine(tmp_path: Path, addresses: list[str]) -> None:
+    """If any address of a node's name is this machine's, no connection is made; streams of pods go there all the same."""
+    made, reactor = upstreams(tmp_path, *addresses)
+    asking = start(made.proxied.fetch("GET", "https://node:10250/", ()))
+    assert isinstance(outcome(asking), AddressNotAllowedError)
+    assert not reactor.tcpClients
+    assert outcome(start(made.agents.fetch("GET", "https://node:10250/", ()))) is None
+
+
+def test_the_address_that_was_judged_is_connected_to(tmp_path: Path) -> None:
+    """Not the name, which could lead elsewhere by then."""
+    made, reactor = upstreams(tmp_path, "10.0.0.1")
+    start(made.proxied.fetch("GET", "http://node:10250/", ()))
+    reactor.advance(1)
+    assert [client[:2] for client in reactor.tcpClients] == [("10.0.0.1", 10250)]

@@ -1,0 +1,58 @@
+"""History that cannot be read: the caches begin at the current state, and old versions are answered with 410."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cache_support import index, now, stored
+from twisted.internet.defer import Deferred, succeed
+from twisted.internet.task import Clock
+
+from orchd.cache.caches import Caches
+from orchd.errors import ApiError
+from orchd.store.encrypted import EncryptedStore
+from orchd.store.encryption import AesGcm, Rule
+from orchd.store.memory import MemoryStore
+
+
+class Kept(MemoryStore):
+    """A memory store that outlives the store around it."""
+
+    def stop(self) -> Deferred[None]:
+        return succeed(None)
+
+
+def sealed(inner: Kept, *keys: int) -> EncryptedStore:
+    sealers = tuple(AesGcm(b"s:key%d:" % key, bytes([key]) * 16) for key in keys)
+    return EncryptedStore(inner, {"/secrets/": Rule("secrets", sealers, b"s:")}, mark=b"s:")
+
+
+def nothing(*_: Any) -> None:
+    """A listener that does not care."""
+
+
+def test_the_old_key_of_a_rotation_is_removed() -> None:
+    """A server whose history needs a key that is no longer configured is ready at once; versions before are expired."""
+    clock = Clock()
+    inner = Kept(clock, compaction_interval=0)
+    store = sealed(inner, 1)
+    now(store._start())
+    first = now(store.create("/secrets/default/a", stored("default/a")))
+    now(store.create("/pods/default/a", stored("default/a")))
+    now(sealed(inner, 2, 1)._start())
+    store = sealed(inner, 2)
+    now(store._start())
+    caches = Caches(store, clock=clock)
+    secrets, pods = caches.cache("secrets", index), caches.cache("pods", index)
+    caches.start()
+    now(secrets.ready())
+    now(pods.ready())
+    assert [entry.path for entry in secrets.page().entries] == ["default/a"]
+    for cache in (secrets, pods):
+        with pytest.raises(ApiError) as refused:
+            cache.subscribe(after=first, prefix="", on_change=nothing, on_end=nothing)
+        assert refused.value.code == 410
+    made = now(store.create("/secrets/default/b", stored("default/b")))
+    assert secrets.revision == made
+    caches.stop()

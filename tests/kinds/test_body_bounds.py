@@ -1,0 +1,191 @@
+"""The work on a body is bounded by its values, and grows with its length in proportion."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from orchd.dialect import ORCH
+from orchd.errors import MAX_CAUSES, ApiError, Cause, invalid
+from orchd.kinds.bounds import MAX_VALUES, check_json, json_values
+from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.codec import json_, protobuf, yaml_
+from orchd.kinds.codec.mediatype import parse_content_type
+from orchd.kinds.codec.wire import ProtobufError
+from orchd.kinds.jsontext import syntax_error
+from orchd.kinds.objects.owner_references import single_owners
+from orchd.kinds.objects.scalars import parse_duration
+from orchd.kinds.objects.schema_check.compiled import compile_schema
+from orchd.kinds.objects.selectors import MAX_LENGTH, FieldSelector, LabelSelector
+
+CATALOG = builtin_catalog(ORCH)
+
+
+def lines(work: Callable[[], object]) -> int:
+    """Lines of Python that `work` runs: a measure of its time that is the same on every machine."""
+    count = 0
+
+    def trace(frame: Any, event: str, arg: Any) -> Any:
+        nonlocal count
+        count += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    except (ValueError, ApiError):
+        pass
+    finally:
+        sys.settrace(before)
+    return count
+
+
+class Compared(str):
+    """A text that counts how often it is compared."""
+
+    times = 0
+
+    def __eq__(self, other: object) -> bool:
+        Compared.times += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"[" + b"1," * MAX_VALUES + b"1]", b"{}," * MAX_VALUES, b"[" * (MAX_VALUES + 1), b'"a"' * (2 * MAX_VALUES + 2) + b"," * 60_000],
+)
+def test_too_many_values(text: bytes) -> None:
+    """A text of too many values is refused before it is decoded, whether it is valid or not."""
+    with pytest.raises(ApiError) as refused:
+        check_json(text)
+    assert refused.value.code == 413
+
+
+@pytest.mark.parametrize("inside", [b",[{", b'\\",', b"\\\\"])
+def test_what_strings_hold_is_no_value(inside: bytes) -> None:
+    """A long text with commas and brackets in it is one value."""
+    text = b'{"a":"' + inside * MAX_VALUES + b'","b":[1,2]}'
+    assert json_values(text) < 10
+    check_json(text)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        b"a: [" + b"1," * (MAX_VALUES + 10) + b"1]",
+        b"a: &a [1,1,1,1,1,1,1,1]\n" + b"b: [" + b"*a," * 2 + b"1]\n" + b"c: [" + b"1," * MAX_VALUES + b"1]",
+        b"a: &a x\nb: " + b"[" * 9000 + b"*a," * 20_000,
+    ],
+)
+def test_yaml_of_too_many_values(document: bytes) -> None:
+    """So is YAML, where aliases and the depth at which values stand count as well."""
+    with pytest.raises(yaml_.YAMLError, match="more than"):
+        yaml_.decode(document)
+
+
+@pytest.mark.parametrize("anchored", [False, True])
+def test_aliases_under_deep_nesting(anchored: bool) -> None:
+    """What an alias costs does not depend on the depth at which it stands."""
+
+    def document(depth: int) -> bytes:
+        opening = b"".join(b"&n%d [" % i for i in range(depth)) if anchored else b"[" * depth
+        return b"a: &a x\nb: " + opening + b",".join([b"*a"] * 300) + b"]" * depth
+
+    def cost(depth: int) -> int:
+        nesting = document(depth).replace(b"*a,", b"").replace(b"*a", b"x")
+        return lines(lambda: yaml_.decode(document(depth))) - lines(lambda: yaml_.decode(nesting))
+
+    assert cost(400) <= cost(4) * 1.2
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"\x70\x01" * (MAX_VALUES + 1),
+        b"\x73" * (MAX_VALUES + 1),
+        b"\x73\x74" * (MAX_VALUES + 1),
+        b"\x12\x00" * (MAX_VALUES + 1),
+        b"\x12\x06\x70\x01\x70\x01\x70\x01" * (MAX_VALUES // 2),
+        b"\x0a\x02\x72\x00" * (MAX_VALUES // 2 + 1),
+    ],
+)
+def test_protobuf_of_too_many_fields(raw: bytes) -> None:
+    """So is protobuf of too many fields, known or not, in groups or in messages within it."""
+    kind = CATALOG.kind("v1", "ConfigMap")
+    assert kind is not None
+    with pytest.raises(ProtobufError, match="more than"):
+        protobuf.decode_message(raw, kind.type)
+    # The count begins anew with each message.
+    assert protobuf.decode_message(b"", kind.type) is not None
+
+
+@pytest.mark.parametrize(
+    ("work", "unit"),
+    [
+        (lambda n: syntax_error(b'["' + b"a" * n + b'",x'), 1000),
+        (lambda n: syntax_error(b'["' + b"\\u0041" * n + b'",x'), 1000),
+        (lambda n: syntax_error(b" " * n + b"x"), 1000),
+        (lambda n: syntax_error(b"1" * n + b"x"), 1000),
+        (lambda n: json_.decode(b'["' + b"\xff" * n + b'"]'), 1000),
+        (lambda n: json_.decode(b'["' + b"\\ud800" * n + b'"]'), 1000),
+    ],
+)
+def test_the_length_of_a_text_costs_no_steps(work: Callable[[int], object], unit: int) -> None:
+    """To say what is wrong with a JSON text, or to mend it, takes steps for its values and not for its bytes."""
+    assert lines(lambda: work(10 * unit)) == lines(lambda: work(unit))
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda n: parse_content_type("a/b" + ";a=b" * n),
+        lambda n: parse_duration("1ns" * n),
+        lambda n: single_owners({"metadata": {"ownerReferences": [{"uid": str(i)} for i in range(n)]}}, lambda _: None),
+    ],
+)
+def test_steps_grow_in_proportion(work: Callable[[int], object]) -> None:
+    """Twice the input takes about twice the steps."""
+    assert lines(lambda: work(400)) < 2.5 * lines(lambda: work(200))
+
+
+def test_owners_are_not_compared_with_each_other() -> None:
+    """Owner references that say the same are found without comparing each with all."""
+    owners = [{"uid": Compared(i)} for i in range(100)]
+    Compared.times = 0
+    single_owners({"metadata": {"ownerReferences": owners}}, lambda _: None)
+    assert Compared.times == 0
+
+
+def test_an_enumeration_costs_one_look() -> None:
+    """What a value costs does not grow with the values that its schema allows; numbers and booleans are told apart."""
+
+    def cost(n: int) -> int:
+        check = compile_schema({"enum": [f"e{i}" for i in range(n)]}, ORCH)
+        return lines(lambda: check(f"e{n - 1}"))
+
+    assert cost(1000) == cost(10)
+    check = compile_schema({"enum": [1, "a", [1, {"b": 2.0}], None]}, ORCH)
+    assert not check(1.0) and not check([1, {"b": 2}]) and not check(None)
+    assert check(True) and check([True, {"b": 2}])
+
+
+def test_number_of_causes() -> None:
+    """A refusal names so many causes and no more."""
+    error = invalid("", "A", "a", [Cause("FieldValueInvalid", f"wrong {i}", f"spec.a{i}") for i in range(MAX_CAUSES + 1)])
+    assert len((error.details or {})["causes"]) == MAX_CAUSES and f"wrong {MAX_CAUSES}" not in str(error)
+
+
+def test_long_selectors() -> None:
+    """A selector of more text than one needs is refused before it is read."""
+    pods = CATALOG.resource("", "v1", "pods")
+    assert pods is not None
+    for parse in (LabelSelector.parse, lambda text: FieldSelector.parse(text, pods)):
+        with pytest.raises(ApiError, match="longer than") as refused:
+            parse("a" * (MAX_LENGTH + 1))
+        assert refused.value.code == 400

@@ -1,0 +1,100 @@
+"""Numbers and texts of any length from outside cost bounded time and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from orchd.errors import ApiError
+from orchd.kinds.codec import json_, yaml_
+from orchd.kinds.codec.mediatype import parse_accept
+from orchd.kinds.digits import BEYOND, integer, is_whole
+from orchd.kinds.objects import list_options, scalars
+from orchd.kinds.objects.selectors import LabelSelector
+from orchd.kinds.objects.validate import cron, names
+from orchd.kinds.patch import fieldset
+from orchd.kinds.shorttexts import LONGEST, remember_short
+
+#: More than Python reads as a number.
+MANY = "1" * 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("0", 0), ("-12", -12), ("+7", 7), ("0" * 5000 + "12", 12), (MANY, BEYOND), ("-" + MANY, -BEYOND), ("+" + MANY, BEYOND)],
+)
+def test_numbers(text: str, number: int) -> None:
+    """Digits of any number are read; beyond every range they say only that."""
+    assert integer(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "-", "1_000", "\u00b2", "\u0661", "a", "-" * 5000, MANY + "a", MANY + "_1"])
+def test_no_numbers(text: str) -> None:
+    """Only ASCII digits are a number, whatever Python takes besides."""
+    assert not is_whole(text)
+    with pytest.raises(ValueError, match=r"not a number|invalid literal"):
+        integer(text)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda: json_.decode(f'{{"a":{MANY}}}'.encode()),
+        lambda: json_.decode_exact(f'{{"a":{MANY}}}'.encode()),
+        lambda: yaml_.decode(f"a: {MANY}\n0{MANY}: 1\n".encode()),
+        lambda: scalars.Quantity.parse(MANY),
+        lambda: scalars.Quantity.parse(f"1.{MANY}"),
+        lambda: scalars.Quantity.parse(f"1e{MANY}"),
+        lambda: scalars.parse_duration(f"{MANY}s"),
+        lambda: scalars.parse_duration(f"1.{MANY}s"),
+        lambda: scalars.percent(f"{MANY}%"),
+        lambda: list_options.parse_version(MANY),
+        lambda: LabelSelector.parse(f"a>{MANY}"),
+        lambda: names.parse_cidr(f"10.0.0.0/{MANY}"),
+        lambda: names.parse_ip(f"10.0.0.{MANY}"),
+        lambda: fieldset.parse({f"i:{MANY}": {}}),
+        lambda: fieldset.parse({"i:--1": {}}),
+    ],
+)
+def test_readers_of_numbers(read: Callable[[], Any]) -> None:
+    """A number of thousands of digits is read, or refused with an error of the reader's own."""
+    try:
+        read()
+    except (json_.JSONError, yaml_.YAMLError, scalars.ScalarError, ApiError, fieldset.FieldSetError) as error:
+        assert "Exceeds the limit" not in str(error)
+
+
+def test_schedules_of_many_digits() -> None:
+    """A number in a schedule is out of range like any other that is too large."""
+    with pytest.raises(ValueError, match="value out of range"):
+        cron._number(MANY, {})
+
+
+def test_versions_beyond_64_bits() -> None:
+    """A resourceVersion is an unsigned number of 64 bits."""
+    assert list_options.parse_version(str(2**64 - 1)) == 2**64 - 1
+    with pytest.raises(ApiError, match="value out of range"):
+        list_options.parse_version(str(2**64))
+
+
+def test_long_texts_are_not_remembered() -> None:
+    """A client that sends long texts, each another one, does not fill the memory with them."""
+    made: list[int] = []
+
+    @remember_short(10)
+    def length(text: str) -> int:
+        made.append(len(text))
+        return len(text)
+
+    for _ in range(3):
+        length("a" * LONGEST)
+        length("a" * (LONGEST + 1))
+    assert made == [LONGEST, LONGEST + 1, LONGEST + 1, LONGEST + 1]
+
+
+def test_an_accept_header_of_many_clauses() -> None:
+    """The clauses that count, and so the time to sort them, are bounded."""
+    text = ",".join(f"a/b{i};q=0.{i}" for i in range(1000))
+    assert len(parse_accept(text)) == 64

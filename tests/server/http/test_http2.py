@@ -1,0 +1,140 @@
+"""HTTP/2 connections stand what a client can make of small frames."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import pytest
+from http_doubles import Paths
+from twisted.internet.task import Clock
+from twisted.internet.testing import StringTransport
+
+from orchd.server.http.http2 import BoundedConnection, Http2Factory
+from orchd.server.pipeline.interfaces import Request, Response
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+DATA, HEADERS, PRIORITY, SETTINGS, PING, WINDOW = 0, 1, 2, 4, 6, 8
+
+
+def frame(kind: int, payload: bytes = b"", *, stream: int = 0, flags: int = 0) -> bytes:
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def get(stream: int, path: bytes = b"/a") -> bytes:
+    """A request with literal headers (RFC 7541, 6.2.2)."""
+    fields = ((b":method", b"GET"), (b":scheme", b"https"), (b":path", path), (b":authority", b"h"))
+    block = b"".join(b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value for name, value in fields)
+    return frame(HEADERS, block, stream=stream, flags=5)
+
+
+class Wire:
+    """A connection on a clock, after its preface."""
+
+    def __init__(self, settings: bytes = b"") -> None:
+        self.clock = Clock()
+        self.paths = Paths()
+        self.connection: BoundedConnection = Http2Factory(self.paths, self.clock, streams=100).buildProtocol(None)
+        self.transport = StringTransport()
+        connect: Callable[[StringTransport], None] = self.connection.makeConnection
+        connect(self.transport)
+        self.send(PREFACE + frame(SETTINGS, settings))
+
+    def send(self, data: bytes) -> None:
+        self.connection.dataReceived(data)
+
+    def turns(self) -> int:
+        """Let the connection go on until nothing waits; how many turns of the reactor that took."""
+        count = 0
+        while self.connection._more is not None:
+            # A clock would run what is called later for now in the same turn.
+            self.connection._more.cancel()
+            self.connection._go_on()
+            count += 1
+        return count
+
+    def kinds(self) -> list[int]:
+        """The kinds of the frames that were sent since the last call."""
+        wire, out = self.transport.value(), []
+        self.transport.clear()
+        while wire:
+            out.append(wire[3])
+            wire = wire[9 + int.from_bytes(wire[:3], "big") :]
+        return out
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [
+        frame(PING, b"12345678"),
+        frame(SETTINGS),
+        frame(SETTINGS, struct.pack(">HI", 4, 65535) * 200),
+        frame(PRIORITY, b"\0\0\0\0\x10", stream=7),
+        frame(0x77),
+    ],
+)
+def test_floods_of_frames_without_content(flood: bytes) -> None:
+    """A client that sends nothing but such frames is told to calm down and cut off."""
+    wire = Wire()
+    for _ in range(2000):
+        if wire.transport.disconnecting:
+            break
+        wire.send(flood)
+        wire.turns()
+    assert wire.transport.disconnecting
+    # GOAWAY with ENHANCE_YOUR_CALM ends what was sent.
+    assert wire.transport.value()[-17:-8] == frame(7, b"12345678")[:9] and wire.transport.value()[-4:] == b"\0\0\0\x0b"
+
+
+def test_pings_of_an_idle_client() -> None:
+    """A client may ask once a second whether the server is there, for as long as it likes."""
+    wire = Wire()
+    for _ in range(5000):
+        wire.clock.advance(1)
+        wire.send(frame(PING, b"12345678"))
+    assert not wire.transport.disconnecting and wire.kinds().count(PING) == 5000
+
+
+def test_windows_of_a_client_that_reads() -> None:
+    """A client that takes a large answer in small steps says so as often as it needs to."""
+    wire = Wire()
+    for _ in range(20):
+        wire.send(frame(WINDOW, b"\0\0\0\1") * 500)
+        wire.turns()
+    assert not wire.transport.disconnecting
+
+
+def test_one_request_in_each_turn() -> None:
+    """Requests that arrive together do not keep the reactor from others, and reading stops while some wait."""
+    wire = Wire()
+    wire.send(b"".join(get(stream) for stream in range(1, 19, 2)))
+    assert len(wire.paths.requests) == 1 and wire.transport.producerState == "paused"
+    assert wire.turns() == 8
+    assert len(wire.paths.requests) == 9 and wire.transport.producerState == "producing"
+
+
+@pytest.mark.parametrize("size", [1, 2, 8, 9, 10, 23, 50])
+def test_frames_in_pieces(size: int) -> None:
+    """Frames are found however the network has cut them."""
+    wire = Wire()
+    data = get(1) + frame(PING, b"12345678") + get(3) + frame(WINDOW, b"\0\0\0\1")
+    for at in range(0, len(data), size):
+        wire.send(data[at : at + size])
+        wire.turns()
+    assert [request.path for request in wire.paths.requests] == ["/a", "/a"] and PING in wire.kinds()
+
+
+def test_answers_that_are_not_taken() -> None:
+    """While much waits for a client, no other request of it is begun."""
+    wire = Wire(struct.pack(">HI", 4, 0))
+    made: list[Request] = []
+
+    def large(request: Request) -> Response:
+        made.append(request)
+        return Response(body=b"x" * (3 << 20))
+
+    wire.paths.special["/large"] = large
+    for stream in range(1, 21, 2):
+        wire.send(get(stream, b"/large"))
+        wire.turns()
+    assert len(made) == 2

@@ -1,0 +1,115 @@
+"""Which requests have a verb: the paths and methods of built-in, virtual and custom kinds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.testing.server import run
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+def codes(space: Any, path: str) -> dict[str, int]:
+    answers = {m: run(space.server.request(m, path, body={} if m in ("POST", "PUT", "PATCH") else None)) for m in METHODS}
+    return {method: answer.code for method, answer in answers.items()}
+
+
+@pytest.fixture
+def foos(space: Any) -> str:
+    """The URL of a version with a namespaced custom kind."""
+    schema = {"openAPIV3Schema": {"type": "object"}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema, "subresources": {"status": {}}}
+    names = {"plural": "foos", "kind": "Foo"}
+    spec = {"group": "dispatch.example.com", "names": names, "scope": "Namespaced", "versions": [version]}
+    url = f"/apis/{space.server.dialect('apiextensions.{abbr}.io')}/v1/customresourcedefinitions"
+    body = {"metadata": {"name": "foos.dispatch.example.com"}, "spec": spec}
+    assert run(space.server.request("POST", url, body=body)).code in (201, 409)
+    return "/apis/dispatch.example.com/v1"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/apis/authentication.{abbr}.io/v1/tokenreviews/x",
+        "/apis/authentication.{abbr}.io/v1/watch/tokenreviews",
+        "/apis/authorization.{abbr}.io/v1/namespaces/n/localsubjectaccessreviews/x",
+        "/api/v1/namespaces/n/bindings/x",
+        "/api/v1/watch/componentstatuses",
+        "/api/v1/watch/componentstatuses/etcd-0",
+        "/api/v1/watch/namespaces/n/pods/x/status",
+        "/api/v1/watch/namespaces/n/pods/x/log",
+        "/api/v1/watch/namespaces/n/finalize",
+    ],
+)
+def test_paths_without_a_route(space: Any, path: str) -> None:
+    """Where no method leads anywhere there is no page, whatever the method."""
+    assert set(codes(space, space.server.dialect(path)).values()) == {404}
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/v1/watch/pods", "/api/v1/watch/namespaces/n/pods/x", "/api/v1/componentstatuses/etcd-0"]
+)
+def test_methods_of_a_route(space: Any, path: str) -> None:
+    """Where a method leads somewhere the others are not allowed."""
+    assert {m for m, code in codes(space, f"{path}?timeoutSeconds=1").items() if code == 405} == set(METHODS) - {"GET"}
+
+
+def test_watches_of_what_is_not_stored(space: Any) -> None:
+    """A list that cannot be watched says so of its kind."""
+    answer = run(space.server.request("GET", "/api/v1/componentstatuses?watch=1"))
+    assert (answer.code, answer.json["message"]) == (405, 'watch is not supported on resources of kind "componentstatuses"')
+
+
+class TestCustomKinds:
+    def test_without_a_namespace(self, space: Any, foos: str) -> None:
+        """Only lists and watches go across namespaces; the rest belongs to no API at all."""
+        assert codes(space, f"{foos}/foos") == {"GET": 200, "POST": 404, "PUT": 404, "PATCH": 404, "DELETE": 404}
+
+    def test_by_verb_alone(self, space: Any, foos: str) -> None:
+        """Methods that are none are refused by the name of the kind; a collection has no name for PUT and PATCH."""
+        put = run(space.server.request("PUT", f"{foos}/namespaces/{space.name}/foos", body={}))
+        assert (put.code, put.json["message"]) == (400, "name must be provided")
+        odd = run(space.server.request("OPTIONS", f"{foos}/namespaces/{space.name}/foos/x"))
+        assert (odd.code, odd.json["details"]) == (405, {"group": "dispatch.example.com", "kind": "foos"})
+        assert odd.json["message"] == ' is not supported on resources of kind "foos.dispatch.example.com"'
+
+    def test_subresources(self, space: Any, foos: str) -> None:
+        """The verb of a status endpoint that is none is named; an endpoint that is none is an object not found."""
+        url = f"{foos}/namespaces/{space.name}/foos/x"
+        refused = run(space.server.request("DELETE", f"{url}/status"))
+        assert refused.code == 405 and refused.json["message"].startswith("delete is not supported on resources of kind")
+        watched = run(space.server.request("GET", f"{foos}/watch/namespaces/{space.name}/foos/x/status"))
+        assert watched.code == 405 and watched.json["message"].startswith("watch is not supported")
+        assert run(space.server.request("POST", f"{url}/scale", body={})).code == 404
+
+    def test_list_metadata(self, space: Any, foos: str) -> None:
+        """A list of a custom kind has a continue member always; its other forms have it for a next page alone."""
+        url = f"{foos}/namespaces/{space.name}/foos"
+        assert run(space.server.request("GET", url)).json["metadata"]["continue"] == ""
+        asked = {"accept": f"application/json;as=Table;g={space.server.dialect.meta_group};v=v1"}
+        assert "continue" not in run(space.server.request("GET", url, headers=asked)).json["metadata"]
+
+
+@pytest.mark.parametrize("pretty", ["", "&pretty=1"])
+def test_rows_of_old_tables(space: Any, pretty: str) -> None:
+    """What a table includes of its objects is of the table's version."""
+    space.config("a")
+    group = space.server.dialect.meta_group
+    asked = {"accept": f"application/json;as=Table;g={group};v=v1beta1"}
+    shown = run(space.server.request("GET", space.url(f"configmaps?limit=5{pretty}"), headers=asked)).json
+    assert {shown["apiVersion"], *(row["object"]["apiVersion"] for row in shown["rows"])} == {f"{group}/v1beta1"}
+
+
+def test_proxy_to_a_service_without_endpoints(space: Any) -> None:
+    """It is the service that is not found where nobody has said what is behind it."""
+    space.make("services", {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}})
+    answer = space("GET", "services/s:80/proxy/")
+    assert (answer.code, answer.json["details"]) == (404, {"name": "s", "kind": "services"})
+
+
+def test_eviction_of_a_missing_pod(space: Any) -> None:
+    """The pod is named."""
+    answer = space("POST", "pods/none/eviction", {"metadata": {"name": "none"}})
+    assert (answer.code, answer.json["details"]) == (404, {"name": "none", "kind": "pods"})

@@ -1,0 +1,21 @@
+"""Documents that are kept compressed."""
+
+from __future__ import annotations
+
+import gzip
+import random
+
+import pytest
+
+from orchd.server.pipeline.endpoints.packed import unpacked
+
+
+@pytest.mark.parametrize("size", [0, 1, 64 << 10, 300_001])
+def test_content_in_pieces(size: int) -> None:
+    """What is sent is the content, of the length that was said, and no piece of it is large; each time anew."""
+    content = random.Random(1).randbytes(size)
+    body = unpacked(gzip.compress(content))
+    assert body.size == size
+    for _ in range(2):
+        pieces = list(body)
+        assert b"".join(pieces) == content and all(len(piece) <= 64 << 10 for piece in pieces)

@@ -1,0 +1,125 @@
+"""Parameters that repeat: authorization and the verb see the same value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.server.pipeline.query import EMPTY, Query
+from orchd.testing.server import InProcessServer, make_server, run, user
+from orchd.txkit.coroutines import start
+
+HERE = "/api/v1/namespaces/a"
+ALLOWED = "fieldSelector=metadata.name%3Dallowed"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
+    """RBAC, where ``reader`` may read the ConfigMap ``allowed`` and nothing else."""
+    folder: Path = tmp_path_factory.mktemp("queries")
+    made = make_server(folder, "--authorization-mode=Node,RBAC", "--disable-admission-plugins=ServiceAccount")
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["allowed"], "verbs": ["list", "watch"]}
+    for path, obj in (
+        ("/api/v1/namespaces", {"metadata": {"name": "a"}}),
+        (f"{HERE}/configmaps", {"metadata": {"name": "allowed"}}),
+        (f"{HERE}/configmaps", {"metadata": {"name": "other"}}),
+        ("/api/v1/nodes", {"metadata": {"name": "n1"}}),
+        ("/api/v1/nodes", {"metadata": {"name": "n2"}}),
+        (f"{HERE}/secrets", {"metadata": {"name": "used"}}),
+        (f"{HERE}/secrets", {"metadata": {"name": "other"}}),
+        (f"{HERE}/pods", {"metadata": {"name": "p"}, "spec": {
+            "nodeName": "n1", "containers": [{"name": "c", "image": "i"}],
+            "volumes": [{"name": "v", "secret": {"secretName": "used"}}],
+        }}),
+        ("/apis/rbac.authorization.orch.io/v1/namespaces/a/roles", {"metadata": {"name": "r"}, "rules": [rule]}),
+        ("/apis/rbac.authorization.orch.io/v1/namespaces/a/rolebindings", {
+            "metadata": {"name": "r"}, "subjects": [{"kind": "User", "name": "reader"}],
+            "roleRef": {"apiGroup": "rbac.authorization.orch.io", "kind": "Role", "name": "r"},
+        }),
+    ):  # fmt: skip
+        answer = run(made.request("POST", path, body=obj))
+        assert answer.code == 201, answer.body
+    yield made
+    made.stop()
+
+
+def ask(server: InProcessServer, method: str, path: str, sender: Any) -> Any:
+    """The answer, which may come in a later turn."""
+    answers: list[Any] = []
+    start(server.request(method, path, user=sender)).addCallback(answers.append)
+    for _ in range(5):
+        server.clock.advance(0)
+    if answers[0].response.stream is not None:
+        answers[0].response.stream.stop()
+    return answers[0]
+
+
+READER = user("reader", "people")
+NODE = user("system:node:n1", "system:nodes")
+#: Selectors that another parser than the verb's might take for the name "allowed".
+SPOILED = [
+    f"fieldSelector=&{ALLOWED}",
+    f"fieldSelector=metadata.name%3Dother&{ALLOWED}",
+    f"fieldSelector=metadata.namespace%3Da&{ALLOWED}",
+    r"fieldSelector=metadata.namespace%3Da%5C,metadata.name%3Dallowed",
+    r"fieldSelector=metadata.namespace%21%3Da%5C,metadata.name%3Dallowed",
+    f"limit=x&{ALLOWED}",
+    f"labelSelector=((&{ALLOWED}",
+]
+
+
+@pytest.mark.parametrize("query", SPOILED)
+@pytest.mark.parametrize("watch", ["", "&watch=1"])
+def test_only_the_selector_that_the_verb_uses_counts(server: InProcessServer, query: str, watch: str) -> None:
+    """A user who may list one name is refused whenever the list would not be of that name."""
+    assert ask(server, "GET", f"{HERE}/configmaps?{query}{watch}", READER).code == 403
+
+
+@pytest.mark.parametrize("query", [ALLOWED, f"{ALLOWED}&fieldSelector=", f"{ALLOWED}&fieldSelector=metadata.name%3Dother"])
+def test_the_first_selector_counts(server: InProcessServer, query: str) -> None:
+    """What repeats is not looked at, neither by authorization nor by the list."""
+    answer = ask(server, "GET", f"{HERE}/configmaps?{query}", READER)
+    assert [item["metadata"]["name"] for item in answer.json["items"]] == ["allowed"]
+    assert ask(server, "GET", f"{HERE}/configmaps?{query}&watch=1", READER).code == 200
+
+
+def test_contradicting_terms_select_nothing(server: InProcessServer) -> None:
+    """Two names in one selector: authorization is asked about the first, and nothing has both."""
+    query = "fieldSelector=metadata.name%3Dallowed,metadata.name%3Dother"
+    answer = ask(server, "GET", f"{HERE}/configmaps?{query}", READER)
+    assert (answer.code, answer.json["items"]) == (200, [])
+
+
+@pytest.mark.parametrize("query", ["watch=0&watch=1", "watch=1&watch=0"])
+def test_whether_it_is_a_watch(server: InProcessServer, query: str) -> None:
+    """The first value makes the verb, for every reader."""
+    answer = ask(server, "GET", f"{HERE}/configmaps?{query}", user("admin"))
+    assert (answer.response.stream is not None) == query.startswith("watch=1")
+
+
+@pytest.mark.parametrize("watch", ["", "&watch=1"])
+def test_nodes_through_their_authorizer(server: InProcessServer, watch: str) -> None:
+    """A node lists secrets that its pods use, by name, and no others; of nodes it lists all anyway."""
+    path = f"{HERE}/secrets?{{}}fieldSelector=metadata.name%3Dused{watch}"
+    assert ask(server, "GET", path.format(""), NODE).code == 200
+    assert ask(server, "GET", path.format("fieldSelector=&"), NODE).code == 403
+    assert ask(server, "GET", path.format("fieldSelector=metadata.name%3Dother&"), NODE).code == 403
+
+
+@pytest.mark.parametrize("query", [ALLOWED, f"fieldSelector=&{ALLOWED}"])
+def test_collections_are_deleted_without_a_name(server: InProcessServer, query: str) -> None:
+    """Who may act on one name may not delete a collection, whatever selects it."""
+    assert ask(server, "DELETE", f"{HERE}/configmaps?{query}", READER).code == 403
+
+
+def test_queries_are_values() -> None:
+    """One value per question, the first; nothing can be put into it."""
+    query = Query({"a": ["1", "2"], "f": ["FALSE"], "t": [""], "n": ["7", "x"]})
+    assert (query.first("a"), query.all("a"), query.first("b"), query.all("b")) == ("1", ("1", "2"), "", ())
+    assert (query.flag("f"), query.flag("t"), query.flag("b")) == (False, True, None)
+    assert (query.number("n"), query.number("b")) == (7, 0)
+    assert Query.of(query) is query and Query.of({}) is EMPTY
+    assert query.list_options() is query.list_options()
