@@ -160,6 +160,24 @@ def test_all_nodes_are_lost(nodes: Nodes) -> None:
     assert nodes.cluster.get(PODS, "p") is not None
 
 
+def test_the_last_node_is_lost(nodes: Nodes) -> None:
+    """What was tainted before the last node was lost is tainted no longer, until some node is heard of again."""
+    for name in ("a", "b"):
+        nodes.add(name)
+    nodes.pass_(10)
+    nodes.alive.remove("a")
+    nodes.pass_(60)
+    assert (UNREACHABLE, "NoExecute") in nodes.taints("a")
+    nodes.alive.clear()
+    nodes.pass_(60)
+    assert (UNREACHABLE, "NoExecute") not in nodes.taints("a") | nodes.taints("b")
+    nodes.alive.add("b")
+    back = [{"type": "Ready", "status": "True", "lastHeartbeatTime": second_time(NOW + 1000)}]
+    nodes.cluster.patch(NODES, "b", {"status": {"conditions": back}}, "", "status")
+    nodes.pass_(70)
+    assert (UNREACHABLE, "NoExecute") in nodes.taints("a")
+
+
 def test_a_node_that_never_reports(nodes: Nodes) -> None:
     """A node that registers and says nothing has the longer grace period of a start."""
     nodes.add("other")

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cluster_support import Cluster
+from twisted.internet.task import Clock
 
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers.interfaces import Environment
 from orchd.controllers.node_ttl import step_for
-from orchd.controllers.nodeipam.controller import range_sets
+from orchd.controllers.nodeipam.controller import NodeIpamController, range_sets
 from orchd.controllers.nodeipam.ranges import RangeError, RangeSet
 from orchd.controllers.objects import NODES
 from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import ORCH
-from orchd.testing.server import make_server
+from orchd.testing.informers import MemoryInformers
+from orchd.testing.server import make_server, run
 
 TTL = ORCH("node.alpha.{long}.io/ttl")
 
@@ -44,6 +49,39 @@ def test_nodes_get_ranges(tmp_path: Path) -> None:
     cluster.settle(30)
     assert ranges(cluster, "d") == ["10.1.0.0/24", "fd00:0:0:3::/64"]
     cluster.stop()
+
+
+class Patches:
+    """A client that keeps what it is asked to patch."""
+
+    def __init__(self) -> None:
+        self.ranges: dict[str, list[str]] = {}
+
+    async def patch(self, ref: ResourceRef, namespace: str, name: str, change: dict[str, Any], **options: Any) -> dict[str, Any]:
+        self.ranges[name] = change["spec"]["podCIDRs"]
+        return change
+
+
+def test_ranges_in_use_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a restart no node gets a range before those are known that nodes have, however late news of them come."""
+    informers, client, clock = MemoryInformers(), Patches(), Clock()
+    nodes = informers.informer(NODES)
+    for name, spec in (("new", {}), ("old", {"podCIDRs": ["10.1.0.0/24"]})):
+        informers.put(NODES, {"metadata": {"name": name, "uid": name}, "spec": spec})
+    settings = ControllerSettings(allocate_node_cidrs=True, cluster_cidr=(ip_network("10.1.0.0/16"),))
+    given: dict[str, Any] = {field.name: None for field in fields(Environment)}
+    given |= {"dialect": ORCH, "client": lambda account: client, "recorder": lambda component: None, "informers": informers}
+    controller = NodeIpamController(Environment(**{**given, "clock": clock, "settings": settings}))
+    # Listeners hear of the new node at once and of the other one later.
+    monkeypatch.setattr(nodes, "add_listener", lambda listener: listener("ADDED", None, nodes.get("", "new")))
+    run(controller.start())
+    clock.advance(1)
+    assert client.ranges == {"new": ["10.1.1.0/24"]}
+    # The node is looked at again before the informer has its range.
+    client.ranges.clear()
+    controller.enqueue("MODIFIED", None, nodes.get("", "new"))
+    clock.advance(1)
+    assert client.ranges == {}
 
 
 def test_without_the_flag(tmp_path: Path) -> None:

@@ -102,7 +102,8 @@ class NodeIpamController(Controller):
 
     async def reconcile(self, key: Key) -> float | None:
         node = self._nodes.get(*key)
-        if node is None or spec(node).get("podCIDRs"):
+        # Known nodes have their ranges, also when the news of that is late.
+        if node is None or spec(node).get("podCIDRs") or uid(node) in self._known:
             return None
         taken: list[tuple[RangeSet, Network]] = []
         for each in self._sets:
