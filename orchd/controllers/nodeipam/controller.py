@@ -9,11 +9,11 @@ from twisted.logger import Logger
 
 from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key
+from orchd.controllers.event_objects import NORMAL, with_type
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import RetryError
 from orchd.controllers.nodeipam.ranges import Network, RangeError, RangeSet, network_of
 from orchd.controllers.objects import MERGE, NODES, name, spec, uid
-from orchd.controllers.recording import NORMAL, with_type
 from orchd.controllers.settings import ControllerSettings
 from orchd.errors import ApiError
 

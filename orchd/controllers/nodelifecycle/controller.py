@@ -10,6 +10,7 @@ from twisted.logger import Logger
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.client.times import second_time
 from orchd.controllers.base import Controller, Key
+from orchd.controllers.event_objects import NORMAL, WARNING, with_type
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.nodelifecycle.eviction import TaintEviction
 from orchd.controllers.nodelifecycle.health import (
@@ -35,7 +36,6 @@ from orchd.controllers.objects import (
     status,
     uid,
 )
-from orchd.controllers.recording import NORMAL, WARNING, with_type
 from orchd.errors import ApiError
 from orchd.txkit.background import Background
 

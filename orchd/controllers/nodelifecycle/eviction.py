@@ -7,9 +7,9 @@ from typing import Any
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import IClient, IEventRecorder, IInformer, Object
+from orchd.controllers.event_objects import NORMAL, with_type
 from orchd.controllers.loop import ControlLoop
 from orchd.controllers.objects import BY_NODE, PODS, name, namespace, spec, uid
-from orchd.controllers.recording import NORMAL, with_type
 from orchd.errors import ApiError
 from orchd.kinds.objects.placement import tolerates
 
