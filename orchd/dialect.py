@@ -93,4 +93,6 @@ STOCK_META_GROUP = KUBERNETES.meta_group
 STOCK_GVK = KUBERNETES("x-{long}-group-version-kind")
 #: Field by which stock tools name a client configuration file in other configurations, whatever server they talk to.
 STOCK_CONFIG_FILE_KIND = KUBERNETES.config_file_kind
+#: Key of the client configuration in the cluster's public description, which the specification spells so in every dialect.
+CLUSTER_INFO_KEY = KUBERNETES.config_file_kind
 DIALECTS: dict[str, Dialect] = {d.name: d for d in (ORCH, KUBERNETES)}

@@ -16,6 +16,7 @@ from orchd.assembly.component import Connections, SecurePort, health_checks, wit
 from orchd.assembly.controllers import account_token_issuer, candidate_identity, controller_settings, root_authority
 from orchd.assembly.leadership import Leadership
 from orchd.assembly.metrics import client_metrics, component_metrics, controller_metrics
+from orchd.assembly.signing_authorities import signing_authorities
 from orchd.client.account_tokens import AccountToken
 from orchd.client.discovery import DiscoveredCatalog
 from orchd.client.events import EventBroadcaster
@@ -120,6 +121,7 @@ class ControllerManager:
         self._issuer = account_token_issuer(dialect, settings.flags, wall)
         #: What pods are told: the flag's authority, or that of the client configuration.
         self._authority = root_authority(settings.flags) or self.connections.config.authority
+        self._signing = signing_authorities(settings.flags, dialect, reactor, None)
         self.names = self._runnable()
         events_client = self.connections.client()
         self.events = EventBroadcaster(
@@ -189,6 +191,7 @@ class ControllerManager:
             catalog=catalog,
             authority=self._authority.decode(),
             issue_token=_no_key if self._issuer is None else self._issuer.issue_legacy,
+            signing_authority=self._signing,
             settings=controller_settings(self.settings.flags),
         )
         return ManagerTerm(self.names, env, catalog, informers)

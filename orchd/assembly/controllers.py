@@ -16,6 +16,7 @@ from orchd.assembly.client_access import ClientAccess
 from orchd.assembly.leadership import Leadership
 from orchd.assembly.metrics import controller_metrics
 from orchd.assembly.runtime import RELEASE, Runtime
+from orchd.assembly.signing_authorities import signing_authorities
 from orchd.client.events import EventBroadcaster
 from orchd.client.fenced import FencedClient
 from orchd.client.interfaces import IClient, IInformers
@@ -77,10 +78,11 @@ class Controllers:
         authority: bytes,
         components: ComponentProbes,
         *,
+        authority_files: tuple[Path, Path],
         exclusive: bool,
     ) -> None:
-        """`authority` is the PEM of the server's certificate authority. `exclusive` says that no other server can be on
-        the same store."""
+        """`authority` is the PEM of the server's certificate authority, whose certificate and key are `authority_files`.
+        `exclusive` says that no other server can be on the same store. Raises ValueError naming the flag at fault."""
         dialect, settings = runtime.dialect, runtime.settings.controllers
         component = dialect("{short}-controller-manager")
         manager = User(name=f"system:{component}", groups=(AUTHENTICATED_GROUP,))
@@ -110,6 +112,7 @@ class Controllers:
             catalog=definitions.current,
             authority=(root_authority(settings.flags) or authority).decode(),
             issue_token=(account_token_issuer(dialect, settings.flags, runtime.wall) or issuer).issue_legacy,
+            signing_authority=signing_authorities(settings.flags, dialect, runtime.reactor, authority_files),
             settings=controller_settings(settings.flags),
         )
         self._prepared: ControllerTerm | None = ControllerTerm(self._names, self._env)

@@ -53,8 +53,8 @@ def local_url(settings: Settings, port: int) -> str:
     return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 
 
-def prepare(settings: Settings, *, port: int, service_ip: str, now: float) -> ServerFiles:
-    """Make or read everything. Raises OSError and ValueError that name the file."""
+def prepare(settings: Settings, *, port: int, service_ip: str, now: float, renew: bool = False) -> ServerFiles:
+    """Make or read everything; with `renew` make the certificates anew. Raises OSError and ValueError that name the file."""
     serving = settings.serving
     names = [str(serving.bind_address), advertised_address(settings), service_ip]
     if serving.external_hostname:
@@ -66,6 +66,7 @@ def prepare(settings: Settings, *, port: int, service_ip: str, now: float) -> Se
         now=datetime.fromtimestamp(now, UTC),
         names=[n for n in names if not _unspecified(n)],
         serving_folder=Path(serving.cert_dir),
+        renew=renew,
     )
     own = made.ca_certificate.read_bytes()
     given = _read("client-ca-file", settings.authentication.client_ca_file)

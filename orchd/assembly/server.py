@@ -15,6 +15,7 @@ from orchd.assembly.admission import admission_chain
 from orchd.assembly.aggregation import Aggregation
 from orchd.assembly.api import Api, Subsystems
 from orchd.assembly.bootstrap_cluster import ClusterBootstrap
+from orchd.assembly.certificates import Certificates
 from orchd.assembly.client_access import ClientAccess
 from orchd.assembly.controllers import Controllers
 from orchd.assembly.custom_kinds import CustomKinds, enabled_catalog
@@ -26,6 +27,8 @@ from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
 from orchd.assembly.runtime import Runtime
+from orchd.assembly.simulation import NAME as SIMULATION
+from orchd.assembly.simulation import Simulation
 from orchd.assembly.storage import Storage
 from orchd.config.settings import Settings, object_settings
 from orchd.kinds.catalog import Catalog
@@ -125,6 +128,18 @@ class ApiServer:
             self.identity.authentication.issuer,
             self.files.made.ca_certificate.read_bytes(),
             self.api.components,
+            authority_files=(self.files.made.ca_certificate, self.files.made.ca_key),
+            exclusive=self.storage.store.exclusive,
+        )
+        self.certificates = Certificates(
+            runtime, self.files.made, self.controllers.broadcaster.recorder("orchd"), self._renew_files
+        )
+        self.simulation = Simulation(
+            runtime,
+            access,
+            informers,
+            self.controllers.broadcaster.recorder(SIMULATION),
+            authority=self.files.made.ca_certificate.read_bytes(),
             exclusive=self.storage.store.exclusive,
         )
         self.scheduler = self._make_scheduler(access) if settings.scheduler.enabled else None
@@ -135,6 +150,8 @@ class ApiServer:
             *self.api.metrics(),
             *self.metrics.sources(),
             *self.controllers.metrics(),
+            *self.certificates.metrics(),
+            *self.simulation.metrics(),
             *([] if self.scheduler is None else self.scheduler.metrics()),
             *self._component_metrics(),
         ]
@@ -157,7 +174,9 @@ class ApiServer:
             *self.frontend.members(),
             *self.bootstrap.reconcilers(),
             self.controllers.events(),
+            self.certificates.member(),
             self.controllers.member(),
+            *self.simulation.members(),
             *([] if self.scheduler is None else self.scheduler.members()),
         ]
 
@@ -201,8 +220,15 @@ class ApiServer:
         return self.frontend.url
 
     def _open(self) -> None:
-        port = self.frontend.listener.address[1]
-        if port != self.settings.serving.port:
+        if self.frontend.listener.address[1] != self.settings.serving.port:
             # With --secure-port=0 or an endpoint it is known only now what clients must be told.
-            self.files = prepare(self.settings, port=port, service_ip=self.service_ip, now=self.runtime.wall())
+            self._prepare_files()
         self._opened(self)
+
+    def _prepare_files(self) -> None:
+        port = self.frontend.listener.address[1]
+        self.files = prepare(self.settings, port=port, service_ip=self.service_ip, now=self.runtime.wall())
+
+    async def _renew_files(self) -> None:
+        """Make certificates anew whose time has come; the listener reads changed files again."""
+        await self.runtime.in_thread(self._prepare_files)

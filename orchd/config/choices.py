@@ -40,9 +40,10 @@ CONTROLLERS_OFF_BY_DEFAULT: Final = frozenset(("bootstrapsigner", "tokencleaner"
 
 #: Controllers that are implemented.
 CONTROLLERS_BUILT: Final = (
-    "attachdetach", "clusterrole-aggregation", "cronjob", "daemonset", "deployment", "disruption", "endpoint", "endpointslice",
-    "endpointslicemirroring", "ephemeral-volume", "garbagecollector", "horizontalpodautoscaling", "job", "namespace",
-    "persistentvolume-binder", "persistentvolume-expander", "podgc", "pv-protection", "pvc-protection",
-    "replicaset", "replicationcontroller", "resourcequota", "root-ca-cert-publisher", "serviceaccount", "serviceaccount-token",
-    "statefulset", "ttl-after-finished",
+    "attachdetach", "bootstrapsigner", "clusterrole-aggregation", "cronjob", "csrapproving", "csrcleaner",
+    "csrsigning", "daemonset", "deployment", "disruption", "endpoint", "endpointslice", "endpointslicemirroring",
+    "ephemeral-volume", "garbagecollector", "horizontalpodautoscaling", "job", "namespace", "nodeipam",
+    "nodelifecycle", "persistentvolume-binder", "persistentvolume-expander", "podgc", "pv-protection",
+    "pvc-protection", "replicaset", "replicationcontroller", "resourcequota", "root-ca-cert-publisher", "route",
+    "service", "serviceaccount", "serviceaccount-token", "statefulset", "tokencleaner", "ttl", "ttl-after-finished",
 )

@@ -35,6 +35,20 @@ OWN: Final[tuple[Row, ...]] = (
      "Run the scheduler in this process."),
     ("history-events", "int", "100000", "built",
      "Maximum number of changes in the history of the embedded store."),
+    ("simulated-nodes", "int", "", "built",
+     "Nodes to simulate: they are Ready, and pods on them run without running anything. 0 for none."),
+    ("simulate-annotated-nodes", "bool", "", "built",
+     "Simulate nodes with the annotation kwok.x-{abbr}.io/node=fake too; implied by --simulated-nodes."),
+    ("simulated-node-capacity", "mapStringString", "cpu=8,memory=32Gi,ephemeral-storage=100Gi,pods=110", "built",
+     "What a simulated node has; a map that is given replaces all of it."),
+    ("simulated-node-zones", "strings", "", "built",
+     "Zones over which simulated nodes are spread in turn."),
+    ("simulated-node-startup-delay", "duration", "", "built",
+     "Time from the registration of a simulated node until it is Ready."),
+    ("simulated-pod-startup-delay", "duration", "", "built",
+     "Time from the binding of a pod to a simulated node until its containers run."),
+    ("simulated-pod-run-duration", "duration", "5s", "built",
+     "Time for which containers run on simulated nodes when the restart policy lets them end."),
 )
 
 

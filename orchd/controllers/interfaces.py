@@ -14,6 +14,7 @@ from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog
+from orchd.pki.certificates import Signed
 
 
 class IController(Interface):
@@ -37,7 +38,8 @@ class Environment:
     the controller manager's own user. `reader` may read everything and writes nothing. `recorder(component)` records
     Events under a component's name. Informers are shared by all controllers of the process. `wall` is seconds since the
     epoch; `clock` only measures and delays. `authority` is the PEM of the server's certificate authority;
-    `issue_token(account, secret name)` signs a token that does not expire. `settings` holds the controllers' flags.
+    `issue_token(account, secret name)` signs a token that does not expire. `signing_authority(signer)` is the authority that
+    signs requests of a built-in signer (a template), None when there is none. `settings` holds the controllers' flags.
     """
 
     dialect: Dialect
@@ -51,6 +53,7 @@ class Environment:
     catalog: Callable[[], Catalog]
     authority: str
     issue_token: Callable[[Object, str], str]
+    signing_authority: Callable[[str], Signed | None]
     settings: ControllerSettings
 
 

@@ -32,6 +32,8 @@ APPLY: Final = "application/apply-patch+yaml"
 
 #: Index of the uid of an object's controller, on any informer: see `index_by_controller`.
 BY_CONTROLLER: Final = "controllers/uid"
+#: Index of the name of a pod's node: made with `pods_node`.
+BY_NODE: Final = "controllers/node"
 
 
 def seconds_of(text: str | None) -> float | None:
@@ -106,6 +108,12 @@ def index_by_controller(informer: IInformer) -> None:
 def _controllers(obj: Object) -> Iterable[str]:
     reference = owner(obj)
     return ("/" + namespace(obj),) if reference is None else (str(reference.get("uid", "")),)
+
+
+def pods_node(pod: Object) -> Iterable[str]:
+    """Values of the index `BY_NODE`."""
+    node = spec(pod).get("nodeName")
+    return (str(node),) if node else ()
 
 
 def condition(obj_status: Mapping[str, Any], type_: str) -> dict[str, Any] | None:

@@ -11,21 +11,15 @@ from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import NODES, PODS, deleting, name, namespace, spec, uid
+from orchd.controllers.objects import BY_NODE, NODES, PODS, deleting, name, namespace, pods_node, spec, uid
 
 #: Seconds for which a node may be missing: it may only be registering anew.
 _QUARANTINE: Final = 40.0
 #: Seconds for which a pod without a node may be going away: whoever deletes it first marks it, then removes it.
 _PATIENCE: Final = 5.0
-_BY_NODE: Final = "controllers/node"
 _FINISHED: Final = "controllers/finished"
 #: The key that stands for "are there too many finished pods?".
 _COUNT: Final[Key] = ("", "")
-
-
-def _node(pod: Object) -> Iterable[str]:
-    node = spec(pod).get("nodeName")
-    return (str(node),) if node else ()
 
 
 def _finished(pod: Object) -> Iterable[str]:
@@ -42,7 +36,7 @@ class PodGarbageCollector(Controller):
         super().__init__(env)
         self._threshold = env.settings.terminated_pod_gc_threshold
         self._pods = self.follow(PODS, self._pod_changed, primary=True)
-        self._pods.add_index(_BY_NODE, _node)
+        self._pods.add_index(BY_NODE, pods_node)
         self._pods.add_index(_FINISHED, _finished)
         self._nodes = self.follow(NODES, self._node_changed)
 
@@ -59,7 +53,7 @@ class PodGarbageCollector(Controller):
 
     def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if new is None and old is not None:
-            for pod in self._pods.by_index(_BY_NODE, name(old)):
+            for pod in self._pods.by_index(BY_NODE, name(old)):
                 self.queue.add_after(key_of(pod), _QUARANTINE)
 
     async def reconcile(self, key: Key) -> float | None:

@@ -6,6 +6,7 @@ Durations are seconds. `orchd/assembly/controllers.py` fills them from the flags
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,3 +47,18 @@ class ControllerSettings:
     pv_recycler_increment_timeout_nfs: int = 30
     attach_detach_reconcile_sync_period: float = 60.0
     disable_attach_detach_reconcile_sync: bool = False
+    node_monitor_period: float = 5.0
+    node_monitor_grace_period: float = 40.0
+    node_startup_grace_period: float = 60.0
+    node_eviction_rate: float = 0.1
+    secondary_node_eviction_rate: float = 0.01
+    unhealthy_zone_threshold: float = 0.55
+    large_cluster_size_threshold: int = 50
+    allocate_node_cidrs: bool = False
+    cidr_allocator_type: str = "RangeAllocator"
+    cluster_cidr: tuple[IPv4Network | IPv6Network, ...] = ()
+    service_cluster_ip_range: tuple[IPv4Network | IPv6Network, ...] = ()
+    node_cidr_mask_size: int = 0
+    node_cidr_mask_size_ipv4: int = 0
+    node_cidr_mask_size_ipv6: int = 0
+    cluster_signing_duration: float = 8760 * 3600.0

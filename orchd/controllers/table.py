@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from orchd.controllers.autoscaling.controller import HorizontalPodAutoscalerController
+from orchd.controllers.bootstrap.cleaner import TokenCleaner
+from orchd.controllers.bootstrap.signer import BootstrapSigner
+from orchd.controllers.certificates.approving import CertificateApprover
+from orchd.controllers.certificates.cleaner import RequestCleaner
+from orchd.controllers.certificates.signing import CertificateSigner
+from orchd.controllers.cloud import RouteController, ServiceController
 from orchd.controllers.clusterrole_aggregation import ClusterRoleAggregation
 from orchd.controllers.cronjob.controller import CronJobController
 from orchd.controllers.daemonset.controller import DaemonSetController
@@ -17,6 +23,9 @@ from orchd.controllers.garbage.collector import GarbageCollector
 from orchd.controllers.interfaces import Factory
 from orchd.controllers.job import JobController
 from orchd.controllers.namespace import NamespaceController
+from orchd.controllers.node_ttl import NodeTtlController
+from orchd.controllers.nodeipam.controller import NodeIpamController
+from orchd.controllers.nodelifecycle.controller import NodeLifecycleController
 from orchd.controllers.podgc import PodGarbageCollector
 from orchd.controllers.replicaset import ReplicaSetController
 from orchd.controllers.replicationcontroller import ReplicationControllerController
@@ -60,4 +69,14 @@ CONTROLLERS: Final[tuple[tuple[str, Factory], ...]] = (
     ("pv-protection", VolumeProtection),
     ("ephemeral-volume", EphemeralVolumeController),
     ("root-ca-cert-publisher", RootCaPublisher),
+    ("nodelifecycle", NodeLifecycleController),
+    ("csrsigning", CertificateSigner),
+    ("csrapproving", CertificateApprover),
+    ("csrcleaner", RequestCleaner),
+    ("ttl", NodeTtlController),
+    ("bootstrapsigner", BootstrapSigner),
+    ("tokencleaner", TokenCleaner),
+    ("nodeipam", NodeIpamController),
+    ("service", ServiceController),
+    ("route", RouteController),
 )

@@ -6,7 +6,7 @@ import os
 import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from cryptography import x509
@@ -25,10 +25,8 @@ from orchd.pki.certificates import (
     subject,
 )
 from orchd.pki.clientconfig import ClientConfig
+from orchd.pki.expiry import due
 from orchd.pki.keys import load_private, new_signing_key, private_pem, public_pem
-
-#: Leaf certificates are renewed when their remaining lifetime is shorter than this.
-RENEW_BEFORE = timedelta(days=30)
 
 #: DNS names of the API server's Service inside the cluster.
 IN_CLUSTER_NAMES = ("{long}", "{long}.default", "{long}.default.svc", "{long}.default.svc.cluster.local")
@@ -43,6 +41,17 @@ class Files:
     folder: Path
     serving_folder: Path
     admin_config: Path
+
+    @staticmethod
+    def below(data_dir: str | Path, dialect: Dialect, serving_folder: str | Path | None = None) -> Files:
+        """The files of a data folder, whether they exist or not."""
+        top = Path(data_dir)
+        folder = top / "pki"
+        return Files(
+            folder=folder,
+            serving_folder=Path(serving_folder) if serving_folder else folder,
+            admin_config=top / f"admin.{dialect.config_file_kind}",
+        )
 
     @property
     def ca_certificate(self) -> Path:
@@ -88,20 +97,20 @@ def ensure(
     names: Iterable[str] = (),
     hostname: str | None = None,
     serving_folder: Path | None = None,
+    renew: bool = False,
 ) -> Files:
     """Create missing files in ``data_dir/pki``, ``data_dir/admin.*config`` and `serving_folder`; renew expiring certificates.
 
     `server_url` is written to the administrator's configuration. `names` are additional host names and IP addresses of the
     serving certificate: bind and advertise address (unspecified addresses such as 0.0.0.0 are skipped), the first service
-    address. `hostname` defaults to that of this machine. `now` is an aware datetime. The CA and the service account key are
-    never replaced. Directories get mode 0700, files 0600. Raises OSError, or ValueError for unusable files.
+    address. `hostname` defaults to that of this machine. `now` is an aware datetime. With `renew` certificates are issued
+    anew even when they are not due. The CA and the service account key are never replaced. Directories get mode 0700, files
+    0600. Raises OSError, or ValueError for unusable files.
     """
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder = data_dir / "pki"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    serving_folder = serving_folder or folder
-    serving_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    files = Files(folder=folder, serving_folder=serving_folder, admin_config=data_dir / f"admin.{dialect.config_file_kind}")
+    files = Files.below(data_dir, dialect, serving_folder)
+    files.folder.mkdir(mode=0o700, exist_ok=True)
+    files.serving_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     authority = _authority(files, dialect, now)
     own = [*("localhost", "127.0.0.1", "::1"), socket.gethostname() if hostname is None else hostname, *names]
     serving_names = [*(dialect(name) for name in IN_CLUSTER_NAMES), *(name for name in own if _nameable(name))]
@@ -113,6 +122,7 @@ def ensure(
         usages=[SERVER],
         names=serving_names,
         now=now,
+        renew=renew,
     )
     admin = _leaf(
         files.admin_certificate,
@@ -122,6 +132,7 @@ def ensure(
         usages=[CLIENT],
         names=[],
         now=now,
+        renew=renew,
     )
     _signing_key(files)
     config = ClientConfig(
@@ -189,9 +200,10 @@ def _leaf(
     usages: Iterable[x509.ObjectIdentifier],
     names: list[str],
     now: datetime,
+    renew: bool,
 ) -> Signed:
-    """The existing pair if it is usable, else a new one."""
-    if certificate.exists() and key.exists():
+    """The existing pair if it is usable and not to be renewed, else a new one."""
+    if not renew and certificate.exists() and key.exists():
         present = _load(certificate, key)
         if _is_usable(present, authority, holder, names, now):
             return present
@@ -206,7 +218,7 @@ def _is_usable(pair: Signed, authority: Signed, holder: x509.Name, names: list[s
         return False
     ends = certificate.not_valid_after_utc
     # A leaf that expires together with its CA cannot be extended; renewing it would repeat at every start.
-    if now >= ends - RENEW_BEFORE and ends < authority.certificate.not_valid_after_utc:
+    if due(certificate, now) and ends < authority.certificate.not_valid_after_utc:
         return False
     try:
         certificate.verify_directly_issued_by(authority.certificate)

@@ -84,7 +84,7 @@ def test_a_policy_that_is_wrong_ends_the_start(tmp_path: Path, flags: list[str])
     ("argv", "message"),
     [
         (["--audit-policy-file=p"], "--audit-policy-file: needs a sink: --audit-log-path or --audit-webhook-config-file"),
-        (["--audit-log-path=-"], "--audit-log-path: needs --audit-policy-file: nothing is recorded without one"),
+        (["--audit-log-path=-"], "--audit-log-path: needs --audit-policy-file: without a policy no events are recorded"),
         (["--audit-log-path=-", "--audit-policy-file=p", "--audit-log-maxsize=-1"], "--audit-log-maxsize: must be at least 0"),
         (
             ["--audit-log-path=-", "--audit-policy-file=p", "--audit-log-mode=batch", "--audit-log-batch-max-size=20000"],

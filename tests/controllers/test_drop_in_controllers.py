@@ -68,13 +68,13 @@ def test_drop_ins_run_only_when_named(folder: Path, tmp_path: Path) -> None:
 
 def test_a_name_that_is_taken(folder: Path) -> None:
     """A drop-in cannot replace a built-in controller unnoticed."""
-    (folder / "drop_in_taken.py").write_text(EXAMPLE.replace('"team-labels"', '"job"'))
+    (folder / "drop_in_taken_controller.py").write_text(EXAMPLE.replace('"team-labels"', '"job"'))
     with pytest.raises(ValueError, match=r"controller 'job' of .* has a name that is taken"):
         drop_ins()
 
 
 def test_a_factory_that_is_not_one(folder: Path) -> None:
     """A module whose factory lacks a part of the contract is named."""
-    (folder / "drop_in_wrong.py").write_text(EXAMPLE.replace("    help = ", "    halp = "))
+    (folder / "drop_in_wrong_controller.py").write_text(EXAMPLE.replace("    help = ", "    halp = "))
     with pytest.raises(ValueError, match=r"controller .*_Factory.* cannot be used: .*help"):
         drop_ins()

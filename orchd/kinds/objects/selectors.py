@@ -302,6 +302,8 @@ _FIELDS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "core.ReplicationController": ("status.replicas",),
     "core.Secret": ("type",),
+    # Later releases than the reference have these two, and their node agents ask for them.
+    "core.Service": ("spec.clusterIP", "spec.type"),
     "batch.Job": ("status.successful",),
     "certificates.CertificateSigningRequest": ("spec.signerName",),
 }  # fmt: skip
@@ -390,7 +392,8 @@ class FieldSelector:
 
 def _unsupported(name: str, resource: Resource) -> ApiError:
     kind = _group_kind(resource)
-    if not resource.custom and kind not in _FIELDS and kind not in _ALIASES:
+    # The reference's words for Services are of a time when they had no fields of their own.
+    if not resource.custom and (kind not in _FIELDS or kind == "core.Service") and kind not in _ALIASES:
         if _is_old_cron_job(resource):
             return bad_request(f'field label {quoted(name)} not supported for "CronJob"')
         return bad_request(f'{quoted(name)} is not a known field selector: only "metadata.name", "metadata.namespace"')
@@ -476,6 +479,11 @@ def _pod(obj: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def _service(obj: Mapping[str, Any]) -> dict[str, str]:
+    spec = obj.get("spec") or {}
+    return {"spec.clusterIP": spec.get("clusterIP", ""), "spec.type": spec.get("type", "")}
+
+
 def _replicas(obj: Mapping[str, Any]) -> dict[str, str]:
     return {"status.replicas": str((obj.get("status") or {}).get("replicas", 0))}
 
@@ -489,6 +497,7 @@ _VALUES: Final[dict[str, Callable[[Mapping[str, Any]], dict[str, str]]]] = {
     "Pod": _pod,
     "ReplicationController": _replicas,
     "Secret": lambda obj: {"type": obj.get("type", "")},
+    "Service": _service,
 }
 
 

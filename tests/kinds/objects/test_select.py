@@ -155,7 +155,7 @@ _LISTED = "field label not supported: {0}"
         ("v1", "Node", "metadata.name spec.unschedulable", "metadata.namespace", _LISTED),
         ("v1", "Namespace", "metadata.name status.phase", "metadata.namespace", _LISTED),
         ("v1", "Secret", "metadata.namespace type", "data", _LISTED),
-        ("v1", "Service", "metadata.name metadata.namespace", "spec.type", _PLAIN),
+        ("v1", "Service", "metadata.name metadata.namespace spec.type spec.clusterIP", "spec.ports", _PLAIN),
         ("v1", "PersistentVolume", "metadata.namespace", "status.phase", _PLAIN),
         ("v1", "ReplicationController", "status.replicas", "spec.replicas", _LISTED),
         ("v1", "Event", "involvedObject.fieldPath reportingComponent source", "regarding.name", _LISTED),
@@ -200,6 +200,7 @@ def test_fields_of_kinds() -> None:
     cases: list[tuple[str, str, dict[str, Any], str]] = [
         ("v1", "Node", {}, "spec.unschedulable=false"),
         ("v1", "Secret", {"type": "Opaque"}, "type=Opaque"),
+        ("v1", "Service", {"spec": {"type": "ClusterIP", "clusterIP": "None"}}, "spec.clusterIP=None,spec.type!=NodePort"),
         ("v1", "Namespace", {"status": {"phase": "Active"}}, "status.phase=Active"),
         ("v1", "ReplicationController", {"status": {"replicas": 2}}, "status.replicas=2"),
         ("batch/v1", "Job", {"status": {"succeeded": 1}}, "status.successful=1"),

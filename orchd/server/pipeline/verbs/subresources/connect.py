@@ -11,6 +11,7 @@ import orjson
 from orchd import errors
 from orchd.errors import ApiError, Cause
 from orchd.kinds.objects.scalars import ScalarError, canonical_time
+from orchd.kinds.simulated import is_simulated
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
@@ -41,8 +42,9 @@ async def read(tools: VerbContext, plural: str, namespace: str, name: str) -> Ob
     return obj
 
 
-async def agent_of(tools: VerbContext, pod: Object, preferred: Sequence[str]) -> Location:
-    """Where the agent of a pod's node listens. Raises ApiError 404 (in the reference's words, which name a pod)."""
+async def agent_of(tools: VerbContext, pod: Object, preferred: Sequence[str], lacking: str) -> Location:
+    """Where the agent of a pod's node listens. Raises ApiError 404 (in the reference's words, which name a pod), and 400
+    for a simulated node, saying that there is none of what is `lacking` there."""
     name = pod["spec"]["nodeName"]
     try:
         node = await read(tools, "nodes", "", name)
@@ -50,6 +52,8 @@ async def agent_of(tools: VerbContext, pod: Object, preferred: Sequence[str]) ->
         if error.code != 404:
             raise
         raise errors.not_found("", "pods", name) from None
+    if is_simulated(node):
+        raise errors.bad_request(f"node {name} is simulated: nothing runs in pod {pod['metadata']['name']}, so there is {lacking}")
     return node_location(tools.dialect, node, preferred)
 
 
@@ -68,7 +72,7 @@ class Logs:
         container = container_of(pod, request.param("container"))
         if not (pod.get("spec") or {}).get("nodeName"):
             return Response(code=204, content_type="", headers=[NO_STORE])
-        agent = await agent_of(tools, pod, self._preferred)
+        agent = await agent_of(tools, pod, self._preferred, "no log")
         path = "/".join(quote(word, safe="") for word in (target.namespace, target.name, container))
         url = f"{agent.origin}/containerLogs/{path}" + (f"?{urlencode(params)}" if params else "")
         try:
@@ -153,7 +157,7 @@ class Streams:
             words.append(container_of(pod, request.param("container")))
         if not (pod.get("spec") or {}).get("nodeName"):
             raise errors.bad_request(f"pod {target.name} does not have a host assigned")
-        agent = await agent_of(tools, pod, self._preferred)
+        agent = await agent_of(tools, pod, self._preferred, f"nothing to {_PURPOSES[what]}")
         if not wants_upgrade(request) or request.hijack is None:
             raise errors.bad_request("Upgrade request required")
         path = "/".join(quote(word, safe="") for word in words)
@@ -169,6 +173,7 @@ class Streams:
             raise bare_error(str(error)) from None
 
 
+_PURPOSES = {"exec": "execute in", "attach": "attach to", "portforward": "forward ports to"}
 _AGENT_PATHS = {"exec": "exec", "attach": "attach", "portforward": "portForward"}
 #: Names of options here and at the agent.
 _STREAMS = (("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty"))

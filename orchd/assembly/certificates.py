@@ -1,0 +1,53 @@
+"""The certificates of one server: which there are, which are renewed, and when they end."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+
+from orchd.assembly.runtime import Runtime
+from orchd.client.interfaces import IEventRecorder
+from orchd.config.settings import Settings
+from orchd.pki.bootstrap import Files
+from orchd.server.pipeline.endpoints import metrics
+from orchd.server.reconcilers.certificates import CertificateRenewal
+from orchd.txkit.services import Member, as_member
+
+
+def certificate_files(settings: Settings, made: Files) -> list[tuple[str, Path, bool]]:
+    """(name, file, whether the server renews it) of every certificate that it uses."""
+    serving = settings.serving
+    own = not serving.cert_file
+    rows = [
+        ("serving", str(made.serving_certificate) if own else serving.cert_file, own),
+        ("admin", str(made.admin_certificate), True),
+        ("authority", str(made.ca_certificate), False),
+        ("node-client", settings.nodes.cert_file, False),
+        ("proxy-client", settings.aggregation.cert_file, False),
+        *((f"serving-{number}", pair.cert_file, False) for number, pair in enumerate(serving.sni, 1)),
+    ]
+    return [(name, Path(path), renewed) for name, path, renewed in rows if path]
+
+
+class Certificates:
+    """`renew` makes what is due anew."""
+
+    def __init__(
+        self, runtime: Runtime, made: Files, recorder: IEventRecorder, renew: Callable[[], Awaitable[object]]
+    ) -> None:
+        self.renewal = CertificateRenewal(
+            certificate_files(runtime.settings, made), renew, recorder, runtime.dialect, runtime.reactor, runtime.wall
+        )
+
+    def member(self) -> Member:
+        return as_member("certificates", self.renewal.start, self.renewal.stop)
+
+    def metrics(self) -> Iterable[metrics.Source]:
+        return [
+            metrics.by_label(
+                "orchd_certificate_expiration_timestamp_seconds",
+                "When certificates of this server end, in seconds since the epoch.",
+                "certificate",
+                self.renewal.ends,
+            )
+        ]

@@ -1,0 +1,122 @@
+"""The simulated nodes of one server, where it is elected to run them: a client of its own pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import cast
+
+from orchd.assembly.client_access import ClientAccess
+from orchd.assembly.controllers import candidate_identity
+from orchd.assembly.leadership import Leadership
+from orchd.assembly.runtime import RELEASE, Runtime
+from orchd.client.fenced import FencedClient
+from orchd.client.interfaces import IClient, IEventRecorder, IInformers
+from orchd.client.scoped_informers import ScopedInformers
+from orchd.controllers.metrics import ControllerMetrics
+from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, User
+from orchd.server.pipeline.endpoints import metrics
+from orchd.simulation.settings import SimulationSettings, simulation_settings
+from orchd.simulation.simulator import Simulator
+from orchd.txkit.services import Member
+
+#: Name of the lock, of the user and of the agent.
+NAME = "orchd-simulated-nodes"
+
+
+class SimulationTerm:
+    """The simulation for as long as this process leads."""
+
+    def __init__(self, simulator: Simulator, scope: ScopedInformers) -> None:
+        self.simulator = simulator
+        self._scope = scope
+
+    async def start(self) -> None:
+        await self.simulator.start()
+
+    async def stop(self) -> None:
+        try:
+            await self.simulator.stop()
+        finally:
+            self._scope.close()
+
+
+class Simulation:
+    """Simulated nodes as the flags want them. It acts for every node as one user, a member of the masters group."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        access: ClientAccess,
+        informers: IInformers,
+        recorder: IEventRecorder,
+        *,
+        authority: bytes,
+        exclusive: bool,
+    ) -> None:
+        """`authority` and `exclusive` as for `Controllers`; `recorder` records the events of the election. Raises ValueError
+        naming the flag at fault."""
+        self._settings: SimulationSettings = simulation_settings(runtime.settings.flags)
+        self._runtime = runtime
+        self._informers = informers
+        user = User(name=f"system:{NAME}", groups=(MASTERS_GROUP, AUTHENTICATED_GROUP))
+        self._client: IClient = access.client(user, f"{NAME}/{RELEASE}")
+        self.leadership: Leadership | None = None
+        if self._settings.enabled:
+            self.leadership = Leadership(
+                "simulated nodes",
+                replace(runtime.settings.controllers.election, name=NAME),
+                self._make,
+                client=self._client,
+                dialect=runtime.dialect,
+                clock=runtime.reactor,
+                random=runtime.random,
+                wall=runtime.wall,
+                identity=candidate_identity(authority if exclusive else b"", runtime.random),
+                recorder=recorder,
+            )
+
+    def members(self) -> list[Member]:
+        return [] if self.leadership is None else [cast(Member, self.leadership)]
+
+    def metrics(self) -> Iterable[metrics.Source]:
+        if self.leadership is None:
+            return []
+        return [
+            metrics.gauge("orchd_simulated_nodes", "Nodes that this process simulates.", self._nodes),
+            metrics.counter("orchd_simulated_lease_renewals", "Leases of simulated nodes that were renewed.", self._renewals),
+            metrics.by_label(
+                "orchd_simulation_keys",
+                "Simulated nodes and pods that were looked at.",
+                "kind",
+                lambda: {name: float(done.worked) for name, done in self._counts()},
+            ),
+        ]
+
+    @property
+    def simulator(self) -> Simulator | None:
+        """The simulation that runs; None while another process leads."""
+        term = None if self.leadership is None else self.leadership.term
+        return term.simulator if isinstance(term, SimulationTerm) else None
+
+    def _nodes(self) -> float:
+        return 0.0 if self.simulator is None else float(self.simulator.nodes)
+
+    def _renewals(self) -> float:
+        return 0.0 if self.simulator is None else float(self.simulator.renewals)
+
+    def _counts(self) -> Iterator[tuple[str, ControllerMetrics]]:
+        return iter(()) if self.simulator is None else self.simulator.counts()
+
+    def _make(self, may_write: Callable[[], bool]) -> SimulationTerm:
+        scope = ScopedInformers(self._informers)
+        simulator = Simulator(
+            self._settings,
+            client=cast(IClient, FencedClient(self._client, may_write)),
+            informers=scope,
+            dialect=self._runtime.dialect,
+            clock=self._runtime.reactor,
+            wall=self._runtime.wall,
+            random=self._runtime.random,
+        )
+        return SimulationTerm(simulator, scope)

@@ -1,0 +1,76 @@
+"""Requests of nodes for client certificates are approved where their requestors may have them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.times import second_time
+from orchd.controllers.base import Controller, Key
+from orchd.controllers.certificates.requests import holds, request_of, requests_ref, with_condition
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.loop import RetryError
+from orchd.controllers.objects import spec, status
+from orchd.pki.requests import RequestError, check_node_client, common_name
+
+#: Subresource that the requestor must be allowed to create, and what the approval says.
+_SELF: Final = ("selfnodeclient", "Auto approving self {short}let client certificate after SubjectAccessReview.")
+_ANY: Final = ("nodeclient", "Auto approving {short}let client certificate after SubjectAccessReview.")
+
+
+class CertificateApprover(Controller):
+    """Asks for the permission in the requestor's name: of a node for its own certificate, or of others for any node's."""
+
+    name = "csrapproving"
+    account = "certificate-controller"
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env)
+        self._ref = requests_ref(env.dialect)
+        self._reviews = ResourceRef(env.dialect("authorization.{abbr}.io"), "v1", "subjectaccessreviews")
+        self._signer = env.dialect("{long}.io/{short}-apiserver-client-{short}let")
+        self._requests = self.follow(self._ref, primary=True)
+
+    async def reconcile(self, key: Key) -> float | None:
+        found = self._requests.get(*key)
+        if found is None or status(found).get("certificate") or holds(found, "Approved") or holds(found, "Denied"):
+            return None
+        wanted = spec(found)
+        if wanted.get("signerName") != self._signer:
+            return None
+        try:
+            request = request_of(found)
+            check_node_client(request, wanted.get("usages") or ())
+        except RequestError:
+            # Not the request of a node: somebody else's to approve.
+            return None
+        for subresource, message in ([_SELF] if wanted.get("username") == common_name(request) else []) + [_ANY]:
+            if await self._allowed(found, subresource):
+                approved = with_condition(
+                    found, second_time(self.env.wall()), "Approved", "AutoApproved", self.dialect(message)
+                )
+                await self.client.update(self._ref, "", key[1], approved, subresource="approval")
+                return None
+        # The permission may come later, by a binding that nothing here follows.
+        raise RetryError
+
+    async def _allowed(self, found: Object, subresource: str) -> bool:
+        wanted = spec(found)
+        review = {
+            "apiVersion": f"{self._reviews.group}/v1",
+            "kind": "SubjectAccessReview",
+            "spec": {
+                "user": wanted.get("username", ""),
+                "uid": wanted.get("uid", ""),
+                "groups": wanted.get("groups") or [],
+                "extra": wanted.get("extra") or {},
+                "resourceAttributes": {
+                    "group": self._ref.group,
+                    "resource": self._ref.plural,
+                    "subresource": subresource,
+                    "verb": "create",
+                },
+            },
+        }
+        answer = await self.client.create(self._reviews, "", review)
+        return bool((answer.get("status") or {}).get("allowed"))

@@ -1,0 +1,74 @@
+"""Old certificate signing requests are deleted: an hour after a decision, a day after nobody decided, or with their
+certificate's end."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from datetime import UTC
+from typing import Final
+
+from cryptography import x509
+
+from orchd.client.interfaces import Object
+from orchd.controllers.base import Controller, Key
+from orchd.controllers.certificates.requests import requests_ref
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import condition, seconds_of, status, uid
+
+#: Seconds for which requests are kept after they were decided upon, and while they are pending.
+DECIDED, PENDING = 3600.0, 24 * 3600.0
+#: Longest time between looks: what has no end of its own may get one.
+_LONGEST: Final = 3600.0
+
+
+def end_of(request: Object) -> float | None:
+    """When a request is to be deleted, in seconds since the epoch; None for one that stays as it is."""
+    found = status(request)
+    ends: list[float] = []
+    issued = bool(found.get("certificate"))
+    for type_, counts in (("Approved", issued), ("Denied", True), ("Failed", True)):
+        decided = condition(found, type_)
+        since = seconds_of((decided or {}).get("lastUpdateTime")) if counts else None
+        if since is not None:
+            ends.append(since + DECIDED)
+    if not found.get("conditions"):
+        ends.append((seconds_of(request["metadata"].get("creationTimestamp")) or 0.0) + PENDING)
+    if issued and condition(found, "Approved") is not None:
+        expiry = _expiry(found["certificate"])
+        if expiry is not None:
+            ends.append(expiry)
+    return min(ends, default=None)
+
+
+def _expiry(encoded: str) -> float | None:
+    try:
+        certificate = x509.load_pem_x509_certificate(base64.b64decode(encoded))
+    except (ValueError, binascii.Error):
+        # The server checks certificates that are written; an older one is kept until it is decided otherwise.
+        return None
+    return certificate.not_valid_after_utc.astimezone(UTC).timestamp()
+
+
+class RequestCleaner(Controller):
+    """Each request is looked at when it changes and when its time has come."""
+
+    name = "csrcleaner"
+    account = "certificate-controller"
+    workers = 1
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env)
+        self._ref = requests_ref(env.dialect)
+        self._requests = self.follow(self._ref, primary=True)
+
+    async def reconcile(self, key: Key) -> float | None:
+        request = self._requests.get(*key)
+        end = None if request is None else end_of(request)
+        if request is None or end is None:
+            return None
+        left = end - self.env.wall()
+        if left > 0:
+            return min(left + 0.1, _LONGEST)
+        await self.remove(self._ref, "", key[1], uid=uid(request))
+        return None

@@ -1,0 +1,82 @@
+"""Approved requests are signed with the authority of their signer."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+from twisted.logger import Logger
+
+from orchd.client.times import second_time
+from orchd.controllers.base import Controller, Key
+from orchd.controllers.certificates.requests import failed, holds, request_of, requests_ref, with_condition
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import spec, status
+from orchd.pki.requests import RequestError, check_client, check_node_client, check_node_serving, sign_request
+
+Check = Callable[[x509.CertificateSigningRequest, Collection[str]], None]
+
+#: Signers, and what they ask of requests (`Environment.signing_authority` knows them by these names).
+SIGNERS: Final[dict[str, Check]] = {
+    "{long}.io/{short}let-serving": check_node_serving,
+    "{long}.io/{short}-apiserver-client-{short}let": check_node_client,
+    "{long}.io/{short}-apiserver-client": lambda request, usages: check_client(usages),
+    "{long}.io/legacy-unknown": lambda request, usages: None,
+}
+_LEAST: Final = 600.0
+
+
+class CertificateSigner(Controller):
+    """A request that its signer does not sign gets the condition Failed with the reason."""
+
+    log = Logger()
+    name = "csrsigning"
+    account = "certificate-controller"
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env)
+        self._ref = requests_ref(env.dialect)
+        self._checks = {env.dialect(signer): (signer, check) for signer, check in SIGNERS.items()}
+        self._requests = self.follow(self._ref, primary=True)
+
+    async def start(self) -> None:
+        lacking = [signer for signer, (template, _) in self._checks.items() if self.env.signing_authority(template) is None]
+        if lacking:
+            self.log.warn("requests for {signers} are not signed: no certificate and key were given", signers=", ".join(lacking))
+        await super().start()
+
+    async def reconcile(self, key: Key) -> float | None:
+        found = self._requests.get(*key)
+        if found is None or status(found).get("certificate") or failed(found):
+            return None
+        if not holds(found, "Approved") or holds(found, "Denied"):
+            return None
+        wanted = spec(found)
+        template, check = self._checks.get(wanted.get("signerName", ""), ("", None))
+        authority = self.env.signing_authority(template) if check is not None else None
+        if check is None or authority is None:
+            return None
+        usages = wanted.get("usages") or ()
+        now = self.env.wall()
+        try:
+            request = request_of(found)
+            check(request, usages)
+            certificate = sign_request(
+                authority, request, usages=usages, lifetime=self._lifetime(wanted.get("expirationSeconds")),
+                now=datetime.fromtimestamp(now, UTC),
+            )  # fmt: skip
+        except RequestError as error:
+            changed = with_condition(found, second_time(now), "Failed", "SignerValidationFailure", str(error))
+        else:
+            pem = base64.b64encode(certificate.public_bytes(Encoding.PEM)).decode()
+            changed = {**found, "status": {**status(found), "certificate": pem}}
+        await self.client.update(self._ref, "", key[1], changed, subresource="status")
+        return None
+
+    def _lifetime(self, asked: int | None) -> timedelta:
+        most = self.env.settings.cluster_signing_duration
+        return timedelta(seconds=most if asked is None else min(most, max(float(asked), _LEAST)))

@@ -1,0 +1,136 @@
+"""Nodes get ranges of pod addresses, one of each family of the cluster's ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from twisted.logger import Logger
+
+from orchd.client.interfaces import Object
+from orchd.controllers.base import Controller, Key
+from orchd.controllers.event_objects import NORMAL, with_type
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.loop import RetryError
+from orchd.controllers.nodeipam.ranges import Network, RangeError, RangeSet, network_of
+from orchd.controllers.objects import MERGE, NODES, name, spec, uid
+from orchd.controllers.settings import ControllerSettings
+from orchd.errors import ApiError
+
+#: Mask of a node's range unless a flag says otherwise.
+_MASKS: Final = {4: 24, 6: 64}
+
+
+def range_sets(settings: ControllerSettings) -> list[RangeSet]:
+    """The cluster's ranges with their masks. Raises ValueError naming the flag at fault."""
+    if not settings.cluster_cidr:
+        raise ValueError("--cluster-cidr: is needed with --allocate-node-cidrs")
+    if len(settings.cluster_cidr) > 2 or len({n.version for n in settings.cluster_cidr}) != len(settings.cluster_cidr):
+        raise ValueError("--cluster-cidr: takes one range, or two of different families")
+    if settings.cidr_allocator_type != "RangeAllocator":
+        raise ValueError("--cidr-allocator-type: only RangeAllocator works without a cloud")
+    dual = len(settings.cluster_cidr) == 2
+    given = {4: settings.node_cidr_mask_size_ipv4, 6: settings.node_cidr_mask_size_ipv6}
+    if dual and settings.node_cidr_mask_size:
+        raise ValueError("--node-cidr-mask-size: with two ranges use --node-cidr-mask-size-ipv4 and --node-cidr-mask-size-ipv6")
+    if not dual and any(given.values()):
+        raise ValueError("--node-cidr-mask-size-ipv4 and --node-cidr-mask-size-ipv6 are for two ranges: use --node-cidr-mask-size")
+    sets = []
+    for network in settings.cluster_cidr:
+        mask = (given[network.version] if dual else settings.node_cidr_mask_size) or _MASKS[network.version]
+        try:
+            sets.append(RangeSet(network, mask))
+        except RangeError as error:
+            raise ValueError(f"--cluster-cidr: {error}") from None
+    for service in settings.service_cluster_ip_range:
+        for each in sets:
+            each.occupy(service)
+    return sets
+
+
+class NodeIpamController(Controller):
+    """Does nothing unless ranges are to be given."""
+
+    log = Logger()
+    name = "nodeipam"
+    account = "node-controller"
+    component = "cidrAllocator"
+    workers = 1
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env)
+        self._enabled = env.settings.allocate_node_cidrs
+        self._sets = range_sets(env.settings) if self._enabled else []
+        #: Uids of nodes whose ranges are marked as used.
+        self._known: set[str] = set()
+        if self._enabled:
+            self._nodes = self.follow(NODES, self._changed, primary=True)
+
+    async def start(self) -> None:
+        if not self._enabled:
+            self.log.info("controller nodeipam gives no ranges: --allocate-node-cidrs is off")
+            return
+        # What nodes have already must not be given again, so all of it is marked before the first is given.
+        await self._nodes.wait_synced()
+        for node in self._nodes.list():
+            self._occupy(node)
+        await super().start()
+
+    def _changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if new is None:
+            if old is not None and uid(old) in self._known:
+                self._known.discard(uid(old))
+                for each, network in self._ranges(old):
+                    each.release(network)
+            return
+        self._occupy(new)
+        if not spec(new).get("podCIDRs"):
+            self.queue.add(("", name(new)))
+
+    def _occupy(self, node: Object) -> None:
+        if spec(node).get("podCIDRs") and uid(node) not in self._known:
+            self._known.add(uid(node))
+            for each, network in self._ranges(node):
+                each.occupy(network)
+
+    def _ranges(self, node: Object) -> Iterator[tuple[RangeSet, Network]]:
+        for text in spec(node).get("podCIDRs") or ():
+            network = network_of(text)
+            for each in self._sets:
+                if network is not None and network.version == each.whole.version:
+                    yield each, network
+
+    async def reconcile(self, key: Key) -> float | None:
+        node = self._nodes.get(*key)
+        # Known nodes have their ranges, also when the news of that is late.
+        if node is None or spec(node).get("podCIDRs") or uid(node) in self._known:
+            return None
+        taken: list[tuple[RangeSet, Network]] = []
+        for each in self._sets:
+            network = each.take()
+            if network is None:
+                self._give_back(taken)
+                self._record(node, "CIDRNotAvailable")
+                raise RetryError
+            taken.append((each, network))
+        texts = [str(network) for _, network in taken]
+        change = {"metadata": {"uid": uid(node)}, "spec": {"podCIDR": texts[0], "podCIDRs": texts}}
+        try:
+            self._known.add(uid(node))
+            await self.client.patch(NODES, "", key[1], change, content_type=MERGE)
+        except ApiError as error:
+            self._known.discard(uid(node))
+            self._give_back(taken)
+            if error.code == 404:
+                return None
+            self._record(node, "CIDRAssignmentFailed")
+            raise
+        return None
+
+    @staticmethod
+    def _give_back(taken: list[tuple[RangeSet, Network]]) -> None:
+        for each, network in taken:
+            each.release(network)
+
+    def _record(self, node: Object, what: str) -> None:
+        self.recorder.event(with_type(node, "v1", "Node"), NORMAL, what, f"Node {name(node)} status is now: {what}")

@@ -1,0 +1,294 @@
+"""Nodes that fall silent are marked, tainted, and emptied at the rate that the state of their zone allows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.times import second_time
+from orchd.controllers.base import Controller, Key
+from orchd.controllers.event_objects import NORMAL, WARNING, with_type
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.nodelifecycle.eviction import TaintEviction
+from orchd.controllers.nodelifecycle.health import (
+    NodeHealth,
+    Taints,
+    conditions_of_silence,
+    excluded,
+    ready_status,
+)
+from orchd.controllers.nodelifecycle.zones import Zones, zone_of
+from orchd.controllers.objects import (
+    BY_NODE,
+    MERGE,
+    NODES,
+    PODS,
+    condition,
+    labels,
+    name,
+    namespace,
+    pods_node,
+    seconds_of,
+    spec,
+    status,
+    uid,
+)
+from orchd.errors import ApiError
+from orchd.txkit.background import Background
+
+#: Seconds between looks at whether a node's turn to be tainted has come, and between the writes of one look that failed.
+_TAINTING_PERIOD = 0.1
+
+
+class NodeLifecycleController(Controller):
+    """Three kinds of work: keys of the queue are nodes whose NoSchedule taints and labels follow their conditions; every
+    monitor period the health of all nodes is judged; and pods leave tainted nodes (`TaintEviction`)."""
+
+    log = Logger()
+    name = "nodelifecycle"
+    account = "node-controller"
+    component = "node-controller"
+    workers = 8
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env)
+        self._settings = env.settings
+        self._taints = Taints(env.dialect)
+        self._zones = Zones(env.settings)
+        self._health: dict[str, NodeHealth] = {}
+        self._removed: list[NodeHealth] = []
+        self._background = Background()
+        self._lease_namespace = env.dialect("{short}-node-lease")
+        self._nodes = self.follow(NODES, self._node_changed, primary=True)
+        self._pods = self.follow(PODS, self._pod_changed)
+        self._pods.add_index(BY_NODE, pods_node)
+        self._leases = self.follow(ResourceRef(env.dialect("coordination.{abbr}.io"), "v1", "leases"), self._lease_changed)
+        self._eviction = TaintEviction(self.client, env.recorder("taint-controller"), self._pods, env.clock)
+        prefix = env.dialect("{long}.io/")
+        self._labels = [(prefix + what, env.dialect("beta.{long}.io/") + what) for what in ("os", "arch")]
+
+    async def start(self) -> None:
+        self._eviction.loop.start()
+        await super().start()
+        self._background.add(self._monitor(), "health of nodes")
+        self._background.add(self._taint_in_turn(), "taints of nodes")
+
+    async def stop(self) -> None:
+        await self._background.stop()
+        await super().stop()
+        await self._eviction.loop.stop()
+
+    # -- what is seen
+
+    def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        self._eviction.node_changed(event, old, new)
+        if new is None:
+            gone = self._health.pop(name(old or {}), None)
+            if gone is not None:
+                self._zones.release(gone.name)
+                self._removed.append(gone)
+            return
+        self.queue.add(("", name(new)))
+        self._observe(new)
+
+    def _observe(self, node: Object) -> None:
+        clock = self.env.clock.seconds()
+        ready = ready_status(node)
+        heartbeat = str((condition(status(node), "Ready") or {}).get("lastHeartbeatTime", ""))
+        found = self._health.get(name(node))
+        if found is None or found.uid != uid(node):
+            created = seconds_of(node["metadata"].get("creationTimestamp")) or self.env.wall()
+            heard = clock if ready else clock - max(0.0, self.env.wall() - created)
+            found = self._health[name(node)] = NodeHealth(name=name(node), uid=uid(node), zone="", heard=heard)
+        elif heartbeat != found.heartbeat or bool(ready) != bool(found.ready):
+            # What this controller wrote itself keeps the time of the last report.
+            found.heard = clock
+        found.ready, found.heartbeat = ready, heartbeat
+        found.zone = zone_of(self.dialect, node)
+        found.excluded = excluded(self.dialect, node)
+        found.evicting = bool(self._taints.no_execute(node))
+
+    def _lease_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if new is None or namespace(new) != self._lease_namespace:
+            return
+        found = self._health.get(name(new))
+        renewed = str(spec(new).get("renewTime") or "")
+        if found is not None and renewed > found.renewed:
+            found.renewed = renewed
+            found.heard = self.env.clock.seconds()
+
+    def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        self._eviction.pod_changed(event, old, new)
+        if new is None or not spec(new).get("nodeName") or (old is not None and spec(old).get("nodeName")):
+            return
+        health = self._health.get(spec(new)["nodeName"])
+        if health is not None and health.ready not in ("", "True"):
+            health.retry = True
+
+    # -- taints by condition, labels
+
+    async def reconcile(self, key: Key) -> float | None:
+        node = self._nodes.get(*key)
+        if node is None:
+            return None
+        taints = self._taints.no_schedule(node, self.env.wall())
+        if taints is not None:
+            node = await self._write_taints(node, taints)
+        found = labels(node)
+        wanted = {second: found[first] for first, second in self._labels if first in found and found.get(second) != found[first]}
+        if wanted:
+            await self.client.patch(NODES, "", key[1], {"metadata": {"labels": wanted}}, content_type=MERGE)
+        return None
+
+    async def _write_taints(self, node: Object, taints: list[dict[str, Any]]) -> Object:
+        change = {"metadata": {"resourceVersion": node["metadata"]["resourceVersion"]}, "spec": {"taints": taints}}
+        written: Object = await self.client.patch(NODES, "", name(node), change, content_type=MERGE)
+        return written
+
+    # -- health
+
+    async def _monitor(self) -> None:
+        while True:
+            await self.judge()
+            await deferLater(self.env.clock, self._settings.node_monitor_period)
+
+    async def judge(self) -> None:
+        """Judge the health of all nodes once."""
+        gone, self._removed = self._removed, []
+        for each in gone:
+            self._announce(each, "RemovingNode", f"Removing Node {each.name} from Controller")
+        readiness: dict[str, list[bool]] = {}
+        for health in list(self._health.values()):
+            try:
+                ready = await self._judge_one(health)
+            except ApiError as error:
+                if error.code not in (404, 409):
+                    self.log.warn("health of node {name}: {error}", name=health.name, error=error.message)
+                continue
+            if not health.excluded:
+                readiness.setdefault(health.zone, []).append(ready == "True")
+        await self._weigh_disruption(readiness)
+
+    async def _judge_one(self, health: NodeHealth) -> str:
+        """Status of the node's Ready condition after what was to be done."""
+        new = not health.announced
+        if new:
+            health.announced = True
+            self._announce(health, "RegisteredNode", f"Registered Node {health.name} in Controller")
+        now, before = self.env.clock.seconds(), health.ready
+        if before == "True" and not new and not health.evicting and not health.overdue(
+            now, startup=self._settings.node_startup_grace_period, monitor=self._settings.node_monitor_grace_period
+        ):
+            return before
+        node = self._nodes.get("", health.name)
+        if node is None:
+            return before
+        if health.overdue(
+            now, startup=self._settings.node_startup_grace_period, monitor=self._settings.node_monitor_grace_period
+        ):
+            node = await self._mark_silent(node)
+        after = ready_status(node)
+        if new:
+            await self._mark_reachable(node)
+        if after:
+            await self._taint_by(node, before or "Unknown")
+        if after not in ("", "True"):
+            if before == "True":
+                note = f"Node {health.name} status is now: NodeNotReady"
+                self.recorder.event(with_type(node, "v1", "Node"), NORMAL, "NodeNotReady", note)
+            if before == "True" or health.retry:
+                health.retry = True
+                await self._mark_pods(health.name)
+                health.retry = False
+        return after
+
+    async def _mark_silent(self, node: Object) -> Object:
+        conditions = conditions_of_silence(self.dialect, node, self.env.wall())
+        if conditions is None:
+            return node
+        changed = {**node, "status": {**status(node), "conditions": conditions}}
+        written: Object = await self.client.update(NODES, "", name(node), changed, subresource="status")
+        return written
+
+    async def _taint_by(self, node: Object, ready: str) -> None:
+        """What an observed readiness asks for: taints in turn, the other taint at once, or none."""
+        if ready == "True":
+            await self._mark_reachable(node)
+            return
+        right, wrong = self._taints.not_ready, self._taints.unreachable
+        if ready == "Unknown":
+            right, wrong = wrong, right
+        present = self._taints.no_execute(node)
+        if wrong in present:
+            await self._write_taints(node, self._taints.swap(node, [right], [wrong], "NoExecute", self.env.wall()))
+        elif right not in present:
+            self._zones.zone(zone_of(self.dialect, node), self.env.clock.seconds()).add(name(node))
+
+    async def _mark_reachable(self, node: Object) -> None:
+        self._zones.release(name(node))
+        present = self._taints.no_execute(node)
+        if present:
+            await self._write_taints(node, self._taints.swap(node, [], present, "NoExecute", self.env.wall()))
+
+    async def _mark_pods(self, node: str) -> None:
+        """Pods of a node that is not ready are not ready either."""
+        for pod in self._pods.by_index(BY_NODE, node):
+            found = status(pod).get("conditions") or ()
+            if not any(c["type"] == "Ready" and c.get("status") == "True" for c in found):
+                continue
+            stamp = second_time(self.env.wall())
+            conditions = [
+                {**c, "status": "False", "lastTransitionTime": stamp} if c["type"] == "Ready" else c for c in found
+            ]
+            changed = {**pod, "status": {**status(pod), "conditions": conditions}}
+            try:
+                await self.client.update(PODS, namespace(pod), name(pod), changed, subresource="status")
+            except ApiError as error:
+                if error.code != 404:
+                    raise
+                continue
+            self.recorder.event(with_type(pod, "v1", "Pod"), WARNING, "NodeNotReady", "Node is not ready")
+
+    async def _weigh_disruption(self, readiness: dict[str, list[bool]]) -> None:
+        change = self._zones.update(readiness, self.env.clock.seconds()) if readiness else ""
+        if change == "entered":
+            self.log.info("all nodes are not ready: nothing is evicted until some are")
+            for node in list(self._nodes.list()):
+                await self._mark_reachable(node)
+        elif change == "left":
+            self.log.info("some nodes are ready again: evictions may go on")
+            for health in self._health.values():
+                health.heard = self.env.clock.seconds()
+
+    # -- NoExecute taints, at the rate of the zone
+
+    async def _taint_in_turn(self) -> None:
+        while True:
+            await deferLater(self.env.clock, _TAINTING_PERIOD)
+            if self._zones.waiting:
+                for zone, waiting in list(self._zones.due(self.env.clock.seconds())):
+                    try:
+                        await self._taint(waiting)
+                    except ApiError as error:
+                        if error.code != 404:
+                            self.log.debug("taint of node {name}: {error}", name=waiting, error=error.message)
+                            zone.queue.append(waiting)
+
+    async def _taint(self, called: str) -> None:
+        node = self._nodes.get("", called)
+        ready = "True" if node is None else ready_status(node)
+        if node is None or ready not in ("False", "Unknown"):
+            return
+        right, wrong = self._taints.not_ready, self._taints.unreachable
+        if ready == "Unknown":
+            right, wrong = wrong, right
+        await self._write_taints(node, self._taints.swap(node, [right], [wrong], "NoExecute", self.env.wall()))
+
+    # -- events
+
+    def _announce(self, health: NodeHealth, reason: str, what: str) -> None:
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": health.name, "uid": health.uid}}
+        self.recorder.event(node, NORMAL, reason, f"Node {health.name} event: {what}")

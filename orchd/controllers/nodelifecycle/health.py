@@ -1,0 +1,123 @@
+"""What is known of a node's health, and what its conditions ask for. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchd.client.interfaces import Object
+from orchd.client.times import second_time
+from orchd.controllers.objects import condition, labels, spec, status
+from orchd.dialect import Dialect
+
+#: Conditions that become Unknown with a node that falls silent.
+_REPORTED: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
+#: Condition, its status, and the taint (below node.{long}.io/) that follows from it.
+_TAINTS: Final = (
+    ("Ready", "False", "not-ready"),
+    ("Ready", "Unknown", "unreachable"),
+    ("MemoryPressure", "True", "memory-pressure"),
+    ("DiskPressure", "True", "disk-pressure"),
+    ("NetworkUnavailable", "True", "network-unavailable"),
+    ("PIDPressure", "True", "pid-pressure"),
+)
+
+
+@dataclass(slots=True)
+class NodeHealth:
+    """`heard` is when (monotonic seconds) the node last gave a sign of life: a report or a renewed lease. `ready` is the
+    status of its Ready condition, "" when it has none."""
+
+    name: str
+    uid: str
+    zone: str
+    heard: float
+    excluded: bool = False
+    ready: str = ""
+    heartbeat: str = ""
+    renewed: str = ""
+    evicting: bool = False
+    announced: bool = False
+    #: Pods have to be marked as not ready, which went wrong last time.
+    retry: bool = False
+
+    def overdue(self, now: float, *, startup: float, monitor: float) -> bool:
+        """Has the node been silent for longer than it may?"""
+        return now > self.heard + (monitor if self.ready else startup)
+
+
+def ready_status(node: Mapping[str, Any]) -> str:
+    """Status of the Ready condition, "" for none."""
+    return str((condition(status(node), "Ready") or {}).get("status", ""))
+
+
+def excluded(dialect: Dialect, node: Mapping[str, Any]) -> bool:
+    """Does the node not count when disruption is judged?"""
+    return dialect("node.{long}.io/exclude-disruption") in labels(node)
+
+
+def conditions_of_silence(dialect: Dialect, node: Object, now: float) -> list[dict[str, Any]] | None:
+    """The conditions of a node that is silent for too long; None when they say so already."""
+    agent, stamp = dialect("{Short}let"), second_time(now)
+    found = [dict(c) for c in status(node).get("conditions") or ()]
+    known = {c["type"]: c for c in found}
+    changed = False
+    for type_ in _REPORTED:
+        old = known.get(type_)
+        if old is None:
+            changed = changed or type_ == "Ready"
+            found.append({
+                "type": type_, "status": "Unknown", "reason": "NodeStatusNeverUpdated",
+                "message": f"{agent} never posted node status.",
+                "lastHeartbeatTime": node["metadata"].get("creationTimestamp"), "lastTransitionTime": stamp,
+            })  # fmt: skip
+        elif old.get("status") != "Unknown":
+            changed = changed or type_ == "Ready"
+            old.update(
+                status="Unknown", reason="NodeStatusUnknown", message=f"{agent} stopped posting node status.",
+                lastTransitionTime=stamp,
+            )  # fmt: skip
+    return found if changed else None
+
+
+class Taints:
+    """Taints that follow from conditions, in one dialect."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        prefix = dialect("node.{long}.io/")
+        self.not_ready, self.unreachable = prefix + "not-ready", prefix + "unreachable"
+        self._unschedulable = prefix + "unschedulable"
+        self._by_condition = tuple((type_, value, prefix + taint) for type_, value, taint in _TAINTS)
+        self._own = {self._unschedulable, *(key for _, _, key in self._by_condition)}
+
+    def wanted(self, node: Object) -> list[str]:
+        """Keys of the NoSchedule taints that the node should have."""
+        states = {c["type"]: c.get("status") for c in status(node).get("conditions") or ()}
+        keys = [key for type_, value, key in self._by_condition if states.get(type_) == value]
+        if spec(node).get("unschedulable"):
+            keys.append(self._unschedulable)
+        return keys
+
+    def no_schedule(self, node: Object, now: float) -> list[dict[str, Any]] | None:
+        """All taints of the node as they should be, None when they are."""
+        keys = self.wanted(node)
+        present = [t["key"] for t in spec(node).get("taints") or () if t.get("effect") == "NoSchedule" and t["key"] in self._own]
+        missing, surplus = [k for k in keys if k not in present], [k for k in present if k not in keys]
+        if not missing and not surplus:
+            return None
+        return self.swap(node, missing, surplus, "NoSchedule", now)
+
+    def no_execute(self, node: Object) -> list[str]:
+        """Keys of the taints for which pods are evicted from a node that is not ready."""
+        return [
+            t["key"] for t in spec(node).get("taints") or ()
+            if t.get("effect") == "NoExecute" and t["key"] in (self.not_ready, self.unreachable)
+        ]  # fmt: skip
+
+    @staticmethod
+    def swap(node: Object, add: list[str], drop: list[str], effect: str, now: float) -> list[dict[str, Any]]:
+        """The node's taints with some of one effect added and others dropped."""
+        changed = {*add, *drop}
+        kept = [t for t in spec(node).get("taints") or () if t.get("effect") != effect or t["key"] not in changed]
+        return [*kept, *({"key": key, "effect": effect, "timeAdded": second_time(now)} for key in add)]

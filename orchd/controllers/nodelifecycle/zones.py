@@ -1,0 +1,121 @@
+"""Zones of nodes: how bad things are in each, and how fast its nodes may be emptied. Pure but for the queues themselves."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchd.controllers.objects import labels
+from orchd.controllers.settings import ControllerSettings
+from orchd.dialect import Dialect
+from orchd.txkit.token_bucket import TokenBucket
+
+INITIAL, NORMAL, PARTIAL, FULL = "Initial", "Normal", "PartialDisruption", "FullDisruption"
+
+
+def zone_of(dialect: Dialect, node: Mapping[str, Any]) -> str:
+    """The key of a node's zone, "" for a node that names none."""
+    found = labels(node)
+    region, zone = (
+        found.get(dialect(f"topology.{{long}}.io/{what}")) or found.get(dialect(f"failure-domain.beta.{{long}}.io/{what}"), "")
+        for what in ("region", "zone")
+    )
+    return f"{region}:\x00:{zone}" if region or zone else ""
+
+
+def zone_state(ready: Iterable[bool], threshold: float) -> str:
+    """The state of a zone from the readiness of its nodes."""
+    found = list(ready)
+    bad = found.count(False)
+    if bad == len(found) and bad:
+        return FULL
+    if bad > 2 and bad / len(found) >= threshold:
+        return PARTIAL
+    return NORMAL
+
+
+@dataclass(slots=True)
+class Zone:
+    """Nodes of a zone that wait to be tainted; each is queued once until it is released."""
+
+    state: str = INITIAL
+    bucket: TokenBucket | None = None
+    queue: deque[str] = field(default_factory=deque)
+    queued: set[str] = field(default_factory=set)
+
+    def add(self, name: str) -> bool:
+        """Queue a node, unless it was queued since it was last released."""
+        if name in self.queued:
+            return False
+        self.queued.add(name)
+        self.queue.append(name)
+        return True
+
+    def release(self, name: str) -> None:
+        """The node is reachable again: it may be queued anew."""
+        if name in self.queued:
+            self.queued.discard(name)
+            if name in self.queue:
+                self.queue.remove(name)
+
+
+class Zones:
+    """All zones by key. `update` takes the state of the cluster, `due` gives the nodes whose turn it is."""
+
+    def __init__(self, settings: ControllerSettings) -> None:
+        self._settings = settings
+        self._zones: dict[str, Zone] = {}
+
+    def zone(self, key: str, now: float) -> Zone:
+        """The zone of a key; a new one has the normal rate."""
+        found = self._zones.get(key)
+        if found is None:
+            found = self._zones[key] = Zone(bucket=self._bucket(self._settings.node_eviction_rate, now))
+        return found
+
+    @property
+    def waiting(self) -> bool:
+        """Do any nodes wait to be tainted?"""
+        return any(zone.queue for zone in self._zones.values())
+
+    def release(self, name: str) -> None:
+        for zone in self._zones.values():
+            zone.release(name)
+
+    def due(self, now: float) -> Iterator[tuple[Zone, str]]:
+        """Nodes to taint now. Each is taken out; `put_back` it when that failed."""
+        for zone in self._zones.values():
+            while zone.queue and zone.bucket is not None and zone.bucket.take(now):
+                yield zone, zone.queue.popleft()
+
+    def update(self, readiness: Mapping[str, list[bool]], now: float) -> str:
+        """Take the readiness of all nodes by zone. Gives "entered" when all of the cluster has just been lost: then nothing
+        is to be evicted; "left" when it comes back; else ""."""
+        threshold = self._settings.unhealthy_zone_threshold
+        states = {key: zone_state(ready, threshold) for key, ready in readiness.items()}
+        known = {key: self.zone(key, now) for key in states}
+        all_lost = all(state == FULL for state in states.values())
+        were_lost = all(zone.state == FULL for zone in known.values())
+        if all_lost and were_lost:
+            return ""
+        if all_lost:
+            for zone in known.values():
+                zone.state, zone.bucket = FULL, None
+            return "entered"
+        for key, zone in known.items():
+            if were_lost or zone.state != states[key]:
+                zone.state = states[key]
+                zone.bucket = self._bucket(self._rate(zone.state, len(readiness[key])), now)
+        return "left" if were_lost else ""
+
+    def _rate(self, state: str, size: int) -> float:
+        if state != PARTIAL:
+            return self._settings.node_eviction_rate
+        large = size > self._settings.large_cluster_size_threshold
+        return self._settings.secondary_node_eviction_rate if large else 0.0
+
+    @staticmethod
+    def _bucket(rate: float, now: float) -> TokenBucket | None:
+        return TokenBucket(rate, 1.0, now) if rate > 0 else None

@@ -1,0 +1,84 @@
+"""What annotations ask of a simulated pod or node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchd.kinds.objects.scalars import ScalarError, parse_duration
+from orchd.kinds.simulated import PREFIX
+from orchd.simulation.settings import SimulationSettings
+
+START_DELAY: Final = PREFIX + "start-delay"
+READY_DELAY: Final = PREFIX + "ready-delay"
+RUN_DURATION: Final = PREFIX + "run-duration"
+EXIT_CODE: Final = PREFIX + "exit-code"
+START_FAILURE: Final = PREFIX + "start-failure"
+RESTARTS: Final = PREFIX + "restarts"
+TERMINATION_DELAY: Final = PREFIX + "termination-delay"
+#: On a node: "true" makes it fall silent, as a node that is lost; a reason makes it report that it is not ready.
+SILENT: Final = PREFIX + "silent"
+NOT_READY: Final = PREFIX + "not-ready"
+
+#: The value of a duration that never passes.
+NEVER: Final = "never"
+
+
+class AnnotationError(ValueError):
+    """An annotation has a value that means nothing; the text names it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodBehaviour:
+    """Seconds; None means never. `start_failure` is the reason for which containers do not start, "" for none."""
+
+    start_delay: float
+    ready_delay: float | None
+    run_duration: float | None
+    exit_code: int
+    start_failure: str
+    restarts: int
+    termination_delay: float
+
+
+def pod_behaviour(pod: Mapping[str, Any], settings: SimulationSettings) -> PodBehaviour:
+    """What a pod is to do. Raises AnnotationError."""
+    notes: Mapping[str, str] = pod["metadata"].get("annotations") or {}
+    ends = (pod.get("spec") or {}).get("restartPolicy", "Always") != "Always" or EXIT_CODE in notes
+    start_delay = _duration(notes, START_DELAY, settings.pod_startup_delay)
+    termination = _duration(notes, TERMINATION_DELAY, 0.0)
+    if start_delay is None or termination is None:
+        name = START_DELAY if start_delay is None else TERMINATION_DELAY
+        raise AnnotationError(f"annotation {name}: must be a duration such as 5s")
+    return PodBehaviour(
+        start_delay=start_delay,
+        ready_delay=_duration(notes, READY_DELAY, 0.0),
+        run_duration=_duration(notes, RUN_DURATION, settings.pod_run_duration if ends else None),
+        exit_code=_number(notes, EXIT_CODE, 255),
+        start_failure=notes.get(START_FAILURE, ""),
+        restarts=_number(notes, RESTARTS, 1_000_000),
+        termination_delay=termination,
+    )
+
+
+def _duration(notes: Mapping[str, str], name: str, default: float | None) -> float | None:
+    text = notes.get(name)
+    if text is None:
+        return default
+    if text == NEVER:
+        return None
+    try:
+        seconds = parse_duration(text) / 1e9
+    except ScalarError as error:
+        raise AnnotationError(f"annotation {name}: {error}") from None
+    if seconds < 0:
+        raise AnnotationError(f"annotation {name}: must not be negative")
+    return seconds
+
+
+def _number(notes: Mapping[str, str], name: str, most: int) -> int:
+    text = notes.get(name, "0")
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) <= most):
+        raise AnnotationError(f"annotation {name}: {text!r} is not a number from 0 to {most}")
+    return int(text)

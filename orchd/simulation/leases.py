@@ -1,0 +1,121 @@
+"""Leases of simulated nodes, renewed a few at a time, so that many nodes cost an even load and few commits."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+
+from twisted.internet.defer import CancelledError, Deferred, DeferredList
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.client.times import micro_time
+from orchd.dialect import Dialect
+from orchd.errors import ApiError
+from orchd.txkit.background import Background
+
+#: Seconds for which a lease counts, as node agents write it.
+DURATION = 40
+#: Seconds from one renewal of a lease to the next, and between batches.
+INTERVAL, TICK = 30.0, 0.5
+
+
+class LeaseKeeper:
+    """Renews the leases of `keep` until they are dropped. `renewed` counts writes, `failed` those that went wrong."""
+
+    log = Logger()
+
+    def __init__(self, client: IClient, dialect: Dialect, clock: IReactorTime, wall: Callable[[], float]) -> None:
+        self._client = client
+        self._ref = ResourceRef(dialect("coordination.{abbr}.io"), "v1", "leases")
+        self._namespace = dialect("{short}-node-lease")
+        self._clock = clock
+        self._wall = wall
+        self._uids: dict[str, str] = {}
+        self._written: dict[str, Object] = {}
+        self._order: deque[str] = deque()
+        self._owed = 0.0
+        self._background = Background()
+        self.renewed = 0
+        self.failed = 0
+
+    def keep(self, name: str, uid: str) -> None:
+        """Renew the lease of a node from now on."""
+        if name not in self._uids:
+            # At the front: a new node's lease is written with the next batch.
+            self._order.appendleft(name)
+            self._owed += 1
+        if self._uids.get(name) != uid:
+            self._written.pop(name, None)
+        self._uids[name] = uid
+
+    def drop(self, name: str) -> None:
+        """Let the lease of a node run out."""
+        self._written.pop(name, None)
+        if self._uids.pop(name, None) is not None:
+            self._order.remove(name)
+
+    def start(self) -> None:
+        self._background.add(self._run(), "leases of simulated nodes")
+
+    async def stop(self) -> None:
+        await self._background.stop()
+
+    async def _run(self) -> None:
+        while True:
+            await deferLater(self._clock, TICK)
+            await self.renew_due()
+
+    async def renew_due(self) -> None:
+        """Renew the leases whose turn it is: one batch."""
+        self._owed = min(self._owed + len(self._order) * TICK / INTERVAL, float(len(self._order)))
+        count = math.floor(self._owed)
+        self._owed -= count
+        names = [self._order[index] for index in range(count)]
+        self._order.rotate(-count)
+        if names:
+            tasks = [Deferred.fromCoroutine(self._renew(name)) for name in names]
+            await DeferredList(tasks, consumeErrors=True)
+
+    async def _renew(self, name: str) -> None:
+        try:
+            await self._write(name)
+            self.renewed += 1
+        except CancelledError:
+            raise
+        except ApiError as error:
+            self.failed += 1
+            self._written.pop(name, None)
+            if error.code not in (404, 409):
+                self.log.warn("lease of node {name}: {error}", name=name, error=error.message)
+        except Exception:  # one lease must not end the renewal of all others
+            self.failed += 1
+            self.log.failure("lease of node {name}", name=name)
+
+    async def _write(self, name: str) -> None:
+        spec = {"holderIdentity": name, "leaseDurationSeconds": DURATION, "renewTime": micro_time(self._wall())}
+        known = self._written.get(name)
+        if known is None:
+            try:
+                known = await self._client.get(self._ref, self._namespace, name)
+            except ApiError as error:
+                if error.code != 404:
+                    raise
+        owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": self._uids.get(name, "")}
+        if known is None:
+            fresh = {
+                "apiVersion": f"{self._ref.group}/v1",
+                "kind": "Lease",
+                "metadata": {"name": name, "namespace": self._namespace, "ownerReferences": [owner]},
+                "spec": spec,
+            }
+            made = await self._client.create(self._ref, self._namespace, fresh)
+        else:
+            metadata = {**known["metadata"], "ownerReferences": [owner]}
+            changed = {**known, "metadata": metadata, "spec": spec}
+            made = await self._client.update(self._ref, self._namespace, name, changed)
+        if name in self._uids:
+            self._written[name] = made

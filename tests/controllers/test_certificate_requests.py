@@ -1,0 +1,257 @@
+"""Certificate signing requests: who is approved, what is signed, what is deleted."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cluster_support import Cluster
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
+
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers.certificates.requests import requests_ref
+from orchd.controllers.objects import CONFIG_MAPS, SECRETS
+from orchd.dialect import CLUSTER_INFO_KEY, ORCH
+from orchd.errors import ApiError
+from orchd.testing.server import NOW, run
+
+REQUESTS = requests_ref(ORCH)
+RBAC = ORCH("rbac.authorization.{abbr}.io")
+BINDINGS = ResourceRef(RBAC, "v1", "clusterrolebindings")
+NODE_CLIENT = ORCH("{long}.io/{short}-apiserver-client-{short}let")
+NODE_SERVING = ORCH("{long}.io/{short}let-serving")
+CLIENT = ORCH("{long}.io/{short}-apiserver-client")
+NODE_USAGES = ["digital signature", "key encipherment", "client auth"]
+
+
+def request(name: str = "system:node:n", group: str = "system:nodes", names: list[x509.GeneralName] | None = None) -> str:
+    subject = x509.Name([
+        x509.NameAttribute(NameOID.ORGANIZATION_NAME, group), x509.NameAttribute(NameOID.COMMON_NAME, name)
+    ])  # fmt: skip
+    builder = x509.CertificateSigningRequestBuilder().subject_name(subject)
+    if names:
+        builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
+    made = builder.sign(ec.generate_private_key(ec.SECP256R1()), hashes.SHA256())
+    return base64.b64encode(made.public_bytes(Encoding.PEM)).decode()
+
+
+class Requests:
+    """A cluster, and requests to it."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+
+    def post(
+        self, name: str, signer: str, usages: list[str], pem: str = "", user: str = "joe", group: str = "joes", **spec: Any
+    ) -> dict[str, Any]:
+        client = self.cluster.server.client(user, group)
+        wanted = {"request": pem or request(), "signerName": signer, "usages": usages, **spec}
+        run(client.create(REQUESTS, "", {"metadata": {"name": name}, "spec": wanted}))
+        self.cluster.settle()
+        return self.look(name)
+
+    def look(self, name: str) -> dict[str, Any]:
+        found = self.cluster.get(REQUESTS, name, "")
+        assert found is not None
+        return found
+
+    def approve(self, name: str, type_: str = "Approved") -> dict[str, Any]:
+        found = self.look(name)
+        condition = {"type": type_, "status": "True", "reason": "r", "message": "m"}
+        run(self.cluster.client.update(REQUESTS, "", name, {**found, "status": {"conditions": [condition]}}, subresource="approval"))
+        self.cluster.settle()
+        return self.look(name)
+
+    def bind(self, role: str, group: str) -> None:
+        subject = {"kind": "Group", "apiGroup": RBAC, "name": group}
+        binding = {"metadata": {"name": group + role[-10:].strip(":")}, "subjects": [subject]}
+        ref = {"apiGroup": RBAC, "kind": "ClusterRole", "name": ORCH(role)}
+        self.cluster.create(BINDINGS, {**binding, "roleRef": ref}, "")
+        self.cluster.settle()
+
+
+@pytest.fixture
+def requests(tmp_path: Path) -> Iterator[Requests]:
+    """A cluster with the controllers of certificates, where members of joes may ask."""
+    cluster = Cluster(tmp_path, ["csrapproving", "csrsigning", "csrcleaner", "bootstrapsigner", "tokencleaner"])
+    made = Requests(cluster)
+    made.bind("system:node-bootstrapper", "joes")
+    made.bind("system:node-bootstrapper", "system:nodes")
+    yield made
+    cluster.stop()
+
+
+def reasons(found: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(c["type"], c["reason"]) for c in found["status"].get("conditions") or ()]
+
+
+def certificate(found: dict[str, Any]) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(base64.b64decode(found["status"]["certificate"]))
+
+
+def test_nodes_are_approved_by_role(requests: Requests) -> None:
+    """A request for a node's certificate waits until its requestor may have it, and is then approved and signed."""
+    assert reasons(requests.post("a", NODE_CLIENT, NODE_USAGES)) == []
+    requests.bind("system:certificates.{abbr}.io:certificatesigningrequests:nodeclient", "joes")
+    requests.cluster.settle(60)
+    found = requests.look("a")
+    assert reasons(found) == [("Approved", "AutoApproved")]
+    made = certificate(found)
+    assert [str(part.value) for part in made.subject] == ["system:nodes", "system:node:n"]
+    assert made.extensions.get_extension_for_class(x509.KeyUsage).value.key_encipherment
+    assert made.not_valid_after_utc - made.not_valid_before_utc == timedelta(days=365)
+
+
+def test_a_node_renews_its_own(requests: Requests) -> None:
+    """A node may renew its own certificate, and no other's."""
+    requests.bind("system:certificates.{abbr}.io:certificatesigningrequests:selfnodeclient", "system:nodes")
+    node = {"user": "system:node:n", "group": "system:nodes"}
+    assert reasons(requests.post("own", NODE_CLIENT, NODE_USAGES, **node)) == [("Approved", "AutoApproved")]
+    assert reasons(requests.post("other", NODE_CLIENT, NODE_USAGES, request("system:node:m"), **node)) == []
+
+
+def test_what_is_no_node_is_not_approved(requests: Requests) -> None:
+    """A request that is not one of a node, or for another signer, is left to people."""
+    requests.bind("system:certificates.{abbr}.io:certificatesigningrequests:nodeclient", "joes")
+    assert reasons(requests.post("name", NODE_CLIENT, NODE_USAGES, request("x"))) == []
+    assert reasons(requests.post("usage", NODE_CLIENT, [*NODE_USAGES, "any"])) == []
+    assert reasons(requests.post("signer", CLIENT, NODE_USAGES)) == []
+
+
+DNS, ADDRESS = x509.DNSName("n"), x509.RFC822Name("a@b")
+
+
+@pytest.mark.parametrize(("signer", "usages", "pem", "message"), [
+    (NODE_CLIENT, NODE_USAGES, {}, ""),
+    (NODE_CLIENT, ["digital signature", "client auth"], {}, ""),
+    (NODE_CLIENT, NODE_USAGES, {"group": "x"}, "subject organization is not system:nodes"),
+    (NODE_CLIENT, NODE_USAGES, {"name": "x"}, "subject common name does not begin with system:node:"),
+    (NODE_CLIENT, NODE_USAGES, {"names": [DNS]}, "DNS subjectAltNames are not allowed"),
+    (NODE_CLIENT, ["client auth"], {}, "usages did not match [client auth digital signature key encipherment]"),
+    (NODE_SERVING, ["digital signature", "key encipherment", "server auth"], {"names": [DNS]}, ""),
+    (NODE_SERVING, ["digital signature", "key encipherment", "server auth"], {}, "DNS or IP subjectAltName is required"),
+    (NODE_SERVING, NODE_USAGES, {"names": [DNS]}, "usages did not match [digital signature key encipherment server auth]"),
+    (NODE_SERVING, NODE_USAGES, {"names": [DNS, ADDRESS]}, "Email subjectAltNames are not allowed"),
+    (CLIENT, ["client auth"], {"name": "x", "group": "y"}, ""),
+    (CLIENT, ["digital signature"], {}, "missing required usage for client certificate: client auth"),
+    (CLIENT, ["client auth", "server auth"], {}, "invalid usage for client certificate: server auth"),
+])
+def test_signers(requests: Requests, signer: str, usages: list[str], pem: dict[str, Any], message: str) -> None:
+    """Each signer signs what it is for, and says of anything else why not."""
+    requests.post("r", signer, usages, request(**pem))
+    found = requests.approve("r")
+    if not message:
+        assert certificate(found)
+    else:
+        assert not found["status"].get("certificate")
+        failed = found["status"]["conditions"][-1]
+        assert (failed["type"], failed["reason"], failed["message"]) == ("Failed", "SignerValidationFailure", message)
+
+
+def test_other_signers_and_denials(requests: Requests) -> None:
+    """Requests for other signers, and those that were denied, are not signed."""
+    requests.post("foreign", "example.org/mine", ["client auth"])
+    assert not requests.approve("foreign")["status"].get("certificate")
+    requests.post("denied", CLIENT, ["client auth"])
+    assert not requests.approve("denied", "Denied")["status"].get("certificate")
+
+
+@pytest.mark.parametrize(("asked", "seconds"), [(None, 365 * 86400), (600, 900), (7200, 7500), (10**9, 365 * 86400)])
+def test_lifetimes(requests: Requests, asked: int | None, seconds: int) -> None:
+    """A certificate lives for as long as it was asked for and the flag lets it; short ones are not shortened by what
+    they are backdated."""
+    requests.post("r", CLIENT, ["client auth"], **({} if asked is None else {"expirationSeconds": asked}))
+    made = certificate(requests.approve("r"))
+    assert (made.not_valid_after_utc - made.not_valid_before_utc).total_seconds() == seconds
+
+
+def test_old_requests_are_deleted(requests: Requests) -> None:
+    """Decided requests are deleted after an hour, pending ones after a day."""
+    for name in ("signed", "denied", "pending"):
+        requests.post(name, CLIENT, ["client auth"])
+    requests.approve("signed")
+    requests.approve("denied", "Denied")
+
+    def names() -> list[str]:
+        return requests.cluster.names(REQUESTS, "")
+
+    requests.cluster.settle(3500)
+    assert names() == ["denied", "pending", "signed"]
+    requests.cluster.settle(1200)
+    assert names() == ["pending"]
+    requests.cluster.settle(80_000)
+    assert names() == ["pending"]
+    requests.cluster.settle(9_000)
+    assert names() == []
+
+
+def token(id_: str, **data: str) -> dict[str, Any]:
+    text = {"token-id": id_, "token-secret": "abcdefghij012345", **{k.replace("_", "-"): v for k, v in data.items()}}
+    return {"metadata": {"name": f"bootstrap-token-{id_}"}, "type": ORCH("bootstrap.{long}.io/token"), "stringData": text}
+
+
+def test_cluster_info_is_signed(requests: Requests) -> None:
+    """Every token that may sign has its signature, anew when the content changes and until the token ends."""
+    cluster, public, system = requests.cluster, ORCH("{short}-public"), ORCH("{short}-system")
+    content = CLUSTER_INFO_KEY
+    cluster.create(CONFIG_MAPS, {"metadata": {"name": "cluster-info"}, "data": {content: "apiVersion: v1\nkind: Config\n"}}, public)
+    cluster.create(SECRETS, token("ctrl01", usage_bootstrap_signing="true", expiration="2027-01-15T08:01:00Z"), system)
+    cluster.create(SECRETS, token("ctrl02", usage_bootstrap_authentication="true"), system)
+    cluster.settle()
+    key = f"jws-{content}-ctrl01"
+
+    def data() -> dict[str, str]:
+        found = cluster.get(CONFIG_MAPS, "cluster-info", public)
+        assert found is not None
+        signed: dict[str, str] = found["data"]
+        return signed
+
+    # As recorded from the reference.
+    assert data()[key] == "eyJhbGciOiJIUzI1NiIsImtpZCI6ImN0cmwwMSJ9..ekrbqCdL67PNYysAkCSVUHVW2gmJHbcMlDZ9ADoFdDY"
+    assert len(data()) == 2
+    cluster.patch(CONFIG_MAPS, "cluster-info", {"data": {content: "apiVersion: v1\nkind: Config\npreferences: {}\n"}}, public)
+    assert data()[key] == "eyJhbGciOiJIUzI1NiIsImtpZCI6ImN0cmwwMSJ9..e_-0ha5ASHLa8pTJ4RLDZnsiUYtYJnKZWqAqWxtjOUw"
+    cluster.settle(70)
+    assert list(data()) == [content]
+    assert cluster.get(SECRETS, "bootstrap-token-ctrl01", system) is None
+
+
+@pytest.mark.parametrize(("expiration", "left"), [("2027-01-15T07:59:59Z", False), ("soon", False), ("2099-01-01T00:00:00Z", True), ("", True)])
+def test_tokens_end(requests: Requests, expiration: str, left: bool) -> None:
+    """Tokens that have ended, or whose end cannot be read, are deleted; other Secrets are not looked at."""
+    system = ORCH("{short}-system")
+    assert NOW == 1_800_000_000
+    data = {"expiration": expiration} if expiration else {}
+    requests.cluster.create(SECRETS, token("abcdef", **data), system)
+    requests.cluster.create(SECRETS, {"metadata": {"name": "other"}, "stringData": {"expiration": "2000-01-01T00:00:00Z"}}, system)
+    requests.cluster.settle()
+    assert (requests.cluster.get(SECRETS, "bootstrap-token-abcdef", system) is not None) is left
+    assert requests.cluster.get(SECRETS, "other", system) is not None
+
+
+def test_a_node_joins(tmp_path: Path) -> None:
+    """The user of a bootstrap token gets the certificate of a node, with which the node registers and sees no more than it may."""
+    cluster = Cluster(tmp_path, ["csrapproving", "csrsigning"], ["--authorization-mode=Node,RBAC"])
+    made = Requests(cluster)
+    made.bind("system:node-bootstrapper", "system:bootstrappers")
+    made.bind("system:certificates.{abbr}.io:certificatesigningrequests:nodeclient", "system:bootstrappers")
+    found = made.post("join", NODE_CLIENT, NODE_USAGES, user="system:bootstrap:abcdef", group="system:bootstrappers")
+    signed = certificate(found)
+    authority = cluster.server.server.files.made.ca_certificate.read_bytes()
+    signed.verify_directly_issued_by(x509.load_pem_x509_certificate(authority))
+    name, group = (str(part.value) for part in reversed(list(signed.subject)))
+    node = cluster.server.client(name, group)
+    nodes = ResourceRef("", "v1", "nodes")
+    run(node.create(nodes, "", {"metadata": {"name": "n"}}))
+    with pytest.raises(ApiError) as caught:
+        run(node.list(SECRETS, "default"))
+    assert caught.value.code == 403
+    cluster.stop()

@@ -1,0 +1,246 @@
+"""What becomes of nodes that fall silent, and of the pods on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cluster_support import Cluster
+
+from orchd.client.interfaces import ResourceRef
+from orchd.client.times import micro_time, second_time
+from orchd.controllers.nodelifecycle.eviction import tolerated_for
+from orchd.controllers.nodelifecycle.zones import FULL, NORMAL, PARTIAL, Zones, zone_of, zone_state
+from orchd.controllers.objects import NODES, PODS
+from orchd.controllers.settings import ControllerSettings
+from orchd.dialect import ORCH
+from orchd.testing.server import NOW, run
+
+EVENTS = ResourceRef("", "v1", "events")
+LEASES = ResourceRef(ORCH("coordination.{abbr}.io"), "v1", "leases")
+LEASE_NAMESPACE = ORCH("{short}-node-lease")
+NOT_READY, UNREACHABLE = (ORCH("node.{long}.io/") + what for what in ("not-ready", "unreachable"))
+
+
+class Nodes:
+    """A cluster whose nodes a test plays."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.alive: set[str] = set()
+
+    def add(self, name: str, ready: str = "True", **spec: Any) -> None:
+        conditions = [{"type": "Ready", "status": ready, "lastHeartbeatTime": second_time(NOW), "lastTransitionTime": second_time(NOW)}]
+        node = {"metadata": {"name": name, "labels": {ORCH("{long}.io/os"): "linux"}}, "spec": spec}
+        self.cluster.create(NODES, {**node, "status": {"conditions": conditions if ready else []}}, "")
+        self.cluster.create(LEASES, {"metadata": {"name": name}, "spec": {"holderIdentity": name}}, LEASE_NAMESPACE)
+        self.alive.add(name)
+
+    def pass_(self, seconds: int) -> None:
+        """Time goes on, while nodes that are alive renew their leases."""
+        for step in range(seconds):
+            if step % 10 == 0:
+                for name in self.alive:
+                    renewed = {"spec": {"renewTime": micro_time(NOW + self.cluster.passed)}}
+                    run(self.cluster.client.patch(LEASES, LEASE_NAMESPACE, name, renewed, content_type="application/merge-patch+json"))
+            self.cluster.settle(1)
+
+    def ready(self, name: str) -> tuple[str, str]:
+        node = self.cluster.get(NODES, name, "")
+        assert node is not None
+        [found] = [c for c in node["status"]["conditions"] if c["type"] == "Ready"]
+        return found["status"], found.get("reason", "")
+
+    def taints(self, name: str) -> set[tuple[str, str]]:
+        node = self.cluster.get(NODES, name, "")
+        assert node is not None
+        return {(t["key"], t["effect"]) for t in node["spec"].get("taints") or ()}
+
+    def pod(self, name: str, node: str, *tolerations: dict[str, Any]) -> None:
+        spec = {"containers": [{"name": "c", "image": "x"}], "nodeName": node, "tolerations": list(tolerations)}
+        self.cluster.create(PODS, {"metadata": {"name": name}, "spec": spec})
+
+    def messages(self, namespace: str = "default") -> list[tuple[str, str]]:
+        self.cluster.settle()
+        return [(e["reason"], e["message"]) for e in self.cluster.items(EVENTS, namespace)]
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> Iterator[Nodes]:
+    """A cluster with this controller alone."""
+    cluster = Cluster(tmp_path, ["nodelifecycle"])
+    cluster.namespace()
+    yield Nodes(cluster)
+    cluster.stop()
+
+
+def toleration(seconds: int | None = None, key: str = UNREACHABLE) -> dict[str, Any]:
+    found: dict[str, Any] = {"key": key, "operator": "Exists", "effect": "NoExecute"}
+    return found if seconds is None else {**found, "tolerationSeconds": seconds}
+
+
+def test_taints_follow_conditions(nodes: Nodes) -> None:
+    """NoSchedule taints follow the conditions and the wish not to be scheduled to; other taints stay."""
+    nodes.add("n", "False", taints=[{"key": "mine", "effect": "NoSchedule"}])
+    nodes.pass_(1)
+    assert ("mine", "NoSchedule") in nodes.taints("n") and (NOT_READY, "NoSchedule") in nodes.taints("n")
+    status = {"conditions": [{"type": "Ready", "status": "True"}, {"type": "PIDPressure", "status": "True"}]}
+    nodes.cluster.patch(NODES, "n", {"status": status}, "", "status")
+    nodes.pass_(11)
+    assert nodes.taints("n") == {("mine", "NoSchedule"), (ORCH("node.{long}.io/pid-pressure"), "NoSchedule")}
+    nodes.cluster.patch(NODES, "n", {"spec": {"unschedulable": True}}, "")
+    assert (ORCH("node.{long}.io/unschedulable"), "NoSchedule") in nodes.taints("n")
+    node = nodes.cluster.get(NODES, "n", "")
+    assert node is not None and node["metadata"]["labels"][ORCH("beta.{long}.io/os")] == "linux"
+
+
+def test_a_node_falls_silent(nodes: Nodes) -> None:
+    """A node without a lease that is renewed becomes Unknown after the grace period; its pods are not ready, and leave when
+    their tolerations run out. A healthy node keeps its own."""
+    for name in ("a", "b"):
+        nodes.add(name)
+    nodes.pod("stays", "a", toleration(), toleration(key=NOT_READY))
+    nodes.pod("leaves", "a", toleration(30), toleration(key=NOT_READY))
+    nodes.pod("other", "b", toleration(30))
+    conditions = [{"type": "Ready", "status": "True"}]
+    nodes.cluster.patch(PODS, "stays", {"status": {"conditions": conditions}}, subresource="status")
+    nodes.pass_(60)
+    assert nodes.ready("a")[0] == "True"
+    nodes.alive.remove("a")
+    nodes.pass_(25)
+    assert nodes.ready("a")[0] == "True"
+    nodes.pass_(25)
+    assert nodes.ready("a") == ("Unknown", "NodeStatusUnknown")
+    assert nodes.taints("a") == {(UNREACHABLE, "NoSchedule"), (UNREACHABLE, "NoExecute")}
+    assert nodes.taints("b") == set()
+    pod = nodes.cluster.get(PODS, "stays")
+    assert pod is not None and pod["status"]["conditions"][0]["status"] == "False"
+    nodes.pass_(40)
+    assert all(nodes.cluster.get(PODS, name) is not None for name in ("stays", "other"))
+    leaving = nodes.cluster.get(PODS, "leaves")
+    assert leaving is None or leaving["metadata"].get("deletionTimestamp")
+    said = nodes.messages()
+    assert ("RegisteredNode", "Node a event: Registered Node a in Controller") in said
+    assert ("NodeNotReady", "Node a status is now: NodeNotReady") in said
+    assert ("TaintManagerEviction", "Marking for deletion Pod a/leaves") in nodes.messages("a")
+    assert ("NodeNotReady", "Node is not ready") in nodes.messages("a")
+
+
+def test_a_node_comes_back(nodes: Nodes) -> None:
+    """A node that is heard of again in time loses its taints, and its pods stay."""
+    for name in ("a", "b"):
+        nodes.add(name)
+    nodes.pod("p", "a", toleration(300), toleration(300, NOT_READY))
+    nodes.pass_(10)
+    nodes.alive.remove("a")
+    nodes.pass_(70)
+    assert (UNREACHABLE, "NoExecute") in nodes.taints("a")
+    nodes.alive.add("a")
+    back = [{"type": "Ready", "status": "True", "lastHeartbeatTime": second_time(NOW + 1000)}]
+    nodes.cluster.patch(NODES, "a", {"status": {"conditions": back}}, "", "status")
+    nodes.pass_(10)
+    assert nodes.taints("a") == set()
+    nodes.pass_(300)
+    assert nodes.cluster.get(PODS, "p") is not None
+    assert ("TaintManagerEviction", "Cancelling deletion of Pod a/p") in nodes.messages("a")
+
+
+def test_all_nodes_are_lost(nodes: Nodes) -> None:
+    """When no node is heard of any more nothing is evicted: it is rather the control plane that is cut off."""
+    for name in ("a", "b"):
+        nodes.add(name)
+    nodes.pod("p", "a")
+    nodes.pass_(10)
+    nodes.alive.clear()
+    nodes.pass_(120)
+    assert nodes.ready("a")[0] == nodes.ready("b")[0] == "Unknown"
+    assert not [effect for name in "ab" for _, effect in nodes.taints(name) if effect == "NoExecute"]
+    assert nodes.cluster.get(PODS, "p") is not None
+
+
+def test_the_last_node_is_lost(nodes: Nodes) -> None:
+    """What was tainted before the last node was lost is tainted no longer, until some node is heard of again."""
+    for name in ("a", "b"):
+        nodes.add(name)
+    nodes.pass_(10)
+    nodes.alive.remove("a")
+    nodes.pass_(60)
+    assert (UNREACHABLE, "NoExecute") in nodes.taints("a")
+    nodes.alive.clear()
+    nodes.pass_(60)
+    assert (UNREACHABLE, "NoExecute") not in nodes.taints("a") | nodes.taints("b")
+    nodes.alive.add("b")
+    back = [{"type": "Ready", "status": "True", "lastHeartbeatTime": second_time(NOW + 1000)}]
+    nodes.cluster.patch(NODES, "b", {"status": {"conditions": back}}, "", "status")
+    nodes.pass_(70)
+    assert (UNREACHABLE, "NoExecute") in nodes.taints("a")
+
+
+def test_a_node_that_never_reports(nodes: Nodes) -> None:
+    """A node that registers and says nothing has the longer grace period of a start."""
+    nodes.add("other")
+    nodes.add("n", ready="")
+    nodes.alive.discard("n")
+    nodes.pass_(50)
+    node = nodes.cluster.get(NODES, "n", "")
+    assert node is not None and not node["status"].get("conditions")
+    nodes.pass_(20)
+    assert nodes.ready("n") == ("Unknown", "NodeStatusNeverUpdated")
+
+
+def test_removed_nodes_are_announced(nodes: Nodes) -> None:
+    """The removal of a node is an event."""
+    nodes.add("n")
+    nodes.pass_(6)
+    nodes.alive.clear()
+    nodes.cluster.delete(NODES, "n", "")
+    nodes.pass_(6)
+    assert ("RemovingNode", "Node n event: Removing Node n from Controller") in nodes.messages()
+
+
+@pytest.mark.parametrize(("tolerations", "seconds"), [
+    ([], 0.0),
+    ([toleration()], None),
+    ([toleration(30)], 30.0),
+    ([toleration(-5)], 0.0),
+    ([{"operator": "Exists"}], None),
+    ([toleration(30, "other")], 0.0),
+])
+def test_tolerated_for(tolerations: list[dict[str, Any]], seconds: float | None) -> None:
+    """The shortest toleration counts; a taint that none matches is not tolerated at all."""
+    assert tolerated_for([{"key": UNREACHABLE, "effect": "NoExecute"}], tolerations) == seconds
+
+
+@pytest.mark.parametrize(("good", "bad", "state"), [
+    (3, 0, NORMAL), (0, 1, FULL), (2, 2, NORMAL), (2, 3, PARTIAL), (3, 3, NORMAL), (0, 0, NORMAL),
+])
+def test_zone_states(good: int, bad: int, state: str) -> None:
+    """A zone is partly lost with more than two nodes and the threshold's share of them, and lost with all."""
+    assert zone_state([True] * good + [False] * bad, 0.55) == state
+
+
+def test_rates() -> None:
+    """Zones are emptied at the normal rate, slower or not at all when many of their nodes are lost at once."""
+    zones = Zones(ControllerSettings(node_eviction_rate=1.0, secondary_node_eviction_rate=0.5, large_cluster_size_threshold=5))
+    for key in ("normal", "small", "large"):
+        for number in range(9):
+            zones.zone(key, 0.0).add(f"{key}-{number}")
+    assert not zones.zone("normal", 0.0).add("normal-0")
+    lost = {"normal": [True] * 9, "small": [False] * 4 + [True], "large": [False] * 8 + [True]}
+    assert zones.update(lost, 0.0) == ""
+    taken = [name.partition("-")[0] for second in range(5) for _, name in zones.due(float(second))]
+    assert {key: taken.count(key) for key in ("normal", "small", "large")} == {"normal": 5, "small": 0, "large": 3}
+    assert zones.update({key: [False] for key in lost}, 5.0) == "entered"
+    assert not list(zones.due(100.0))
+    assert zones.update({key: [True] for key in lost}, 101.0) == "left"
+    assert len(list(zones.due(102.0))) == 3
+
+
+def test_zone_keys() -> None:
+    """Region and zone make the key, by their labels of today or of the past."""
+    new, old = ORCH("topology.{long}.io/"), ORCH("failure-domain.beta.{long}.io/")
+    keys = [zone_of(ORCH, {"metadata": {"labels": {p + "region": "r", p + "zone": "z"}}}) for p in (new, old)]
+    assert keys[0] == keys[1] != ""
+    assert zone_of(ORCH, {"metadata": {}}) == ""

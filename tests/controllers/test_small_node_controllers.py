@@ -1,0 +1,155 @@
+"""Pod ranges of nodes and the annotation that says for how long they may trust what they have read."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cluster_support import Cluster
+from twisted.internet.task import Clock
+
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.node_ttl import step_for
+from orchd.controllers.nodeipam.controller import NodeIpamController, range_sets
+from orchd.controllers.nodeipam.ranges import RangeError, RangeSet
+from orchd.controllers.objects import NODES
+from orchd.controllers.settings import ControllerSettings
+from orchd.dialect import ORCH
+from orchd.testing.informers import MemoryInformers
+from orchd.testing.server import make_server, run
+
+TTL = ORCH("node.alpha.{long}.io/ttl")
+
+
+def ranges(cluster: Cluster, name: str) -> list[str]:
+    found = cluster.get(NODES, name, "")
+    assert found is not None
+    return list(found["spec"].get("podCIDRs") or ())
+
+
+def test_nodes_get_ranges(tmp_path: Path) -> None:
+    """Nodes get ranges of both families, those that others have are left out, and what nodes had is given again."""
+    flags = ["--allocate-node-cidrs", "--cluster-cidr=10.1.0.0/22,fd00::/62", "--node-cidr-mask-size-ipv4=24"]
+    cluster = Cluster(tmp_path, ["nodeipam"], flags)
+    for name in ("a", "b"):
+        cluster.create(NODES, {"metadata": {"name": name}}, "")
+    cluster.create(NODES, {"metadata": {"name": "own"}, "spec": {"podCIDR": "10.1.2.0/24", "podCIDRs": ["10.1.2.0/24"]}}, "")
+    cluster.settle()
+    assert ranges(cluster, "a") == ["10.1.0.0/24", "fd00::/64"]
+    assert ranges(cluster, "b") == ["10.1.1.0/24", "fd00:0:0:1::/64"]
+    for name in ("c", "d"):
+        cluster.create(NODES, {"metadata": {"name": name}}, "")
+        cluster.settle()
+    assert (ranges(cluster, "c"), ranges(cluster, "d")) == (["10.1.3.0/24", "fd00:0:0:2::/64"], [])
+    cluster.delete(NODES, "a", "")
+    cluster.settle(30)
+    assert ranges(cluster, "d") == ["10.1.0.0/24", "fd00:0:0:3::/64"]
+    cluster.stop()
+
+
+class Patches:
+    """A client that keeps what it is asked to patch."""
+
+    def __init__(self) -> None:
+        self.ranges: dict[str, list[str]] = {}
+
+    async def patch(self, ref: ResourceRef, namespace: str, name: str, change: dict[str, Any], **options: Any) -> dict[str, Any]:
+        self.ranges[name] = change["spec"]["podCIDRs"]
+        return change
+
+
+def test_ranges_in_use_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a restart no node gets a range before those are known that nodes have, however late news of them come."""
+    informers, client, clock = MemoryInformers(), Patches(), Clock()
+    nodes = informers.informer(NODES)
+    for name, spec in (("new", {}), ("old", {"podCIDRs": ["10.1.0.0/24"]})):
+        informers.put(NODES, {"metadata": {"name": name, "uid": name}, "spec": spec})
+    settings = ControllerSettings(allocate_node_cidrs=True, cluster_cidr=(ip_network("10.1.0.0/16"),))
+    given: dict[str, Any] = {field.name: None for field in fields(Environment)}
+    given |= {"dialect": ORCH, "client": lambda account: client, "recorder": lambda component: None, "informers": informers}
+    controller = NodeIpamController(Environment(**{**given, "clock": clock, "settings": settings}))
+    # Listeners hear of the new node at once and of the other one later.
+    monkeypatch.setattr(nodes, "add_listener", lambda listener: listener("ADDED", None, nodes.get("", "new")))
+    run(controller.start())
+    clock.advance(1)
+    assert client.ranges == {"new": ["10.1.1.0/24"]}
+    # The node is looked at again before the informer has its range.
+    client.ranges.clear()
+    controller.enqueue("MODIFIED", None, nodes.get("", "new"))
+    clock.advance(1)
+    assert client.ranges == {}
+
+
+def test_without_the_flag(tmp_path: Path) -> None:
+    """No node gets a range unless it is asked for."""
+    cluster = Cluster(tmp_path, ["nodeipam", "service", "route"])
+    cluster.create(NODES, {"metadata": {"name": "a"}}, "")
+    cluster.settle()
+    assert ranges(cluster, "a") == []
+    cluster.stop()
+
+
+@pytest.mark.parametrize(("fields", "word"), [
+    ({}, "--cluster-cidr: is needed"),
+    ({"cluster_cidr": ("10.0.0.0/8", "11.0.0.0/8")}, "--cluster-cidr: takes one range"),
+    ({"cluster_cidr": ("10.0.0.0/8",), "node_cidr_mask_size": 26}, "--cluster-cidr: .*choose a larger mask|larger"),
+    ({"cluster_cidr": ("10.0.0.0/24",), "node_cidr_mask_size": 23}, "--cluster-cidr: mask size /23 does not fit"),
+    ({"cluster_cidr": ("10.0.0.0/16",), "node_cidr_mask_size_ipv6": 64}, "--node-cidr-mask-size"),
+    ({"cluster_cidr": ("10.0.0.0/16", "fd00::/56"), "node_cidr_mask_size": 24}, "--node-cidr-mask-size"),
+    ({"cluster_cidr": ("10.0.0.0/16",), "cidr_allocator_type": "CloudAllocator"}, "--cidr-allocator-type"),
+])
+def test_wrong_flags(fields: dict[str, Any], word: str) -> None:
+    """Ranges that cannot be are refused at start, with the flag's name."""
+    networks = tuple(ip_network(text) for text in fields.pop("cluster_cidr", ()))
+    with pytest.raises(ValueError, match=word):
+        range_sets(ControllerSettings(cluster_cidr=networks, allocate_node_cidrs=True, **fields))
+
+
+def test_service_range_is_left_out() -> None:
+    """Ranges that overlap the services' are not given to nodes."""
+    settings = ControllerSettings(
+        cluster_cidr=(ip_network("10.0.0.0/22"),), service_cluster_ip_range=(ip_network("10.0.0.0/23"),)
+    )
+    [found] = range_sets(settings)
+    assert [str(found.take()) for _ in range(3)] == ["10.0.2.0/24", "10.0.3.0/24", "None"]
+
+
+def test_range_sets() -> None:
+    """A range is given once until it is released."""
+    found = RangeSet(ip_network("fd00::/126"), 128)
+    taken = [found.take() for _ in range(5)]
+    assert [str(n) for n in taken] == ["fd00::/128", "fd00::1/128", "fd00::2/128", "fd00::3/128", "None"]
+    found.release(ip_network("fd00::2/128"))
+    assert str(found.take()) == "fd00::2/128"
+    with pytest.raises(RangeError):
+        RangeSet(ip_network("10.0.0.0/8"), 25)
+
+
+@pytest.mark.parametrize(("step", "nodes", "then"), [
+    (0, 100, 0), (0, 101, 1), (1, 95, 1), (1, 89, 0), (1, 501, 2), (0, 5000, 4), (4, 1800, 4), (4, 10, 0),
+])
+def test_steps(step: int, nodes: int, then: int) -> None:
+    """Steps overlap, so that one node more or less changes nothing."""
+    assert step_for(step, nodes) == then
+
+
+def test_annotation(tmp_path: Path) -> None:
+    """The annotation is written, and restored when it is changed or removed."""
+    cluster = Cluster(tmp_path, ["ttl"])
+    cluster.create(NODES, {"metadata": {"name": "a"}}, "")
+    for spoilt in (None, "77"):
+        cluster.patch(NODES, "a", {"metadata": {"annotations": {TTL: spoilt}}}, "")
+        cluster.settle()
+        found = cluster.get(NODES, "a", "")
+        assert found is not None and found["metadata"]["annotations"][TTL] == "0"
+    cluster.stop()
+
+
+def test_bad_signing_files(tmp_path: Path) -> None:
+    """Files of authorities that do not go together are refused at start."""
+    with pytest.raises(ValueError, match="--cluster-signing-cert-file and --cluster-signing-key-file go together"):
+        make_server(tmp_path, "--cluster-signing-cert-file=/nowhere")

@@ -1,0 +1,208 @@
+"""What a simulated pod does next, by its annotations and the time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.client.times import second_time
+from orchd.simulation.behaviour import PREFIX, AnnotationError, pod_behaviour
+from orchd.simulation.pods import Step, advance
+from orchd.simulation.settings import SimulationSettings
+
+NOW = 1_800_000_000.0
+SETTINGS = SimulationSettings(nodes=1)
+
+
+class SimulatedPod:
+    """A pod of one container, and the time that it has lived."""
+
+    def __init__(self, spec: dict[str, Any] | None = None, **notes: str) -> None:
+        metadata = {"name": "p", "namespace": "a", "uid": "u"}
+        annotations = {PREFIX + name.replace("_", "-"): value for name, value in notes.items()}
+        self.object: dict[str, Any] = {
+            "metadata": {**metadata, "annotations": annotations},
+            "spec": {"containers": [{"name": "c", "image": "x"}], "restartPolicy": "Always", **(spec or {})},
+            "status": {"phase": "Pending"},
+        }
+        self.now = NOW
+
+    def step(self, seconds: float = 0.0) -> Step:
+        """Let time pass and take the step of then."""
+        self.now += seconds
+        done = advance(
+            self.object, pod_behaviour(self.object, SETTINGS), host="h", addresses=["10.1.0.9"], now=self.now
+        )
+        if done.status is not None:
+            self.object = {**self.object, "status": done.status}
+        return done
+
+    @property
+    def container(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.object["status"]["containerStatuses"][0]
+        return found
+
+    @property
+    def ready(self) -> str:
+        [found] = [c["status"] for c in self.object["status"]["conditions"] if c["type"] == "Ready"]
+        return str(found)
+
+    def look(self) -> tuple[str, str, str, int]:
+        """Phase, state of the container, readiness, restarts."""
+        return self.object["status"]["phase"], next(iter(self.container["state"])), self.ready, self.container["restartCount"]
+
+    def delete(self, grace: int, **metadata: Any) -> None:
+        gone = {"deletionTimestamp": second_time(self.now + grace), "deletionGracePeriodSeconds": grace, **metadata}
+        self.object = {**self.object, "metadata": {**self.object["metadata"], **gone}}
+
+
+def test_runs_at_once() -> None:
+    """A plain pod runs, is ready and has an address after one step, and then nothing is left to do."""
+    pod = SimulatedPod()
+    assert pod.step().due is None
+    assert pod.look() == ("Running", "running", "True", 0)
+    assert pod.object["status"]["podIPs"] == [{"ip": "10.1.0.9"}]
+    assert pod.step(1000) == Step()
+
+
+def test_host_network() -> None:
+    """A pod of the host's network has the node's address."""
+    pod = SimulatedPod({"hostNetwork": True})
+    pod.step()
+    assert pod.object["status"]["podIP"] == "h"
+
+
+def test_delays() -> None:
+    """Containers wait for the delay of their start, then for that of their readiness."""
+    pod = SimulatedPod(start_delay="5s", ready_delay="3s")
+    assert pod.step().due == NOW + 5
+    assert pod.look() == ("Pending", "waiting", "False", 0)
+    assert pod.step(5).due == NOW + 8
+    assert pod.look() == ("Running", "running", "False", 0)
+    assert pod.step(3).due is None
+    assert pod.look() == ("Running", "running", "True", 0)
+
+
+@pytest.mark.parametrize(("policy", "code", "phase"), [
+    ("Never", "0", "Succeeded"), ("Never", "3", "Failed"), ("OnFailure", "0", "Succeeded"), ("OnFailure", "3", "Running"),
+    ("Always", "3", "Running"),
+])
+def test_end(policy: str, code: str, phase: str) -> None:
+    """Containers end after their duration; the restart policy decides what becomes of the pod."""
+    pod = SimulatedPod({"restartPolicy": policy}, run_duration="2s", exit_code=code)
+    assert pod.step().due == NOW + 2
+    pod.step(2)
+    assert pod.object["status"]["phase"] == phase
+    assert pod.container["restartCount"] == (1 if phase == "Running" else 0)
+
+
+def test_back_off() -> None:
+    """A container that ends again and again is restarted after pauses that grow."""
+    pod = SimulatedPod(run_duration="1s", exit_code="1")
+    pod.step()
+    pod.step(1)
+    assert pod.look()[1:] == ("running", "True", 1)
+    assert pod.step(1).due == NOW + 12
+    assert pod.container["state"]["waiting"]["reason"] == "CrashLoopBackOff"
+    pod.step(10)
+    assert pod.look() == ("Running", "running", "True", 2)
+    assert pod.step(1).due == NOW + 33
+    assert pod.container["lastState"]["terminated"]["exitCode"] == 1
+
+
+def test_restart_on_request() -> None:
+    """Raising the annotation restarts the containers up to that count."""
+    pod = SimulatedPod()
+    pod.step()
+    metadata = {**pod.object["metadata"], "annotations": {PREFIX + "restarts": "2"}}
+    pod.object = {**pod.object, "metadata": metadata}
+    pod.step(5)
+    assert pod.look() == ("Running", "running", "True", 2)
+    assert pod.step(1) == Step()
+
+
+def test_failing_start() -> None:
+    """A pod that is to fail waits for ever with the reason given."""
+    pod = SimulatedPod(start_failure="ImagePullBackOff")
+    assert pod.step().due is None
+    assert pod.container["state"]["waiting"]["reason"] == "ImagePullBackOff"
+    assert pod.look()[0] == "Pending"
+
+
+def test_init_containers() -> None:
+    """Init containers have ended well once the containers run."""
+    pod = SimulatedPod({"initContainers": [{"name": "i", "image": "y"}]}, start_delay="1s")
+    pod.step()
+    assert pod.container["state"]["waiting"]["reason"] == "PodInitializing"
+    assert pod.object["status"]["conditions"][0]["status"] == "False"
+    pod.step(1)
+    [init] = pod.object["status"]["initContainerStatuses"]
+    assert init["state"]["terminated"]["exitCode"] == 0 and init["ready"]
+    assert pod.object["status"]["conditions"][0]["status"] == "True"
+
+
+def test_deadline() -> None:
+    """A pod is failed when it has been active for too long."""
+    pod = SimulatedPod({"activeDeadlineSeconds": 7})
+    assert pod.step().due == NOW + 7
+    pod.step(7)
+    assert (pod.object["status"]["phase"], pod.object["status"]["reason"]) == ("Failed", "DeadlineExceeded")
+
+
+def test_readiness_gates() -> None:
+    """A pod with a gate is ready when somebody has set the gate's condition."""
+    pod = SimulatedPod({"readinessGates": [{"conditionType": "example.org/in"}]})
+    pod.step()
+    assert pod.ready == "False"
+    status = pod.object["status"]
+    gate = {"type": "example.org/in", "status": "True"}
+    pod.object = {**pod.object, "status": {**status, "conditions": [*status["conditions"], gate]}}
+    pod.step()
+    assert pod.ready == "True"
+    assert gate in pod.object["status"]["conditions"]
+
+
+@pytest.mark.parametrize(("grace", "delay", "seconds"), [(30, "0s", 0), (30, "4s", 4), (30, "never", None), (2, "9s", 2), (0, "9s", 0)])
+def test_deletion(grace: int, delay: str, seconds: int | None) -> None:
+    """A deleted pod ends after its delay, and with its grace period at the latest."""
+    pod = SimulatedPod(termination_delay=delay)
+    if seconds is None:
+        with pytest.raises(AnnotationError):
+            pod.step()
+        return
+    pod.step()
+    pod.delete(grace)
+    step = pod.step()
+    if seconds:
+        assert not step.remove and step.due == NOW + seconds
+        step = pod.step(seconds)
+    assert step.remove
+
+
+def test_deletion_with_finalizers() -> None:
+    """Containers of a deleted pod are seen to end before its finalizers are waited for, once."""
+    pod = SimulatedPod()
+    pod.step()
+    pod.delete(30, finalizers=["x/y"])
+    assert not pod.step().remove
+    assert "terminated" in pod.container["state"]
+    assert pod.step().remove
+    pod.delete(0, finalizers=["x/y"])
+    assert pod.step() == Step()
+
+
+@pytest.mark.parametrize("notes", [{"start_delay": "soon"}, {"exit_code": "-1"}, {"exit_code": "256"}, {"restarts": "x"}, {"run_duration": "-1s"}])
+def test_bad_annotations(notes: dict[str, str]) -> None:
+    """A value that means nothing is refused by name."""
+    pod = SimulatedPod(**notes)
+    with pytest.raises(AnnotationError, match=next(iter(notes)).replace("_", "-")):
+        pod_behaviour(pod.object, SETTINGS)
+
+
+def test_a_bad_annotation_shows() -> None:
+    """A pod with such a value does not start, and says why."""
+    step = advance(SimulatedPod().object, "annotation x: bad", host="h", addresses=[], now=NOW)
+    assert step.status is not None
+    [container] = step.status["containerStatuses"]
+    assert container["state"]["waiting"] == {"reason": "CreateContainerConfigError", "message": "annotation x: bad"}

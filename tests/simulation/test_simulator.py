@@ -1,0 +1,193 @@
+"""Simulated nodes on a whole server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.client.interfaces import ResourceRef
+from orchd.dialect import ORCH
+from orchd.errors import ApiError
+from orchd.kinds.simulated import LABEL, is_simulated
+from orchd.simulation.addresses import AddressPool
+from orchd.simulation.behaviour import NOT_READY, SILENT
+from orchd.testing.server import NOW, InProcessServer, make_server, run
+
+PODS, NODES, NAMESPACES = (ResourceRef("", "v1", plural) for plural in ("pods", "nodes", "namespaces"))
+LEASES = ResourceRef(ORCH("coordination.{abbr}.io"), "v1", "leases")
+LEASE_NAMESPACE = ORCH("{short}-node-lease")
+
+
+class World:
+    """A server with two simulated nodes in two zones."""
+
+    def __init__(self, folder: Path, *flags: str) -> None:
+        self.passed = 0.0
+        self.server: InProcessServer = make_server(
+            folder,
+            "--simulated-nodes=2",
+            "--simulated-node-zones=east,west",
+            "--disable-admission-plugins=ServiceAccount",
+            *flags,
+            wall=lambda: NOW + self.passed,
+        )
+        self.client = self.server.client()
+        self.pass_(2)
+        run(self.client.create(NAMESPACES, "", {"metadata": {"name": "a"}}))
+
+    def pass_(self, seconds: float) -> None:
+        for _ in range(int(seconds / 0.25)):
+            self.passed += 0.25
+            self.server.clock.advance(0.25)
+
+    def node(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = run(self.client.get(NODES, "", name))
+        return found
+
+    def pod(self, name: str, node: str = "simulated-0", **metadata: Any) -> None:
+        spec = {"containers": [{"name": "c", "image": "x"}], "nodeName": node}
+        run(self.client.create(PODS, "a", {"metadata": {"name": name, **metadata}, "spec": spec}))
+
+    def annotate(self, node: str, **notes: str | None) -> None:
+        run(self.client.patch(NODES, "", node, {"metadata": {"annotations": notes}}, content_type="application/merge-patch+json"))
+
+    def renewed(self, name: str) -> str:
+        return str(run(self.client.get(LEASES, LEASE_NAMESPACE, name))["spec"]["renewTime"])
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    """A server with simulated nodes."""
+    made = World(tmp_path)
+    yield made
+    made.server.stop()
+
+
+def ready(node: dict[str, Any]) -> str:
+    [found] = [c["status"] for c in node["status"]["conditions"] if c["type"] == "Ready"]
+    return str(found)
+
+
+def test_nodes(world: World) -> None:
+    """Nodes are registered in their zones, marked as simulated, and are Ready with addresses of their own."""
+    nodes = [world.node(f"simulated-{n}") for n in range(2)]
+    assert [ready(node) for node in nodes] == ["True", "True"]
+    assert all(is_simulated(node) and node["metadata"]["labels"][LABEL] == "true" for node in nodes)
+    assert [n["metadata"]["labels"][ORCH("topology.{long}.io/zone")] for n in nodes] == ["east", "west"]
+    assert len({n["status"]["addresses"][0]["address"] for n in nodes}) == 2
+
+
+def test_leases(world: World) -> None:
+    """The lease of each node is renewed well before it runs out, and not more often than needed."""
+    seen: dict[str, list[str]] = {"simulated-0": [], "simulated-1": []}
+    for _ in range(90):
+        world.pass_(1)
+        for name, times in seen.items():
+            if world.renewed(name) not in times:
+                times.append(world.renewed(name))
+    assert all(3 <= len(times) <= 5 for times in seen.values()), seen
+    lease = run(world.client.get(LEASES, LEASE_NAMESPACE, "simulated-0"))
+    assert lease["metadata"]["ownerReferences"][0]["uid"] == world.node("simulated-0")["metadata"]["uid"]
+
+
+def test_a_pod_runs_and_goes(world: World) -> None:
+    """A pod bound to a simulated node runs, and is gone when it is deleted."""
+    world.pod("p")
+    world.pod("q")
+    pods = [run(world.client.get(PODS, "a", name)) for name in "pq"]
+    assert [p["status"]["phase"] for p in pods] == ["Running", "Running"]
+    assert len({p["status"]["podIP"] for p in pods}) == 2
+    run(world.client.delete(PODS, "a", "p"))
+    world.pass_(0.5)
+    with pytest.raises(ApiError) as caught:
+        run(world.client.get(PODS, "a", "p"))
+    assert caught.value.code == 404
+
+
+def test_pods_of_other_nodes(world: World) -> None:
+    """A node that nobody simulates is left alone, with its pods; the annotation changes that."""
+    run(world.client.create(NODES, "", {"metadata": {"name": "mine"}, "spec": {"podCIDR": "10.9.0.0/24"}}))
+    world.pod("p", "mine")
+    world.pass_(5)
+    assert run(world.client.get(PODS, "a", "p"))["status"]["phase"] == "Pending"
+    world.annotate("mine", **{ORCH("kwok.x-{abbr}.io/node"): "fake"})
+    world.pass_(5)
+    assert ready(world.node("mine")) == "True"
+    assert run(world.client.get(PODS, "a", "p"))["status"]["podIP"] == "10.9.0.2"
+
+
+def test_silence(world: World) -> None:
+    """A silent node neither renews its lease nor reports its pods, until it speaks again."""
+    world.pass_(30)
+    world.annotate("simulated-0", **{SILENT: "true"})
+    last = world.renewed("simulated-0")
+    world.pod("p")
+    world.pass_(60)
+    assert world.renewed("simulated-0") == last
+    assert run(world.client.get(PODS, "a", "p"))["status"]["phase"] == "Pending"
+    world.annotate("simulated-0", **{SILENT: None})
+    world.pass_(5)
+    assert world.renewed("simulated-0") != last
+    assert run(world.client.get(PODS, "a", "p"))["status"]["phase"] == "Running"
+
+
+def test_not_ready_by_annotation(world: World) -> None:
+    """A node reports that it is not ready for the reason that it is given."""
+    world.annotate("simulated-1", **{NOT_READY: "DiskOnFire"})
+    world.pass_(1)
+    [found] = [c for c in world.node("simulated-1")["status"]["conditions"] if c["type"] == "Ready"]
+    assert (found["status"], found["reason"]) == ("False", "DiskOnFire")
+
+
+def test_reports_without_news(world: World) -> None:
+    """Without anything to say a node reports every few minutes only."""
+    before = world.node("simulated-0")["metadata"]["resourceVersion"]
+    world.pass_(200)
+    assert world.node("simulated-0")["metadata"]["resourceVersion"] == before
+    world.pass_(150)
+    assert world.node("simulated-0")["metadata"]["resourceVersion"] != before
+
+
+@pytest.mark.parametrize("path", ["log", "exec?command=ls", "attach", "portforward"])
+def test_nothing_to_connect_with(world: World, path: str) -> None:
+    """Logs and streams of a simulated pod are refused in words that say why."""
+    world.pod("p")
+    answer = run(world.server.request("GET", f"/api/v1/namespaces/a/pods/p/{path}"))
+    assert answer.code == 400
+    assert "node simulated-0 is simulated: nothing runs in pod p" in answer.json["message"]
+
+
+@pytest.mark.parametrize(("flag", "word"), [
+    ("--simulated-nodes=-1", "--simulated-nodes: must be between"),
+    ("--simulated-node-capacity=cpu=x,memory=1,pods=1", "--simulated-node-capacity: cpu"),
+    ("--simulated-node-capacity=cpu=1", "--simulated-node-capacity: memory is missing"),
+    ("--simulated-pod-startup-delay=-1s", "--simulated-pod-startup-delay: must not be negative"),
+])
+def test_bad_flags(tmp_path: Path, flag: str, word: str) -> None:
+    """A value that cannot be is refused at start, with the flag's name."""
+    with pytest.raises(ValueError, match=word):
+        make_server(tmp_path, flag)
+
+
+def test_nodes_start_late(tmp_path: Path) -> None:
+    """With a start-up delay nodes are registered at once and Ready later."""
+    world = World(tmp_path, "--simulated-node-startup-delay=10s")
+    assert ready(world.node("simulated-0")) == "False"
+    world.pass_(10)
+    assert ready(world.node("simulated-0")) == "True"
+    world.server.stop()
+
+
+def test_address_pools() -> None:
+    """Each holder gets an address of its own until the range is full; released ones are given again."""
+    pool, network = AddressPool(), ip_network("10.0.0.0/29")
+    pool.learn("other", ["10.0.0.3"])
+    given = [pool.take(str(n), [network]) for n in range(5)]
+    assert given == [["10.0.0.2"], ["10.0.0.4"], ["10.0.0.5"], ["10.0.0.6"], []]
+    assert pool.take("0", [network]) == ["10.0.0.2"]
+    pool.release("2")
+    assert pool.take("5", [network]) == ["10.0.0.5"]
