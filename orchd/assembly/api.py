@@ -36,6 +36,7 @@ from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
 from orchd.server.pipeline.endpoints.routes import Routes
 from orchd.server.pipeline.endpoints.schemas import Schemas
 from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
+from orchd.server.pipeline.endpoints.specification import Specification
 from orchd.server.pipeline.interfaces import Request, RequestInfo
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.representation import Presenter
@@ -103,9 +104,9 @@ class Api:
             definitions.current,
             self._presenter,
             server_address=self._address(),
-            in_thread=runtime.in_thread,
             elsewhere=subsystems.aggregation.groups,
         )
+        self.specification = Specification(definitions.current, in_thread=runtime.in_thread, clock=reactor)
         authorizer = identity.authorization.union
         authorization = identity_stages.Authorization(authorizer, forbidden, runtime.dialect)
         self.pipeline = Pipeline(
@@ -235,7 +236,7 @@ class Api:
                 "/": root_endpoint(catalog, health),
                 "/version": version_endpoint(git_version=RELEASE),
                 "/metrics": metrics.endpoint(self.metric_sources),
-                "/openapi/v2": self.documents.openapi,
+                "/openapi/v2": self.specification.answer,
                 **issuer_endpoints(runtime.settings, parts.files, self._address()),
                 **(profiling_endpoints(runtime.in_thread) if profiling else {}),
             },

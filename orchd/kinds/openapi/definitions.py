@@ -130,10 +130,11 @@ class Definitions:
 
         self._words = Descriptions(dialect)
 
-    def of(self, resources: Iterable[Resource]) -> dict[str, Json]:
-        """Name -> schema of everything that `resources` need, sorted by name."""
+    def of(self, resources: Iterable[Resource], *, always: bool = True) -> dict[str, Json]:
+        """Name -> schema of everything that `resources` need, sorted by name; with `always`, of what is served
+        whatever the resources are, too."""
         types = self._catalog.types
-        for name in _ALWAYS:
+        for name in _ALWAYS if always else ():
             self._need(types.get(name))
         for resource in resources:
             if resource.custom:

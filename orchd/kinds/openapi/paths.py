@@ -62,7 +62,7 @@ class Paths:
 
     def all(self) -> dict[str, Json]:
         """Path -> path item, sorted by path."""
-        found = dict(self._roots())
+        found = dict(self.roots())
         for resource in self._catalog.resources:
             found.update(self.of(resource))
         return dict(sorted(found.items()))
@@ -138,7 +138,8 @@ class Paths:
             out[self._gvk] = gvk
         return out
 
-    def _roots(self) -> Iterator[tuple[str, Json]]:
+    def roots(self) -> Iterator[tuple[str, Json]]:
+        """The paths that belong to no resource: discovery and what stands beside it."""
         text: Json = {"type": "string"}
         yield (
             "/.well-known/openid-configuration/",
@@ -188,9 +189,10 @@ class Paths:
         )
         yield "/api/", self._discovery("getCoreAPIVersions", "get available API versions", ["core"], "APIVersions")
         yield "/apis/", self._discovery("getAPIVersions", "get available API versions", ["apis"], "APIGroupList")
+        resources = self._catalog.resources
+        custom = {r.group for r in resources if r.custom} - {r.group for r in resources if not r.custom}
         for group in self._catalog.groups:
-            resources = [r for r in self._catalog.resources if r.group == group.name]
-            if resources and all(r.custom for r in resources):
+            if group.name in custom:
                 continue
             if group.name:
                 yield (
