@@ -20,6 +20,10 @@ class JSONError(ValueError):
     """Text that is not JSON; the message is what follows ``json parse error: ``."""
 
 
+class RangeError(ValueError):
+    """A number beyond the range of floats; the message says which."""
+
+
 def decode(data: bytes) -> Any:
     """The value of a JSON text, nested up to `jsontext.MAX_DEPTH` levels. Raises JSONError. A repeated key keeps its last
     value; bytes that are not UTF-8 and lone surrogates become U+FFFD.
@@ -29,6 +33,24 @@ def decode(data: bytes) -> Any:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
         return nested.decode(_valid(data))
+
+
+def decode_finite(data: bytes) -> Any:
+    """As `decode`, for values that are kept as they are: raises RangeError for a number that no float can be."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        value = nested.decode(_valid(data))
+    waiting = [value]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, dict):
+            waiting.extend(reversed(found.values()))
+        elif isinstance(found, list):
+            waiting.extend(reversed(found))
+        elif isinstance(found, NumberText):
+            raise RangeError(f"json: cannot unmarshal number {found.text} into Go value of type float64")
+    return value
 
 
 def decode_exact(data: bytes) -> Any:
