@@ -50,6 +50,7 @@ from orchd.server.pipeline.verbs.dispatch import Dispatch, served
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign
 from orchd.server.pipeline.verbs.watch import WatchVerb
 from orchd.server.state import ServerState
+from orchd.txkit.aside import Aside
 from orchd.txkit.services import Member, as_member
 
 
@@ -186,7 +187,7 @@ class Api:
             now=self._runtime.wall,
             authorize=self._authorize,
             delete_workers=settings.api.delete_collection_workers,
-            in_thread=self._runtime.in_thread,
+            aside=Aside(self._runtime.in_thread),
         )
         admission = parts.admission
         dependencies = VerbDependencies(
