@@ -225,7 +225,8 @@ class Api:
                 self._state,
                 store=parts.storage.store.healthy,
                 informers=parts.objects.informers_problem,
-            )
+            ),
+            parts.storage.notes,
         )
         profiling = runtime.settings.serving.profiling
         v3 = runtime.objects.feature("OpenAPIV3", False)
