@@ -39,9 +39,9 @@ def wait_ready(process: subprocess.Popen[bytes], target: Target, began: float) -
 
 
 class Server:
-    """A server of this checkout on a folder of its own, without controllers."""
+    """A server of this checkout on a folder of its own, without controllers; `more` are further flags."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *more: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.store = folder / "data" / "store.sqlite"
         tokens = folder / "tokens.csv"
@@ -58,6 +58,7 @@ class Server:
             f"--token-auth-file={tokens}",
             "--authorization-mode=Node,RBAC",
             "--controllers=-*",
+            *(more or ("--scheduler=false",)),
         ]
         self.process: subprocess.Popen[bytes] | None = None
 

@@ -92,4 +92,6 @@ STOCK_PROTOBUF = KUBERNETES.protobuf
 STOCK_META_GROUP = KUBERNETES.meta_group
 #: Extension by which stock clients find an object's schema, whatever server they talk to.
 STOCK_GVK = KUBERNETES("x-{long}-group-version-kind")
+#: Field by which stock tools name a client configuration file in other configurations, whatever server they talk to.
+STOCK_CONFIG_FILE_KIND = KUBERNETES.config_file_kind
 DIALECTS: dict[str, Dialect] = {d.name: d for d in (ORCH, KUBERNETES)}

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import gc
 import os
-import signal
 import socket
-import sys
 from pathlib import Path
 from typing import Any
 
 from twisted.application.service import IService, MultiService
 from twisted.internet.endpoints import serverFromString
-from twisted.internet.error import ReactorNotRunning
 from twisted.internet.interfaces import IStreamServerEndpoint
 from twisted.logger import Logger
-from twisted.python.failure import Failure
 
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.config import settings as config
 from orchd.config.options import TwistdOptions
+from orchd.daemon import ProcessEnd, collect_seldom, exit_cleanly_on_sigterm, settle_memory
 from orchd.dialect import KUBERNETES
+from orchd.txkit.json_log import LoggedServices
 from orchd.txkit.notify import Notifier
 
 _log = Logger(namespace="orchd")
 
 #: The first descriptor that a service manager hands over (sd_listen_fds(3)).
 _FIRST_INHERITED = 3
-
-#: When the garbage collector looks (gc.set_threshold): what a server keeps is many and long-lived, and hardly any of it
-#: is in cycles, so that looking often finds little. Takes 15 % off a create, and some off a start.
-_COLLECT_AFTER = (50_000, 20, 100)
 
 
 class Options(TwistdOptions):
@@ -59,31 +50,25 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
     from twisted.internet import reactor as installed
 
     notifier = Notifier.from_environment(installed, os.environ, os.getpid())
-    gc.set_threshold(*_COLLECT_AFTER)
+    collect_seldom()
 
     def opened(server: ApiServer) -> None:
         _log.info("{text}", text=announcement(server))
-        _settle_memory()
+        settle_memory()
         notifier.ready(f"serving at {server.url}")
 
     try:
         if endpoint is None:
             endpoint = inherited(installed, settings.serving.port)
-        server = ApiServer(settings, installed, endpoint=endpoint, failed=_End(installed), opened=opened)
+        server = ApiServer(settings, installed, endpoint=endpoint, failed=ProcessEnd(installed), opened=opened)
     except (OSError, ValueError) as error:
         raise SystemExit(f"orchd: {error}") from error
     # Later than "running": the reactor puts its own handlers in place last of all.
-    installed.callWhenRunning(installed.callLater, 0, _end_well_when_asked, installed)
-    together = MultiService()
+    installed.callWhenRunning(installed.callLater, 0, exit_cleanly_on_sigterm, installed)
+    together: MultiService = LoggedServices(json=settings.flags["logging-format"] == "json")
     together.addService(notifier)
     together.addService(server.service)
     return together
-
-
-def _settle_memory() -> None:
-    """Leave what a started server is made of out of every later collection; for a process that is ours alone."""
-    gc.collect()
-    gc.freeze()
 
 
 def inherited(reactor: Any, port: int) -> IStreamServerEndpoint | None:
@@ -124,49 +109,3 @@ def announcement(server: ApiServer) -> str:
         f"try: {stock}={client} get namespaces",
         f"try: curl --cacert {pki}/ca.crt --cert {pki}/admin.crt --key {pki}/admin.key {server.url}/readyz?verbose",
     ))
-
-
-def _end_well_when_asked(reactor: Any) -> None:
-    """Make SIGTERM end the process with status 0 once everything has stopped.
-
-    The reactor's own handler has twistd raise the signal again at the end, so that an orderly stop looks like a kill
-    to whoever waits for the status.
-    """
-
-    def stop() -> None:
-        # A failure, or an earlier signal, may have been faster.
-        with contextlib.suppress(ReactorNotRunning):
-            reactor.stop()
-
-    def asked(number: int, frame: object) -> None:
-        _log.info("received SIGTERM, shutting down")
-        reactor.callFromThread(stop)
-
-    signal.signal(signal.SIGTERM, asked)
-
-
-class _End:
-    """Ends the process after a failure: all services are stopped, then the status is 1.
-
-    twistd has no way to choose its status: whatever a service or the reactor raises is logged, and the script returns
-    None. So the status is set where nothing is left to run, at the interpreter's exit.
-    """
-
-    def __init__(self, reactor: Any) -> None:
-        self._reactor = reactor
-
-    def __call__(self, failure: Failure) -> None:
-        _log.critical("the server cannot go on: {why}", why=failure.getErrorMessage())
-        atexit.register(self._leave)
-        self._reactor.callWhenRunning(self._stop)
-
-    def _stop(self) -> None:
-        # A signal may have been faster.
-        if self._reactor.running:
-            self._reactor.stop()
-
-    @staticmethod
-    def _leave() -> None:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(1)

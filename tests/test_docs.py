@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from orchd.config.help import flags_markdown
-from orchd.config.table import table
+from orchd.config.table import COMPONENTS, table
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("newsfragments/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("newsfragments/*.md")])
 POINTER = re.compile(r"(?<![\w/])((?:orchd|tests|docs|conf|systemd|benchmarks)/[\w./-]*\w/?)(?::([A-Za-z_][\w.]*\w))?")
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 
@@ -47,7 +47,11 @@ def test_flags_page_is_that_of_the_tables() -> None:
     assert (ROOT / "docs/flags.md").read_text(encoding="utf-8") == flags_markdown(table())
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "conf").glob("*.flags")), ids=lambda p: p.name)
+#: Flag files of the server; those of components have a test of their own (tests/config/test_flag_files.py).
+SERVER_FILES = sorted(path for path in (ROOT / "conf").glob("*.flags") if path.stem not in COMPONENTS)
+
+
+@pytest.mark.parametrize("path", SERVER_FILES, ids=lambda p: p.name)
 def test_flag_files_are_accepted(path: Path) -> None:
     """Each flag file is one that the server starts with."""
     from orchd.tap import Options

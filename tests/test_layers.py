@@ -81,14 +81,18 @@ LAYERS = {
     "server.reconcilers": "client.interfaces kinds pki txkit store.interfaces server.bootstrap server.authn.frontproxy"
     " server.authn.x509 server.http.tls server.pipeline.fairness.stage",
     "server.local": "server.pipeline client kinds server.authn.interfaces",
-    "controllers": "client kinds pki txkit",
-    "scheduler": "client kinds txkit",
+    "controllers": "client kinds pki txkit plugins",
+    # Drop-in plugins are looked for where all drop-ins are.
+    "scheduler": "client kinds txkit plugins",
     "config": "kinds pki.tls_names",
     "plugins": "-",
     "testing": ANYTHING,
     # Puts a server together; with tap the only one that knows every implementation.
     "assembly": ANYTHING,
     "tap": ANYTHING,
+    # The controllers and the scheduler in processes of their own.
+    "component_tap": ANYTHING,
+    "daemon": "",
     # A program of its own, which knows where the settings keep things.
     "storecommands": ANYTHING,
 }
@@ -98,7 +102,7 @@ APART = (
     ("store.memory", "store.sqlite"),
 )
 #: What nothing that is shipped but itself may import.
-CLOSED = ("testing", "tap", "assembly", "storecommands")
+CLOSED = ("testing", "tap", "component_tap", "assembly", "storecommands")
 #: These packages are pure, or below Twisted: no module of it at all.
 WITHOUT_TWISTED = ("kinds", "pki", "dialect", "errors", "config")
 #: Twisted as a library of option parsing, and as the plugin system.
@@ -192,7 +196,7 @@ def test_closed_packages(package: str) -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{line}"
         for module, path in modules()
-        if not any(within(module, p) for p in (package, "tap", "testing", "storecommands"))
+        if not any(within(module, p) for p in (package, "tap", "component_tap", "testing", "storecommands"))
         for target, line in own(imports(path))
         if within(target, package)
     ]
@@ -216,7 +220,7 @@ def test_only_tap_imports_the_reactor() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{line}"
         for module, path in modules()
-        if module != "tap"
+        if module not in ("tap", "component_tap")
         for name, line in imports(path)
         if within(name, "twisted.internet.reactor")
     ]

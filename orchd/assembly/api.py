@@ -14,6 +14,7 @@ from orchd.assembly.files import ServerFiles, advertised_address
 from orchd.assembly.flow_control import flow_control
 from orchd.assembly.identity import Identity
 from orchd.assembly.issuer import issuer_endpoints
+from orchd.assembly.metrics import selected_metrics
 from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
@@ -33,7 +34,7 @@ from orchd.server.pipeline.endpoints.documents import Documents
 from orchd.server.pipeline.endpoints.fairness_metrics import fairness_metrics
 from orchd.server.pipeline.endpoints.health import Health, Probe
 from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
-from orchd.server.pipeline.endpoints.routes import Routes
+from orchd.server.pipeline.endpoints.routes import Endpoint, Routes
 from orchd.server.pipeline.endpoints.schemas import Schemas
 from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
 from orchd.server.pipeline.endpoints.specification import Specification
@@ -92,6 +93,8 @@ class Api:
         settings, reactor = runtime.settings, runtime.reactor
         self.components = ComponentProbes()
         self.metric_sources: list[metrics.Source] = []
+        #: What answers at single paths; further components may add theirs.
+        self.endpoints: dict[str, Endpoint] = {}
         self.in_flight = InFlightCount()
         self.watches = WatchVerb(reactor, runtime.random, shortest=settings.serving.min_watch_timeout)
         self.deadline = Deadline(reactor, settings.serving.request_timeout)
@@ -230,18 +233,19 @@ class Api:
         )
         profiling = runtime.settings.serving.profiling
         v3 = runtime.objects.feature("OpenAPIV3", False)
+        self.endpoints |= {
+            "/": root_endpoint(catalog, health),
+            "/version": version_endpoint(git_version=RELEASE),
+            "/metrics": metrics.endpoint(self.metric_sources, selected_metrics(runtime.settings.flags)),
+            "/openapi/v2": self.specification.answer,
+            **issuer_endpoints(runtime.settings, parts.files, self._address()),
+            **(profiling_endpoints(runtime.in_thread) if profiling else {}),
+        }
         return Routes(
             dispatch,
             health=health,
             documents=self.documents,
-            exact={
-                "/": root_endpoint(catalog, health),
-                "/version": version_endpoint(git_version=RELEASE),
-                "/metrics": metrics.endpoint(self.metric_sources),
-                "/openapi/v2": self.specification.answer,
-                **issuer_endpoints(runtime.settings, parts.files, self._address()),
-                **(profiling_endpoints(runtime.in_thread) if profiling else {}),
-            },
+            exact=self.endpoints,
             elsewhere=parts.aggregation.elsewhere,
             schemas=Schemas(catalog, in_thread=runtime.in_thread) if v3 else None,
         )

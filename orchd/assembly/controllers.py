@@ -2,26 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from socket import gethostname
+from typing import Any, cast
+from uuid import UUID
 
 from orchd.assembly.api import ComponentProbes
 from orchd.assembly.client_access import ClientAccess
+from orchd.assembly.leadership import Leadership
 from orchd.assembly.metrics import controller_metrics
 from orchd.assembly.runtime import RELEASE, Runtime
 from orchd.client.events import EventBroadcaster
+from orchd.client.fenced import FencedClient
 from orchd.client.interfaces import IClient, IInformers
+from orchd.client.scoped_informers import ScopedInformers
 from orchd.controllers.group import ControllerGroup
 from orchd.controllers.interfaces import Environment
+from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.settings import ControllerSettings
+from orchd.dialect import Dialect
 from orchd.kinds.identity import AUTHENTICATED_GROUP, User, service_account
+from orchd.pki.keys import load_private
 from orchd.server.authn.serviceaccount import TokenIssuer
+from orchd.server.authn.signedtokens import Signer
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.txkit.services import Member, as_member
 
 
+class ControllerTerm:
+    """A group of controllers for as long as this process leads."""
+
+    def __init__(self, names: Iterable[str], env: Environment) -> None:
+        #: Whether it may write, decided anew for each term.
+        self.may_write: Callable[[], bool] = lambda: True
+        self._informers = ScopedInformers(env.informers)
+        self.group = ControllerGroup(
+            names,
+            replace(
+                env,
+                client=lambda account: FencedClient(env.client(account), lambda: self.may_write()),
+                informers=self._informers,
+            ),
+        )
+
+    async def start(self) -> None:
+        await self.group.start()
+
+    async def stop(self) -> None:
+        try:
+            await self.group.stop()
+        finally:
+            self._informers.close()
+
+
 class Controllers:
-    """Those that --controllers names. Their writes pass every stage of the pipeline under their own names."""
+    """Those that --controllers names, on the server that is elected to run them. Their writes pass every stage of the
+    pipeline under their own names.
+
+    The first term's controllers are made at once, so that all that they read is loaded in one go with the rest.
+    """
 
     def __init__(
         self,
@@ -32,48 +76,129 @@ class Controllers:
         issuer: TokenIssuer,
         authority: bytes,
         components: ComponentProbes,
+        *,
+        exclusive: bool,
     ) -> None:
-        """`authority` is the PEM of the server's certificate authority."""
-        dialect, names = runtime.dialect, runtime.settings.controllers.names
-        agent = dialect("{short}-controller-manager/") + RELEASE
-        manager = User(name=dialect("system:{short}-controller-manager"), groups=(AUTHENTICATED_GROUP,))
+        """`authority` is the PEM of the server's certificate authority. `exclusive` says that no other server can be on
+        the same store."""
+        dialect, settings = runtime.dialect, runtime.settings.controllers
+        component = dialect("{short}-controller-manager")
+        manager = User(name=f"system:{component}", groups=(AUTHENTICATED_GROUP,))
 
         def client(account: str) -> IClient:
             user = service_account(dialect.system_namespace, account) if account else manager
-            return access.client(user, agent)
+            return access.client(user, f"{component}/{RELEASE}")
 
-        self._components = components
-        self._enabled = bool(names)
-        self.broadcaster = EventBroadcaster(client(""), runtime.wall)
-        self.group = ControllerGroup(
-            names,
-            Environment(
-                dialect=dialect,
-                client=client,
-                reader=access.system,
-                recorder=self.broadcaster.recorder,
-                informers=informers,
-                clock=runtime.reactor,
-                wall=runtime.wall,
-                random=runtime.random,
-                catalog=definitions.current,
-                authority=authority.decode(),
-                issue_token=issuer.issue_legacy,
-                settings=ControllerSettings(),
-            ),
+        self._names = settings.names
+        self.broadcaster = EventBroadcaster(
+            client(""),
+            runtime.wall,
+            clock=runtime.reactor,
+            random=runtime.random,
+            dialect=dialect,
+            host=gethostname(),
+        )
+        self._env = Environment(
+            dialect=dialect,
+            client=client,
+            reader=access.system,
+            recorder=self.broadcaster.recorder,
+            informers=informers,
+            clock=runtime.reactor,
+            wall=runtime.wall,
+            random=runtime.random,
+            catalog=definitions.current,
+            authority=(root_authority(settings.flags) or authority).decode(),
+            issue_token=(account_token_issuer(dialect, settings.flags, runtime.wall) or issuer).issue_legacy,
+            settings=controller_settings(settings.flags),
+        )
+        self._prepared: ControllerTerm | None = ControllerTerm(self._names, self._env)
+        self.leadership = Leadership(
+            "controllers",
+            settings.election,
+            self._make,
+            client=client(""),
+            dialect=dialect,
+            clock=runtime.reactor,
+            random=runtime.random,
+            wall=runtime.wall,
+            identity=candidate_identity(authority if exclusive else b"", runtime.random),
+            recorder=self.broadcaster.recorder(component),
         )
 
+        if self._names:
+            components["controller-manager"] = self.leadership.check
+
     def member(self) -> Member:
-        return as_member("controllers", self._start, self._stop)
+        return cast(Member, self.leadership) if self._names else as_member("controllers", _nothing, _nothing)
+
+    def events(self) -> Member:
+        """Started before the controllers, so that what they record when they stop is written."""
+        return as_member("events of controllers", _nothing, self.broadcaster.stop)
 
     def metrics(self) -> Iterable[Source]:
-        return controller_metrics(self.group.counts)
+        return controller_metrics(self._counts)
 
-    async def _start(self) -> None:
-        await self.group.start()
-        if self._enabled:
-            self._components["controller-manager"] = lambda: ""
+    @property
+    def group(self) -> ControllerGroup | None:
+        """The controllers that run; None while another process leads."""
+        term = self.leadership.term
+        return term.group if isinstance(term, ControllerTerm) else None
 
-    async def _stop(self) -> None:
-        await self.group.stop()
-        await self.broadcaster.stop()
+    def _counts(self) -> Iterator[tuple[str, ControllerMetrics]]:
+        return iter(()) if self.group is None else self.group.counts()
+
+    def _make(self, may_write: Callable[[], bool]) -> ControllerTerm:
+        """The controllers of a new term."""
+        term = self._prepared or ControllerTerm(self._names, self._env)
+        self._prepared = None
+        term.may_write = may_write
+        return term
+
+
+async def _nothing() -> None:
+    """For members that have a start or an end alone."""
+
+
+def candidate_identity(secret: bytes, random: Random) -> str:
+    """How a server calls itself in elections.
+
+    With `secret`, which must stay the same on its data folder, the name does too: a server that is alone on its store then
+    leads at once after a crash, instead of waiting for a lease that it holds itself. Otherwise it is a new one each time.
+    """
+    if secret:
+        return f"orchd_{UUID(bytes=sha256(secret).digest()[:16], version=4)}"
+    return f"{gethostname()}_{UUID(int=random.getrandbits(128), version=4)}"
+
+
+def root_authority(flags: Mapping[str, Any]) -> bytes:
+    """The authority that --root-ca-file says pods are told of, b"" when it says none. Raises ValueError naming the file."""
+    path = flags["root-ca-file"]
+    try:
+        return Path(path).read_bytes() if path else b""
+    except OSError as error:
+        raise ValueError(f"--root-ca-file: {path}: {error.strerror}") from error
+
+
+def account_token_issuer(dialect: Dialect, flags: Mapping[str, Any], wall: Callable[[], float]) -> TokenIssuer | None:
+    """What signs tokens with the key of --service-account-private-key-file; None without one. Raises ValueError naming the
+    file."""
+    path = flags["service-account-private-key-file"]
+    if not path:
+        return None
+    try:
+        key = load_private(Path(path).read_bytes())
+    except (OSError, ValueError) as error:
+        raise ValueError(f"--service-account-private-key-file: {path}: {error}") from error
+    return TokenIssuer(dialect, Signer(key), issuer="", audiences=(), clock=wall)
+
+
+def controller_settings(flags: Mapping[str, Any]) -> ControllerSettings:
+    """The controllers' settings from values by the flags' names in the tables."""
+    chosen = {}
+    for field in fields(ControllerSettings):
+        flag = field.metadata.get("flag") or field.name.replace("_", "-")
+        # Release 1.23 has one more setting than flags.
+        if flag in flags:
+            chosen[field.name] = flags[flag]
+    return ControllerSettings(**chosen)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+
+from orchd.assembly.leadership import Leadership
+from orchd.client.event_writer import EventCounts
+from orchd.client.events import EventBroadcaster
+from orchd.client.queue import BOUNDS, WorkQueue
+from orchd.client.request_counts import DURATIONS, RequestCounts
 from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.admission_metrics import AdmissionMetrics, WebhookMetrics
 from orchd.server.pipeline.endpoints.identity_metrics import AuthenticationMetrics, ReviewMetrics, TokenCacheMetrics
+from orchd.server.pipeline.endpoints.metric_selection import MetricSelection, metric_selection
 
 
 class ServerMetrics:
@@ -47,4 +56,104 @@ def controller_metrics(counts: Callable[[], Iterable[tuple[str, Any]]]) -> Itera
             "controller",
             lambda: {name: float(done.failed) for name, done in counts()},
         ),
+        queue_metrics(lambda: ((name, done.queue) for name, done in counts() if done.queue is not None)),
     ]
+
+
+def queue_metrics(queues: Callable[[], Iterable[tuple[str, WorkQueue[Any]]]]) -> metrics.Source:
+    """Work queues by name."""
+
+    def families() -> Iterable[Metric]:
+        rows: tuple[tuple[type[Any], str, str, Callable[[WorkQueue[Any]], float]], ...] = (
+            (GaugeMetricFamily, "depth", "Keys that wait for a worker.", len),
+            (CounterMetricFamily, "adds", "Keys that were added.", lambda queue: queue.added),
+            (CounterMetricFamily, "retries", "Keys that were added again after a failure.", lambda queue: queue.retries),
+            (
+                GaugeMetricFamily,
+                "unfinished_work_seconds",
+                "Seconds spent on keys that are being worked on.",
+                lambda queue: queue.unfinished[0],
+            ),
+            (
+                GaugeMetricFamily,
+                "longest_running_processor_seconds",
+                "Seconds spent on the key that has been worked on for longest.",
+                lambda queue: queue.unfinished[1],
+            ),
+        )
+        for family, name, help_, value in rows:
+            made = family(f"workqueue_{name}", help_, labels=("name",))
+            for label, queue in queues():
+                made.add_metric([label], float(value(queue)))
+            yield made
+        for name, help_ in (("queue", "Seconds that keys waited for a worker."), ("work", "Seconds that work on a key took.")):
+            histograms = HistogramMetricFamily(f"workqueue_{name}_duration_seconds", help_, labels=("name",))
+            for label, queue in queues():
+                found = queue.waits if name == "queue" else queue.works
+                histograms.add_metric([label], metrics.cumulative(found, BOUNDS), found.sum)
+            yield histograms
+
+    return families
+
+
+def component_metrics(
+    leaderships: Iterable[Leadership], events: Mapping[str, EventBroadcaster]
+) -> Iterable[metrics.Source]:
+    """Which components lead here, and what became of the Events that components (by name) recorded."""
+
+    def leaders() -> dict[str, float]:
+        return {name: value for leadership in leaderships for name, value in leadership.status().items()}
+
+    def recorded() -> Iterable[Metric]:
+        family = GaugeMetricFamily(
+            "orchd_recorded_events",
+            "Events that a component recorded, by what became of them.",
+            labels=("component", "outcome"),
+        )
+        for component, broadcaster in events.items():
+            for field in fields(EventCounts):
+                family.add_metric([component, field.name], float(getattr(broadcaster.counts, field.name)))
+        yield family
+
+    return [
+        metrics.by_label(
+            "leader_election_master_status",
+            "Whether this process leads, by the name of the lock: 1 for a leader, 0 for others.",
+            "name",
+            leaders,
+        ),
+        recorded,
+    ]
+
+
+def client_metrics(counts: RequestCounts) -> metrics.Source:
+    """What the clients of this process have asked the API server."""
+
+    def families() -> Iterable[Metric]:
+        results = CounterMetricFamily(
+            "rest_client_requests", "HTTP requests by status code, method and host.", labels=("code", "method", "host")
+        )
+        for labels, number in counts.results.items():
+            results.add_metric(labels, float(number))
+        yield results
+        for name, help_, kind in (
+            ("request", "Seconds from a request to the head of its answer, by verb and URL.", counts.durations),
+            ("rate_limiter", "Seconds that requests waited for their turn, by verb and URL.", counts.waits),
+        ):
+            family = HistogramMetricFamily(f"rest_client_{name}_duration_seconds", help_, labels=("verb", "url"))
+            for names, histogram in kind.items():
+                family.add_metric(names, metrics.cumulative(histogram, DURATIONS), histogram.sum)
+            yield family
+        calls = CounterMetricFamily(
+            "rest_client_exec_plugin_call", "Calls of exec plugins by exit code and status.", labels=("code", "call_status")
+        )
+        for labels2, number in counts.plugin_calls.items():
+            calls.add_metric(labels2, float(number))
+        yield calls
+
+    return families
+
+
+def selected_metrics(flags: Mapping[str, Any]) -> MetricSelection:
+    """What the metric flags select."""
+    return metric_selection(flags["disabled-metrics"], flags["allow-metric-labels"])

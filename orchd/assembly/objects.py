@@ -31,11 +31,14 @@ class Objects:
             settings=runtime.objects,
             conversion=ConversionWebhook(outbound.webhooks, runtime.dialect, self.naming.uid),
         )
+        self._synced = False
         self.informers = own_informers(self.store, client, clock=runtime.reactor, random=runtime.random)
 
     def informers_problem(self) -> str:
         """Health probe of the informers."""
-        return "" if self.informers.synced else "informers not started yet"
+        # Informers that controllers of a later term ask for say nothing about the server.
+        self._synced = self._synced or self.informers.synced
+        return "" if self._synced else "informers not started yet"
 
     def member(self, state: ServerState) -> Member:
         async def start() -> None:

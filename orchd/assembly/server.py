@@ -4,9 +4,9 @@ they depend on each other, and its members in the order in which they start."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import SystemRandom
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twisted.internet.interfaces import IStreamServerEndpoint
 from twisted.python.failure import Failure
@@ -21,7 +21,7 @@ from orchd.assembly.custom_kinds import CustomKinds, enabled_catalog
 from orchd.assembly.files import prepare
 from orchd.assembly.frontend import Frontend
 from orchd.assembly.identity import Identity
-from orchd.assembly.metrics import ServerMetrics
+from orchd.assembly.metrics import ServerMetrics, component_metrics
 from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
@@ -30,11 +30,18 @@ from orchd.assembly.storage import Storage
 from orchd.config.settings import Settings, object_settings
 from orchd.kinds.catalog import Catalog
 from orchd.server.customkinds.tracker import DefinitionTracker
+from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
 from orchd.server.registry.ranges import AddressRange
 from orchd.server.state import ServerState
 from orchd.store.interfaces import IStore, StoreError
 from orchd.txkit.services import Member, ServiceGroup
+
+if TYPE_CHECKING:
+    from orchd.assembly.scheduler import LocalScheduler
+
+#: Where the scheduler says why a pod is where it is.
+EXPLAIN = "/debug/scheduler/explain"
 
 
 class ApiServer:
@@ -119,12 +126,18 @@ class ApiServer:
             self.identity.authentication.issuer,
             self.files.made.ca_certificate.read_bytes(),
             self.api.components,
+            exclusive=self.storage.store.exclusive,
         )
+        self.scheduler = self._make_scheduler(access) if settings.scheduler.enabled else None
+        if self.scheduler is not None:
+            self.api.endpoints[EXPLAIN] = self.scheduler.explain
         self.api.metric_sources += [
             *self.storage.metrics(),
             *self.api.metrics(),
             *self.metrics.sources(),
             *self.controllers.metrics(),
+            *([] if self.scheduler is None else self.scheduler.metrics()),
+            *self._component_metrics(),
         ]
         self.service = ServiceGroup(self._members(), failed, plain=(OSError, StoreError))
 
@@ -144,8 +157,39 @@ class ApiServer:
             self.aggregation.member(),
             *self.frontend.members(),
             *self.bootstrap.reconcilers(),
+            self.controllers.events(),
             self.controllers.member(),
+            *([] if self.scheduler is None else self.scheduler.members()),
         ]
+
+    def _component_metrics(self) -> Iterable[Source]:
+        leaderships, events = [], {}
+        if self.settings.controllers.names:
+            leaderships.append(self.controllers.leadership)
+            events["controller-manager"] = self.controllers.broadcaster
+        if self.scheduler is not None:
+            leaderships.append(self.scheduler.leadership)
+            events["scheduler"] = self.scheduler.broadcaster
+        return component_metrics(leaderships, events)
+
+    def _make_scheduler(self, access: ClientAccess) -> LocalScheduler:
+        # Here and not above: without the scheduler nothing needs numpy.
+        try:
+            from orchd.assembly.scheduler import LocalScheduler
+        except ModuleNotFoundError as error:
+            if error.name != "numpy":
+                raise
+            raise ValueError(
+                "--scheduler needs numpy, which is not installed: install orchd[scheduler], or start with --scheduler=false"
+            ) from None
+        return LocalScheduler(
+            self.runtime,
+            access,
+            self.objects.informers,
+            self.api.components,
+            authority=self.files.made.ca_certificate.read_bytes(),
+            exclusive=self.storage.store.exclusive,
+        )
 
     @property
     def catalog(self) -> Catalog:

@@ -1,24 +1,28 @@
-"""Recording of Events: queued by whoever has something to tell, written by one background task."""
+"""Recording of Events in both forms: core/v1, and the one of the events group. Recording never waits and never raises."""
 
 from __future__ import annotations
 
-import time
-from collections import deque
 from collections.abc import Callable
+from functools import partial
+from random import Random
 from typing import Any
 
-from twisted.internet.defer import CancelledError
-from twisted.logger import Logger
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import LoopingCall
 from zope.interface import implementer
 
+from orchd.client.event_correlation import Correlator
+from orchd.client.event_series import FINISH_SECONDS, REFRESH_SECONDS, Serial, SeriesCache
+from orchd.client.event_writer import EventCounts, EventWriter, Write
 from orchd.client.interfaces import IClient, IEventRecorder, Object, ResourceRef
-from orchd.errors import ApiError
-from orchd.txkit.background import Background
+from orchd.client.times import micro_time, second_time
+from orchd.dialect import Dialect
 
 EVENTS = ResourceRef("", "v1", "events")
-
-#: Events that wait to be written at most; further ones are dropped and counted.
-QUEUE_LIMIT = 1000
+#: Seconds that a stop gives to events that still wait.
+_FLUSH_SECONDS = 2.0
+#: Bytes of a note in the events group; what is longer is cut, and ends with this.
+_LONGEST_NOTE, _CUT = 1024, " ..."
 
 
 def object_reference(obj: Object) -> dict[str, Any]:
@@ -31,89 +35,187 @@ def object_reference(obj: Object) -> dict[str, Any]:
         "name": metadata.get("name"),
         "uid": metadata.get("uid"),
         "resourceVersion": metadata.get("resourceVersion"),
+        "fieldPath": obj.get("fieldPath"),
     }
     return {name: value for name, value in fields.items() if value}
 
 
 class EventBroadcaster:
-    """Owns the queue and the task that writes it. `wall` is seconds since the epoch."""
+    """Makes recorders, and writes in the background what they record. `wall` is seconds since the epoch; `host` is this
+    machine's name, which the events group wants beside the component's."""
 
-    log = Logger()
-
-    def __init__(self, client: IClient, wall: Callable[[], float]) -> None:
-        self._client = client
+    def __init__(
+        self,
+        client: IClient,
+        wall: Callable[[], float],
+        *,
+        clock: IReactorTime,
+        random: Random,
+        dialect: Dialect,
+        host: str = "",
+    ) -> None:
         self._wall = wall
-        self._queue: deque[Object] = deque()
-        self._background = Background()
-        self._writing = False
-        self.dropped = 0
+        self._clock = clock
+        self._host = host
+        self._group = ResourceRef(dialect("events.{abbr}.io"), "v1", "events")
+        self._writer = EventWriter(client, clock, random)
+        self._correlator = Correlator(wall)
+        self._series = SeriesCache()
+        self._timers: list[LoopingCall] = []
+        self._last_stamp = 0
+
+    @property
+    def counts(self) -> EventCounts:
+        """What became of the events so far."""
+        return self._writer.counts
+
+    @property
+    def group_version(self) -> str:
+        """apiVersion of Events in the events group."""
+        return f"{self._group.group}/{self._group.version}"
 
     def recorder(self, component: str) -> IEventRecorder:
-        """A recorder whose events carry `component` as their source."""
-        made: IEventRecorder = Recorder(self, component, self._wall)
+        """A recorder of core/v1 Events whose source is `component`."""
+        made: IEventRecorder = Recorder(self, component)
         return made
 
-    def submit(self, event: Object) -> None:
-        """Queue an Event object."""
-        if len(self._queue) >= QUEUE_LIMIT:
-            self.dropped += 1
-            return
-        self._queue.append(event)
-        if not self._writing:
-            self._writing = True
-            self._background.add(self._write(), "event recorder")
+    def series_recorder(self, controller: str) -> IEventRecorder:
+        """A recorder of Events of the events group, reported by `controller`: the API refuses those without an action."""
+        self._start_timers()
+        instance = f"{controller}-{self._host}" if self._host else controller
+        made: IEventRecorder = SeriesRecorder(self, controller, instance)
+        return made
 
     async def stop(self) -> None:
-        """Stop writing; events that still wait are dropped."""
-        await self._background.stop()
+        """Take no more events; write those that wait, within a few seconds."""
+        for timer in self._timers:
+            timer.stop()
+        self._timers.clear()
+        await self._writer.stop(_FLUSH_SECONDS)
 
-    async def _write(self) -> None:
-        try:
-            while self._queue:
-                event = self._queue.popleft()
-                try:
-                    await self._client.create(EVENTS, event["metadata"]["namespace"], event)
-                except CancelledError:
-                    raise
-                except ApiError as error:
-                    self.dropped += 1
-                    self.log.debug("event {name} was not accepted: {error}", name=event["metadata"]["name"], error=error.message)
-                except Exception:  # events are best effort: a bug here must not end recording
-                    self.dropped += 1
-                    self.log.failure("event could not be recorded")
-        finally:
-            self._writing = False
+    # -- for recorders
+
+    def metadata(self, reference: Object) -> tuple[dict[str, str], float]:
+        """Name and namespace of a new event about an object, and the time that it happened. No name is given twice."""
+        now = self._wall()
+        self._last_stamp = max(self._last_stamp + 1, int(now * 1e9))
+        name = f"{reference.get('name', '')}.{self._last_stamp:x}"
+        return {"name": name, "namespace": reference.get("namespace") or "default"}, now
+
+    def submit(self, event: Object) -> None:
+        """Record a core/v1 event."""
+
+        def decide() -> Write | None:
+            found = self._correlator.correlate(event)
+            if found is None:
+                self.counts.filtered += 1
+                return None
+            return Write(EVENTS, found.event, found.patch)
+
+        self._writer.submit(_about(event["involvedObject"]), decide)
+
+    def submit_serial(self, event: Object) -> None:
+        """Record an event of the events group."""
+
+        def decide() -> Write | None:
+            found = self._series.observe(event, self._wall())
+            return None if found is None else self._serial(found)
+
+        self._writer.submit(_about(event["regarding"]), decide)
+
+    # -- series
+
+    def _serial(self, found: Serial) -> Write:
+        return Write(self._group, found.event, found.patch, lost=lambda: self._series.forget(found.key))
+
+    def _start_timers(self) -> None:
+        if self._timers:
+            return
+        for work, seconds in ((self._finish, FINISH_SECONDS), (self._refresh, REFRESH_SECONDS)):
+            timer = LoopingCall(work)
+            timer.clock = self._clock
+            timer.start(seconds, now=False)
+            self._timers.append(timer)
+
+    def _finish(self) -> None:
+        for found in self._series.finish(self._wall()):
+            self._writer.submit(_about(found.event["regarding"]), partial(self._serial, found))
+
+    def _refresh(self) -> None:
+        for found in self._series.refresh():
+            self._writer.submit(_about(found.event["regarding"]), partial(self._serial, found))
+
+
+def _about(reference: Object) -> str:
+    return "/".join(str(reference.get(name, "")) for name in ("kind", "namespace", "name", "uid"))
 
 
 @implementer(IEventRecorder)
 class Recorder:
     """See `EventBroadcaster.recorder`."""
 
-    def __init__(self, broadcaster: EventBroadcaster, component: str, wall: Callable[[], float]) -> None:
+    def __init__(self, broadcaster: EventBroadcaster, component: str) -> None:
         self._broadcaster = broadcaster
         self._component = component
-        self._wall = wall
 
     def event(
         self, regarding: Object, type: str, reason: str, note: str, *, action: str = "", related: Object | None = None
     ) -> None:
-        now = self._wall()
         reference = object_reference(regarding)
-        namespace = reference.get("namespace") or "default"
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
+        metadata, now = self._broadcaster.metadata(reference)
+        stamp = second_time(now)
+        self._broadcaster.submit(
+            {
+                "apiVersion": "v1",
+                "kind": "Event",
+                "metadata": metadata,
+                "involvedObject": reference,
+                "reason": reason,
+                "message": note,
+                "source": {"component": self._component},
+                "firstTimestamp": stamp,
+                "lastTimestamp": stamp,
+                "count": 1,
+                "type": type,
+            }
+        )
+
+
+@implementer(IEventRecorder)
+class SeriesRecorder:
+    """See `EventBroadcaster.series_recorder`."""
+
+    def __init__(self, broadcaster: EventBroadcaster, controller: str, instance: str) -> None:
+        self._broadcaster = broadcaster
+        self._controller = controller
+        self._instance = instance
+
+    def event(
+        self, regarding: Object, type: str, reason: str, note: str, *, action: str = "", related: Object | None = None
+    ) -> None:
+        reference = object_reference(regarding)
+        metadata, now = self._broadcaster.metadata(reference)
         event: Object = {
-            "metadata": {"name": f"{reference.get('name', '')}.{int(now * 1e9):x}", "namespace": namespace},
-            "involvedObject": reference,
+            "apiVersion": self._broadcaster.group_version,
+            "kind": "Event",
+            "metadata": metadata,
+            "eventTime": micro_time(now),
+            "reportingController": self._controller,
+            "reportingInstance": self._instance,
+            "action": action,
             "reason": reason,
-            "message": note,
-            "source": {"component": self._component},
-            "firstTimestamp": stamp,
-            "lastTimestamp": stamp,
-            "count": 1,
+            "regarding": reference,
+            "note": _fit(note),
             "type": type,
         }
-        if action:
-            event["action"] = action
         if related is not None:
             event["related"] = object_reference(related)
-        self._broadcaster.submit(event)
+        self._broadcaster.submit_serial(event)
+
+
+def _fit(note: str) -> str:
+    """The note, cut to what the events group takes."""
+    encoded = note.encode("utf-8", "replace")
+    if len(encoded) <= _LONGEST_NOTE:
+        return note
+    return encoded[: _LONGEST_NOTE - len(_CUT)].decode("utf-8", "ignore") + _CUT

@@ -94,11 +94,18 @@ class Informer:
         for obj in list(self._objects.values()):
             listener("ADDED", None, obj)
 
+    def remove_listener(self, listener: Listener) -> None:
+        self._listeners.remove(listener)
+
     async def wait_synced(self) -> None:
         if not self.synced:
             waiting: Deferred[None] = Deferred()
             self._waiting.append(waiting)
             await waiting
+
+    async def told(self) -> None:
+        # Listeners are told in the turn in which they are added, or in which there is something to tell.
+        await self.wait_synced()
 
     # -- keeping up
 
@@ -198,7 +205,7 @@ class Informer:
             for name, function in self._functions.items():
                 for value in function(obj):
                     self._indexes[name].setdefault(value, {})[key] = obj
-        for listener in self._listeners:
+        for listener in list(self._listeners):
             listener(kind, old, None if kind == "DELETED" else obj)
 
 

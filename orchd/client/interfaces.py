@@ -50,9 +50,9 @@ class IClient(Interface):
 
     async def list(
         ref: ResourceRef, namespace: str = "", *, label_selector: str = "", field_selector: str = "",
-        resource_version: str = "", limit: int = 0, continue_: str = "",
+        resource_version: str = "", limit: int = 0, continue_: str = "", query: Mapping[str, str] | None = None,
     ) -> Object:
-        """A list object."""
+        """A list object. `query` holds parameters that only this resource knows."""
 
     async def create(ref: ResourceRef, namespace: str, obj: Object, *, name: str = "", subresource: str = "", dry_run: bool = False) -> Object:
         """Create; with `name` and `subresource`, post to a subresource."""
@@ -90,6 +90,10 @@ class IInformer(Interface):
     async def wait_synced() -> None:
         """Wait for the first list."""
 
+    async def told() -> None:
+        """Wait for the first list, and until all who listen by now have been told of everything that was there when they
+        began."""
+
     def get(namespace: str, name: str) -> Object | None:
         """One object."""
 
@@ -112,6 +116,9 @@ class IInformer(Interface):
     def add_listener(listener: Callable[[str, Object | None, Object | None], None]) -> None:
         """`listener(type, old, new)` on every change: ADDED, MODIFIED, DELETED. What is there already comes as ADDED, at
         once or a little later. Must not raise."""
+
+    def remove_listener(listener: Callable[[str, Object | None, Object | None], None]) -> None:
+        """Tell a listener nothing more. ValueError for one that was not added."""
 
 
 class IInformers(Interface):

@@ -14,6 +14,11 @@ from typing import Generic, TypeVar
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
+from orchd.txkit.histogram import Histogram
+
+#: Bounds of the histograms of a queue, in seconds.
+BOUNDS = tuple(10.0**power for power in range(-6, 4))
+
 #: Seconds of pause after the first failure; doubled with each further one, up to the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 1000.0
 
@@ -48,6 +53,11 @@ class WorkQueue(Generic[K]):
         self._getters: deque[Deferred[None]] = deque()
         self._missed = False
         self.closed = False
+        #: When keys were added, and when work on them began, for the two histograms.
+        self._added_at: dict[K, float] = {}
+        self._began_at: dict[K, float] = {}
+        self.waits = Histogram(BOUNDS)
+        self.works = Histogram(BOUNDS)
         self.added = 0
         self.dropped = 0
         self.retries = 0
@@ -64,6 +74,13 @@ class WorkQueue(Generic[K]):
     def working(self) -> int:
         return len(self._working)
 
+    @property
+    def unfinished(self) -> tuple[float, float]:
+        """Seconds spent so far on keys that are being worked on: of all together, and of the longest."""
+        now = self._clock.seconds()
+        spent = [now - began for began in self._began_at.values()]
+        return sum(spent), max(spent, default=0.0)
+
     # -- adding
 
     def add(self, key: K) -> None:
@@ -76,6 +93,7 @@ class WorkQueue(Generic[K]):
         self.added += 1
         self._due.pop(key, None)
         self._dirty.add(key)
+        self._added_at[key] = self._clock.seconds()
         if key not in self._working:
             self._ready.append(key)
             self._wake()
@@ -128,11 +146,16 @@ class WorkQueue(Generic[K]):
         key = self._ready.popleft()
         self._dirty.discard(key)
         self._working.add(key)
+        now = self._began_at[key] = self._clock.seconds()
+        self.waits.observe(BOUNDS, now - self._added_at.pop(key, now))
         return key
 
     def done(self, key: K) -> None:
         """The worker has let go of `key`."""
         self._working.discard(key)
+        began = self._began_at.pop(key, None)
+        if began is not None:
+            self.works.observe(BOUNDS, self._clock.seconds() - began)
         if key in self._dirty:
             self._ready.append(key)
             self._wake()
@@ -146,6 +169,7 @@ class WorkQueue(Generic[K]):
         self.closed = True
         self._ready.clear()
         self._dirty.clear()
+        self._added_at.clear()
         self._due.clear()
         self._heap.clear()
         if self._timer is not None:

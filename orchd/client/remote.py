@@ -2,84 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
-from twisted.internet import ssl
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
 from twisted.internet.error import ConnectError, ConnectionLost, DNSLookupError
 from twisted.internet.task import deferLater
-from twisted.web.client import Agent, ResponseFailed
+from twisted.internet.threads import deferToThreadPool
+from twisted.web.client import ResponseFailed
 from twisted.web.http_headers import Headers
-from twisted.web.iweb import IPolicyForHTTPS, IResponse
+from twisted.web.iweb import IResponse
 from zope.interface import implementer
 
 from orchd.client import requests
+from orchd.client.bodies import BodyEncoder, json_body
+from orchd.client.credentials import Credential, Credentials, ITokenSource, impersonation_headers
 from orchd.client.errors import NoAnswerError, UnreachableError
+from orchd.client.exec_plugin import ExecCredentials
 from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef
 from orchd.client.methods import Methods
+from orchd.client.request_counts import RequestCounts
 from orchd.client.requests import Call
 from orchd.client.statuses import error_of
 from orchd.client.streams import LineStream, read_body
+from orchd.client.throttle import Throttle
+from orchd.client.transport import Transport
 from orchd.errors import ApiError
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig
-from orchd.txkit.answerheads import bounded_heads_pool
+from orchd.txkit.cancellation import cleanly_cancelled
 from orchd.txkit.timeouts import within
-from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
+from orchd.txkit.tls_client import BytesBodyProducer
 
 #: Refused requests are sent again so often, each time after what Retry-After says but no longer than this.
 _RETRIES, _LONGEST_PAUSE = 5, 30.0
 #: A watch is asked to end by itself after this many seconds (up to twice as many), and cut a little later.
 _WATCH_SECONDS, _WATCH_GRACE = 300, 30.0
-#: Seconds for which a token that was read from a file is good.
-_TOKEN_AGE = 60.0
 _MOST_BODY = 512 * 1024 * 1024
-
-
-@implementer(IPolicyForHTTPS)
-class _Policy:
-    """Checks the server by the configuration's authority, and shows it the client's certificate."""
-
-    def __init__(self, config: ClientConfig) -> None:
-        self._config = config
-        self._own = own_certificate(config.certificate, config.key)
-        self._trust = trust_roots(config.authority) if config.authority else None
-
-    def creatorForNetloc(self, hostname: bytes, port: int) -> Any:
-        if self._config.insecure:
-            return UnverifiedConnection(self._own)
-        name = self._config.server_name or hostname.decode("ascii").strip("[]")
-        return ssl.optionsForClientTLS(name, trustRoot=self._trust, clientCertificate=self._own)
-
-
-class _Token:
-    """The bearer token, read anew from its file now and then: such tokens are rotated."""
-
-    def __init__(self, config: ClientConfig, seconds: Callable[[], float]) -> None:
-        self._config = config
-        self._seconds = seconds
-        self._text = config.token
-        self._read: float | None = None
-
-    def __call__(self) -> str:
-        if self._config.token_file:
-            now = self._seconds()
-            if self._read is None or now - self._read > _TOKEN_AGE:
-                self._text = Path(self._config.token_file).read_text(encoding="utf-8").strip()
-                self._read = now
-        return self._text
 
 
 @implementer(IClient)
 class RemoteClient(Methods):
     """Speaks to one server as one user. `timeout` seconds bound every wait for an answer; watches end by themselves.
 
-    `connections` are kept open between requests. Call `close` when done with it.
+    `connections` are kept open between requests; `throttle` delays requests beyond its rate; clients that share `counts`
+    are counted together. `environment` is what exec plugins inherit; `bearer` takes the place of the configuration's
+    credentials; `encode` makes the bytes of bodies. Call `close` when done with it.
     """
 
     def __init__(
@@ -91,19 +65,33 @@ class RemoteClient(Methods):
         random: Random,
         timeout: float = 30.0,
         connections: int = 4,
+        wall: Callable[[], float] = time.time,
+        throttle: Throttle | None = None,
+        counts: RequestCounts | None = None,
+        environment: Mapping[str, str] = os.environ,
+        bearer: ITokenSource | None = None,
+        encode: BodyEncoder = json_body,
     ) -> None:
-        self._config = config
         self._reactor = reactor
         self._random = random
         self._timeout = timeout
         self._server = config.server.rstrip("/")
-        if urlsplit(self._server).scheme not in ("https", "http"):
-            raise ValueError(f"not an HTTP server: {config.server}")
+        self._host = urlsplit(config.server).netloc
         self._user_agent = agent
-        self._token = _Token(config, reactor.seconds)
-        self._pool = bounded_heads_pool(reactor, persistent=True)
-        self._pool.maxPersistentPerHost = connections
-        self._agent = Agent(reactor, contextFactory=_Policy(config), pool=self._pool, connectTimeout=timeout)
+        self._encode = encode
+        self._throttle = throttle or Throttle(reactor, qps=0, burst=0)
+        self.counts = counts or RequestCounts()
+        self._transport = Transport(config, reactor, timeout=timeout, connections=connections)
+        plugin = None
+        if config.exec is not None:
+            plugin = ExecCredentials(
+                config, wall=wall, in_thread=self._in_thread, environment=environment, calls=self.counts.plugin_calls
+            )
+        self._credentials = Credentials(config, reactor.seconds, plugin, bearer)
+        self._impersonation = impersonation_headers(config.impersonation)
+
+    async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return await deferToThreadPool(self._reactor, self._reactor.getThreadPool(), function, *arguments)
 
     @classmethod
     def from_file(cls, path: Path, reactor: Any, *, context: str = "", **options: Any) -> RemoteClient:
@@ -112,31 +100,55 @@ class RemoteClient(Methods):
 
     async def close(self) -> None:
         """Close kept connections."""
-        await self._pool.closeCachedConnections()
+        await self._transport.close()
+
+    async def document(self, path: str) -> Object:
+        """What the server answers at any path, such as those of discovery."""
+        return await self._call(Call(method="GET", path=path))
 
     # -- sending
 
-    def _headers(self, call: Call) -> Headers:
+    def _headers(self, content_type: str, credential: Credential) -> Headers:
         headers = Headers({"User-Agent": [self._user_agent], "Accept": ["application/json"]})
-        if call.body is not None:
-            headers.setRawHeaders("Content-Type", [call.content_type])
-        token = self._token()
-        if token:
-            headers.setRawHeaders("Authorization", [f"Bearer {token}"])
+        if content_type:
+            headers.setRawHeaders("Content-Type", [content_type])
+        if credential.authorization:
+            headers.setRawHeaders("Authorization", [credential.authorization])
+        for name, value in self._impersonation:
+            headers.addRawHeader(name, value)
         return headers
 
     async def _send(self, call: Call) -> IResponse:
+        waited = await self._throttle.wait()
+        self.counts.observe(self.counts.waits, call, self._server, waited)
+        self._transport.reread()
+        credential = await self._credentials.get(self._transport.config)
         query = urlencode(call.query, quote_via=quote)
         url = f"{self._server}{call.path}" + (f"?{query}" if query else "")
-        body = None if call.body is None else BytesBodyProducer(orjson.dumps(call.body))
-        asked = self._agent.request(call.method.encode(), url.encode(), self._headers(call), body)
-        response: IResponse = await self._bounded(asked)
+        body, content_type = None, ""
+        if call.body is not None:
+            data, content_type = self._encode(call)
+            body = BytesBodyProducer(data)
+        headers = self._headers(content_type, credential)
+        code, began = "<error>", self._reactor.seconds()
+        try:
+            response: IResponse = await self._bounded(
+                self._transport.request(
+                    call.method.encode(), url.encode(), headers, body, (credential.certificate, credential.key)
+                )
+            )
+            code = str(response.code)
+        finally:
+            self.counts.results[code, call.method, self._host] += 1
+            self.counts.observe(self.counts.durations, call, self._server, self._reactor.seconds() - began)
+        if response.code == 401:
+            self._credentials.refused(credential)
         return response
 
     async def _bounded(self, waiting: Deferred[Any]) -> Any:
         """What a wait on the wire gives; its failures become errors of the API."""
         try:
-            return await within(waiting, self._timeout, self._reactor)
+            return await cleanly_cancelled(within(waiting, self._timeout, self._reactor))
         except TimeoutError:
             raise NoAnswerError(self._server, self._timeout) from None
         except CancelledError:

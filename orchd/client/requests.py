@@ -51,13 +51,15 @@ def list_(
     resource_version: str = "",
     limit: int = 0,
     continue_: str = "",
+    query: Mapping[str, str] | None = None,
 ) -> Call:
-    query = _query(
-        labelSelector=label_selector, fieldSelector=field_selector, resourceVersion=resource_version, limit=limit
-    )
+    parameters = {
+        **(query or {}),
+        **_query(labelSelector=label_selector, fieldSelector=field_selector, resourceVersion=resource_version, limit=limit),
+    }
     if continue_:
-        query["continue"] = continue_
-    return Call(method="GET", path=paths.collection(ref, namespace), query=query)
+        parameters["continue"] = continue_
+    return Call(method="GET", path=paths.collection(ref, namespace), query=parameters)
 
 
 def create(

@@ -40,8 +40,8 @@ CONTROLLERS_OFF_BY_DEFAULT: Final = frozenset(("bootstrapsigner", "tokencleaner"
 
 #: Controllers that exist here.
 CONTROLLERS_BUILT: Final = (
-    "clusterrole-aggregation", "cronjob", "deployment", "endpoint", "endpointslice", "garbagecollector", "job", "namespace",
-    "podgc",
-    "replicaset", "replicationcontroller", "root-ca-cert-publisher", "serviceaccount", "serviceaccount-token",
+    "clusterrole-aggregation", "cronjob", "daemonset", "deployment", "disruption", "endpoint", "endpointslice",
+    "endpointslicemirroring", "garbagecollector", "horizontalpodautoscaling", "job", "namespace", "podgc",
+    "replicaset", "replicationcontroller", "resourcequota", "root-ca-cert-publisher", "serviceaccount", "serviceaccount-token",
     "statefulset", "ttl-after-finished",
 )

@@ -27,7 +27,7 @@ def usage_text(table: FlagTable, dialect: Dialect, width: int) -> str:
     waiting: list[str] = []
     for component, flags in _parts(table).items():
         built = sorted((f for f in flags if f.built), key=lambda f: f.spelled(dialect))
-        waiting.extend(f.spelled(dialect) for f in flags if not f.built)
+        waiting.extend(f.spelled(dialect) for f in flags if not f.built and not f.own)
         if built:
             lines.append(f"Flags of the {component}:")
         for flag in built:
@@ -56,7 +56,9 @@ def flags_markdown(table: FlagTable) -> str:
         "Made from the tables in `orchd/config`. Names that carry the product word follow the default dialect; the",
         "spelling of the chosen `--dialect` is accepted as well. `--name=value`, `--name value` and, for booleans,",
         "`--name` alone all work, on the command line and in flag files (one flag per line, `#` comments). What comes",
-        "later wins. A flag marked *not built yet* is refused when it is given another value than its default.",
+        "later wins. A flag marked *not built yet* is refused when it is given another value than its default; one marked",
+        ORCH("*only in a process of its own* is for `twistd {short}-controller-manager` and `twistd {short}-scheduler`, which"),
+        "take the flags of the controllers and of the scheduler.",
     ]
     for component, flags in _parts(table).items():
         lines += ["", f"## Flags of the {component}", "", "| flag | type | default | what it does |", "|---|---|---|---|"]
@@ -64,7 +66,9 @@ def flags_markdown(table: FlagTable) -> str:
             notes = []
             if flag.deprecated:
                 notes.append("Deprecated.")
-            if not flag.built:
+            if flag.own and not flag.built:
+                notes.append("*Only in a process of its own.*")
+            elif not flag.built:
                 notes.append("*Not built yet.*")
             help_ = " ".join([ORCH(flag.help), *notes]).replace("|", "\\|")
             shown = f"`{ORCH(flag.default)}`" if flag.default else ""

@@ -136,7 +136,7 @@ def authentication(values: Values, fail: Fail, dialect: Dialect, *, anonymous: b
         audiences=values["api-audiences"],
         service_accounts=_service_accounts(values, fail, dialect),
         bootstrap_tokens=values["enable-bootstrap-token-auth"],
-        front_proxy=_front_proxy(values, fail),
+        front_proxy=front_proxy(values, fail),
         oidc=_oidc(values, fail),
         webhook=_token_webhook(values),
     )
@@ -173,7 +173,9 @@ def _is_url(text: str) -> bool:
     return bool(parts.scheme and (parts.netloc or parts.path))
 
 
-def _front_proxy(values: Values, fail: Fail) -> FrontProxySettings:
+def front_proxy(values: Values, fail: Fail) -> FrontProxySettings:
+    """The settings of a front proxy. Raises FlagError."""
+
     def listed(name: str) -> tuple[str, ...]:
         given: tuple[str, ...] = values[name]
         if any(not each.strip() for each in given):

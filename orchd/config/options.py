@@ -15,9 +15,9 @@ from twisted.python import usage
 
 from orchd.config.help import usage_text
 from orchd.config.nearest import nearest
-from orchd.config.settings import Capabilities, Settings, from_values
+from orchd.config.settings import Capabilities, ComponentFlags, Settings, from_values
 from orchd.config.source import FlagError, Mention, Reader
-from orchd.config.table import FlagTable, table
+from orchd.config.table import AMBIGUOUS, COMPONENTS, FlagTable, component_table, private_flags, table
 from orchd.config.values import combine, default, parse, show
 from orchd.dialect import DIALECTS, ORCH, Dialect
 
@@ -38,13 +38,14 @@ class Options(usage.Options):
 
     def __init__(
         self, *, flags: FlagTable | None = None, capabilities: Capabilities | None = None,
-        read_file: Callable[[str], str] = _read,
+        read_file: Callable[[str], str] = _read, dialect: Dialect = ORCH,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # the base class has no annotations
         self.flags = flags or table()
         self._capabilities = capabilities or Capabilities()
         self._read_file = read_file
-        self.dialect: Dialect = ORCH
+        self.dialect: Dialect = dialect
+        self._usual_dialect = dialect
         self.given: dict[str, Mention] = {}
         self.by_name: dict[str, Any] = {}
         self.settings: Settings | None = None
@@ -59,21 +60,46 @@ class Options(usage.Options):
             self.by_name = self._combined(mentions)
             self.given = {m.flag.name: m for m in mentions}
             self._refuse_unbuilt()
-            self.settings = from_values(
-                self.dialect, self.by_name, given=self.given.keys(), capabilities=self._capabilities
-            )
+            self._make_settings()
         except FlagError as error:
             raise usage.UsageError(str(error)) from None
         for flag in self.flags:
             self[flag.spelled()] = self.by_name[flag.name]
         self.postOptions()  # type: ignore[no-untyped-call]  # likewise
 
+    def _make_settings(self) -> None:
+        """Settings from `by_name`. Raises FlagError."""
+        self.settings = from_values(
+            self.dialect,
+            self.by_name,
+            given=self.given.keys(),
+            capabilities=self._capabilities,
+            components={name: self._component(name) for name in COMPONENTS},
+        )
+
+    def _component(self, name: str) -> ComponentFlags:
+        """The flags of a component in this process: the server's, and over them those of the component's flag file."""
+        flags, private = component_table(name), private_flags(name)
+        values = {flag.name: default(flag.type, self.dialect(flag.default)) for flag in flags}
+        values |= {flag: value for flag, value in self.by_name.items() if flag not in AMBIGUOUS}
+        given = set(self.given) - AMBIGUOUS
+        path = self.by_name[f"{name}-flagfile"]
+        if path:
+            mentions = Reader(flags.by_spelling(), self._read_file).command_line([f"--flagfile={path}"])[1:]
+            for mention in mentions:
+                if mention.flag.name not in private | {"flagfile"}:
+                    raise mention.error(f"is not the component's alone in this process: not allowed in --{name}-flagfile")
+            values |= self._parsed(mentions, values)
+            given |= {mention.flag.name for mention in mentions}
+            self._refuse(flags, {mention.flag.name: mention for mention in mentions}, values)
+        return ComponentFlags(values=values, given=frozenset(given))
+
     def _chosen_dialect(self, mentions: Sequence[Mention]) -> Dialect:
         for mention in reversed(mentions):
             if mention.flag.name == "dialect":
                 self._check_choice(mention)
                 return DIALECTS[mention.text]
-        return ORCH
+        return self._usual_dialect
 
     def _check_choice(self, mention: Mention) -> None:
         choices = [self.dialect(c) for c in mention.flag.choices]
@@ -84,7 +110,11 @@ class Options(usage.Options):
             )
 
     def _combined(self, mentions: Sequence[Mention]) -> dict[str, Any]:
-        values = {flag.name: default(flag.type, self.dialect(flag.default)) for flag in self.flags}
+        return self._parsed(mentions, {flag.name: default(flag.type, self.dialect(flag.default)) for flag in self.flags})
+
+    def _parsed(self, mentions: Sequence[Mention], usual: Mapping[str, Any]) -> dict[str, Any]:
+        """`usual`, with what the mentions say."""
+        values = dict(usual)
         last: dict[str, int] = {}
         for mention in mentions:
             flag = mention.flag
@@ -101,10 +131,22 @@ class Options(usage.Options):
         return values
 
     def _refuse_unbuilt(self) -> None:
-        for name, mention in self.given.items():
-            flag = mention.flag
+        for name in AMBIGUOUS & self.given.keys():
+            flag = self.flags[name]
             usual = default(flag.type, self.dialect(flag.default))
-            if not flag.built and self.by_name[name] != usual:
+            if "scheduler-flagfile" in self.by_name and self.by_name[name] != usual:
+                files = " or ".join(f"--{component}-flagfile" for component in COMPONENTS)
+                raise self.given[name].error(f"means another thing for each component: give it in {files}")
+        self._refuse(self.flags, self.given, self.by_name)
+
+    def _refuse(self, flags: FlagTable, given: Mapping[str, Mention], values: Mapping[str, Any]) -> None:
+        """Refuse values of flags whose features are not there. Raises FlagError."""
+        for name, mention in given.items():
+            flag = flags[name]
+            usual = default(flag.type, self.dialect(flag.default))
+            if flag.own and not flag.built and values[name] != usual:
+                raise mention.error("is for a process of its own: this one has the server's own way to it")
+            if not flag.built and values[name] != usual:
                 raise mention.error(f"not built yet; only the default {show(flag.type, usual)!r} is accepted")
 
     def value(self, name: str) -> Any:
@@ -132,15 +174,19 @@ class Options(usage.Options):
         return f"{self.getSynopsis()}\n{self.getUsage()}"
 
 
-class TwistdOptions(Options):
-    """`Options` for `twistd`, which would answer a wrong flag with its own help and exit status 0: the message alone
-    goes to standard error, with exit status 1, so that service managers see the failure."""
+class PlainErrors:
+    """Mixed into options for `twistd`, which would answer a wrong flag with its own help and exit status 0: the message
+    alone goes to standard error, with exit status 1, so that service managers see the failure."""
 
     def parseOptions(self, options: Sequence[str] | None = None) -> None:
         try:
-            super().parseOptions(options)
+            super().parseOptions(options)  # type: ignore[misc]  # of the options that this is mixed into
         except usage.UsageError as error:
             raise SystemExit(str(error)) from None
+
+
+class TwistdOptions(PlainErrors, Options):
+    """`Options` for `twistd`."""
 
 
 def from_mapping(values: Mapping[str, str], **keywords: Any) -> Options:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from orchd.config import audit, choices, feature_gates, identity
 from orchd.config.audit import AuditSettings
 from orchd.config.identity import AuthenticationSettings, AuthorizationSettings
+from orchd.config.leader_election import ElectionSettings, election
 from orchd.config.nearest import unknown
 from orchd.config.runtime import RuntimeConfig, parse_runtime_config
 from orchd.config.source import FlagError
@@ -122,8 +123,31 @@ class ApiSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentFlags:
+    """What one component of the process was told: every flag's value, and the names of those that were given."""
+
+    values: Mapping[str, Any]
+    given: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerSettings:
+    """`names` of those that run, where `election` chooses this process. `flags` are the values that controllers read."""
+
     names: tuple[str, ...]
+    election: ElectionSettings
+    flags: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerSettings:
+    """`enabled` runs the scheduler in the process; `config_file` is "" for the defaults. `flags` and `given` say what
+    replaces the election that the file speaks of."""
+
+    enabled: bool
+    config_file: str
+    flags: Mapping[str, Any]
+    given: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +183,7 @@ class Settings:
     storage: StorageSettings
     api: ApiSettings
     controllers: ControllerSettings
+    scheduler: SchedulerSettings
     audit: AuditSettings
     aggregation: AggregationSettings
     nodes: NodeSettings
@@ -188,19 +213,31 @@ def object_settings(settings: Settings) -> ObjectSettings:
 
 
 def from_values(
-    dialect: Dialect, values: Mapping[str, Any], *, given: Collection[str] = (), capabilities: Capabilities | None = None
+    dialect: Dialect,
+    values: Mapping[str, Any],
+    *,
+    given: Collection[str] = (),
+    capabilities: Capabilities | None = None,
+    components: Mapping[str, ComponentFlags],
 ) -> Settings:
     """Settings from values by the flags' names in the tables. Raises FlagError naming the flag at fault."""
-    return _Builder(dialect, values, given, capabilities or Capabilities()).settings()
+    return SettingsBuilder(dialect, values, given, capabilities or Capabilities(), components).settings()
 
 
-class _Builder:
+class SettingsBuilder:
     """One method per group of settings."""
 
     def __init__(
-        self, dialect: Dialect, values: Mapping[str, Any], given: Collection[str], capabilities: Capabilities
+        self,
+        dialect: Dialect,
+        values: Mapping[str, Any],
+        given: Collection[str],
+        capabilities: Capabilities,
+        components: Mapping[str, ComponentFlags],
     ) -> None:
+        """`components` are the flags of those in this process, by name."""
         self._dialect = dialect
+        self._components = components
         self._values = values
         self._given = given
         self._can = capabilities
@@ -217,6 +254,7 @@ class _Builder:
             storage=self._storage(),
             api=self._api(),
             controllers=self._controllers(),
+            scheduler=self._scheduler(),
             audit=audit.audit(self._values, self._error),
             aggregation=self._aggregation(),
             nodes=self._nodes(),
@@ -236,6 +274,7 @@ class _Builder:
 
     def _serving(self) -> ServingSettings:
         v = self._values
+        self._check_metric_labels()
         cert, key = self._pair("tls-cert-file", "tls-private-key-file")
         if not 0 <= v["secure-port"] <= 65535:
             raise self._error("secure-port", "must be between 0 and 65535 (0: a free port)")
@@ -243,12 +282,6 @@ class _Builder:
             raise self._error("max-requests-inflight", "there are no requests to share: needs --enable-priority-and-fairness=false")
         if v["request-timeout"] <= 0:
             raise self._error("request-timeout", "must be above 0")
-        try:
-            ciphers = check_ciphers(v["tls-cipher-suites"])
-        except ValueError as error:
-            raise self._error("tls-cipher-suites", str(error)) from None
-        if v["tls-cipher-suites"] and not ciphers and v["tls-min-version"] != "VersionTLS13":
-            raise self._error("tls-cipher-suites", "names only suites of TLS 1.3; add others or set --tls-min-version=VersionTLS13")
         return ServingSettings(
             bind_address=self._bind_address(),
             advertise_address=self._advertise_address(),
@@ -259,7 +292,7 @@ class _Builder:
             key_file=key,
             sni=v["tls-sni-cert-key"],
             min_tls=v["tls-min-version"] or "VersionTLS12",
-            ciphers=ciphers,
+            ciphers=self._ciphers(),
             share_port=v["permit-port-sharing"],
             share_address=v["permit-address-sharing"],
             http2_max_streams=self._at_least("http2-max-streams-per-connection", 0),
@@ -275,6 +308,22 @@ class _Builder:
             shutdown_retry_after=v["shutdown-send-retry-after"],
             profiling=v["profiling"],
         )
+
+    def _check_metric_labels(self) -> None:
+        for key in self._values["allow-metric-labels"]:
+            metric, comma, label = key.partition(",")
+            if not metric.strip() or not comma or not label.strip():
+                raise self._error("allow-metric-labels", f"{key!r} is not metric,label")
+
+    def _ciphers(self) -> tuple[str, ...]:
+        v = self._values
+        try:
+            ciphers = check_ciphers(v["tls-cipher-suites"])
+        except ValueError as error:
+            raise self._error("tls-cipher-suites", str(error)) from None
+        if v["tls-cipher-suites"] and not ciphers and v["tls-min-version"] != "VersionTLS13":
+            raise self._error("tls-cipher-suites", "names only suites of TLS 1.3; add others or set --tls-min-version=VersionTLS13")
+        return ciphers
 
     def _bind_address(self) -> IPv4Address | IPv6Address:
         address: IPv4Address | IPv6Address | None = self._values["bind-address"]
@@ -469,7 +518,25 @@ class _Builder:
                 raise self._error("service-cluster-ip-range", f"{network} is too small: it must have at least 8 addresses")
         return ranges
 
+    def _scheduler(self) -> SchedulerSettings:
+        told = self._components["scheduler"]
+        return SchedulerSettings(
+            enabled=self._values["scheduler"],
+            config_file=told.values["config"],
+            flags=told.values,
+            given=told.given,
+        )
+
     def _controllers(self) -> ControllerSettings:
+        told = self._components["controller-manager"]
+        own = SettingsBuilder(self._dialect, told.values, told.given, self._can, {})
+        return ControllerSettings(
+            names=own._controller_names(),
+            election=election(told.values, self._error, told.values["leader-elect-resource-name"]),
+            flags=told.values,
+        )
+
+    def _controller_names(self) -> tuple[str, ...]:
         words: tuple[str, ...] = self._values["controllers"]
         chosen: dict[str, bool] = {}
         for word in words:
@@ -483,9 +550,6 @@ class _Builder:
                 self._known("controllers", "controller", name, choices.CONTROLLERS, self._can.controllers)
             chosen.setdefault(name, not word.startswith("-"))
         everything = "*" in words and "-*" not in words
-        return ControllerSettings(
-            names=tuple(
-                name for name in sorted(self._can.controllers)
-                if chosen.get(name, everything and name not in choices.CONTROLLERS_OFF_BY_DEFAULT)
-            )
-        )
+        # Drop-ins run when they are named, like other drop-ins.
+        by_default = set(choices.CONTROLLERS) - choices.CONTROLLERS_OFF_BY_DEFAULT if everything else set()
+        return tuple(name for name in sorted(self._can.controllers) if chosen.get(name, name in by_default))

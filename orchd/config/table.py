@@ -2,14 +2,14 @@
 
 A row of a table is ``(name, type, default, marks, help)``. Name and default are dialect templates; the default is
 written as on a command line, "" being the type's zero. Marks, separated by spaces: ``built`` (the feature behind the
-flag exists: without it any value but the default is refused at start), ``deprecated``, ``choices=a|b`` (what a
-non-empty value may be).
+flag exists: without it any value but the default is refused at start), ``own`` (it exists for a component in a process of
+its own, and has no meaning in the one process), ``deprecated``, ``choices=a|b`` (what a non-empty value may be).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from orchd.dialect import DIALECTS, ORCH, Dialect
@@ -25,8 +25,14 @@ OWN: Final[tuple[Row, ...]] = (
      "Names that clients see: those of the specification, or those that stock clients know. Kept in the store."),
     ("flagfile", "stringArray", "", "built",
      "File with one flag per line and # comments; may be repeated and counts where it stands."),
+    ("controller-manager-flagfile", "string", "", "built",
+     "Flag file for the controllers of this process alone: their own flags, and those of leader election."),
+    ("scheduler-flagfile", "string", "", "built",
+     "Flag file for the scheduler of this process alone: its own flags, and those of leader election."),
     ("history-duration", "duration", "5m0s", "built",
      "For how long a version can be gone back to: by watches, by lists of the past and by continue tokens."),
+    ("scheduler", "bool", "true", "built",
+     "Run the scheduler in this process."),
     ("history-events", "int", "100000", "built",
      "Changes that the embedded store remembers at most, however young they are."),
 )
@@ -41,6 +47,7 @@ class Flag:
     default: str
     help: str
     built: bool = False
+    own: bool = False
     deprecated: bool = False
     choices: tuple[str, ...] = ()
     components: tuple[str, ...] = ()
@@ -95,6 +102,37 @@ def table() -> FlagTable:
     return FlagTable(_flag(row, takers[name]) for name, row in first.items())
 
 
+#: Flags that mean something else to each component: in the one process they are given in the components' flag files.
+AMBIGUOUS: Final = frozenset(("leader-elect-resource-name",))
+
+#: Components that may run in a process of their own, and their modules' names.
+COMPONENTS: Final = ("controller-manager", "scheduler")
+
+
+def component_table(component: str) -> FlagTable:
+    """The flags of one of `COMPONENTS` in a process of its own, where those marked ``own`` are built, too."""
+    from orchd.config import controller_manager, scheduler, shared
+
+    module = {"controller-manager": controller_manager, "scheduler": scheduler}[component]
+    common = {row[0]: row for row in shared.SHARED}
+    own = {row[0] for row in module.FLAGS}
+    rows = [row for row in OWN if row[0] in ("dialect", "flagfile")]
+    rows += [*module.FLAGS, *(common[name] for name in module.FROM_SHARED if name not in own)]
+    flags = (_flag(row, (component.replace("-", " "),)) for row in rows)
+    return FlagTable(replace(flag, built=flag.built or flag.own) for flag in flags)
+
+
+def private_flags(component: str) -> frozenset[str]:
+    """What the flag file of a component may say in the one process: what is not the server's own to say."""
+    from orchd.config import controller_manager, scheduler
+
+    module = {"controller-manager": controller_manager, "scheduler": scheduler}[component]
+    own = {row[0] for row in module.FLAGS if "own" not in row[3].split()}
+    election = {name for name in module.FROM_SHARED if name.startswith("leader-elect")}
+    served = {"secure-port", "cert-dir", "profiling", "contention-profiling"}
+    return frozenset((own | election) - served)
+
+
 def _flag(row: Row, components: Iterable[str]) -> Flag:
     name, type_, default, marks, help_ = row
     words: dict[str, Any] = dict(word.partition("=")[::2] for word in marks.split())
@@ -104,6 +142,7 @@ def _flag(row: Row, components: Iterable[str]) -> Flag:
         default=default,
         help=help_,
         built="built" in words,
+        own="own" in words,
         deprecated="deprecated" in words,
         choices=tuple(words["choices"].split("|")) if "choices" in words else (),
         components=tuple(components),

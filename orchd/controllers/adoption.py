@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from orchd.client.interfaces import IClient, IInformer, Object, ResourceRef
@@ -21,13 +21,17 @@ async def claim(
     selector: LabelSelector,
     informer: IInformer,
     ref: ResourceRef,
+    fits: Callable[[Object], bool] = lambda obj: True,
 ) -> list[Object]:
-    """The dependents of `parent` in `informer` (which is indexed by controller), after adopting and letting go."""
+    """The dependents of `parent` in `informer` (which is indexed by controller), after adopting and letting go.
+
+    An object belongs to the parent if the selector matches its labels and `fits` accepts it.
+    """
     mine: list[Object] = []
     for obj in informer.by_index(BY_CONTROLLER, uid(parent)):
         if namespace(obj) != namespace(parent):
             continue
-        if selector.matches(labels(obj)):
+        if selector.matches(labels(obj)) and fits(obj):
             mine.append(obj)
         elif not deleting(parent):
             kept = [r for r in obj["metadata"]["ownerReferences"] if r.get("uid") != uid(parent)]
@@ -36,7 +40,7 @@ async def claim(
         return mine
     checked = False
     for obj in informer.by_index(BY_CONTROLLER, "/" + namespace(parent)):
-        if deleting(obj) or not selector.matches(labels(obj)):
+        if deleting(obj) or not selector.matches(labels(obj)) or not fits(obj):
             continue
         if not checked:
             # The informer may not know yet that the parent is going away; what it adopted now would be lost.

@@ -9,6 +9,7 @@ from zope.interface import implementer
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.controllers.event_objects import with_type
 from orchd.controllers.interfaces import Environment, IController
 from orchd.controllers.loop import ControlLoop
 from orchd.controllers.metrics import ControllerMetrics
@@ -24,21 +25,22 @@ class Controller:
     """Override `reconcile`; call `follow` in `__init__` for everything that is read.
 
     `account` names the service account as which it writes, "" for the controller manager's own user; `component` is the
-    source of its Events, "" for its name with "-controller".
+    source of its Events, "" for its name with "-controller"; `subject` is the apiVersion and kind of the objects that its
+    Events are about.
     """
 
     name: ClassVar[str]
     account: ClassVar[str]
     component: ClassVar[str] = ""
-    workers: ClassVar[int] = 5
+    subject: ClassVar[tuple[str, str]] = ("", "")
 
-    def __init__(self, env: Environment) -> None:
+    def __init__(self, env: Environment, *, workers: int = 5) -> None:
         self.env = env
         self.dialect = env.dialect
         self.client = env.client(self.account)
         self.recorder = env.recorder(self.component or f"{self.name}-controller")
         self.loop: ControlLoop[Key] = ControlLoop(
-            self.name, env.clock, self.reconcile, workers=self.workers, refill=self._refill
+            self.name, env.clock, self.reconcile, workers=workers, refill=self._refill
         )
         self._followed: list[tuple[IInformer, Listener | None]] = []
         self._primary: IInformer | None = None
@@ -85,6 +87,10 @@ class Controller:
     async def reconcile(self, key: Key) -> float | None:
         """See `loop.Reconcile`."""
         raise NotImplementedError
+
+    def record(self, obj: Object, type_: str, reason: str, note: str) -> None:
+        """An Event about an object of the kind `subject`."""
+        self.recorder.event(with_type(obj, *self.subject), type_, reason, note)
 
     # -- reading and writing
 

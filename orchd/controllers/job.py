@@ -12,9 +12,9 @@ from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers.adoption import claim
 from orchd.controllers.base import Controller, Key, terminating_namespace
+from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.naming import random_suffix
 from orchd.controllers.objects import (
     JOBS,
     PODS,
@@ -30,8 +30,8 @@ from orchd.controllers.objects import (
     seconds_of,
     spec,
     status,
-    uid,
 )
+from orchd.controllers.pod_control import PodControl
 from orchd.controllers.ttl_after_finished import finish_time
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
@@ -40,9 +40,12 @@ from orchd.kinds.objects.selectors import LabelSelector
 #: Seconds before a failed pod is replaced, doubled for each further failure, and the longest.
 _BACKOFF, _LONGEST_BACKOFF = 10.0, 360.0
 _BURST = 500
+#: Characters of a generated name without its random suffix.
+_LONGEST_PREFIX = 58
+NO_LIMIT = 2**31 - 1
 
 
-def compressed(indexes: Iterable[int]) -> str:
+def compress_indexes(indexes: Iterable[int]) -> str:
     """``0,2-4``: numbers as status.completedIndexes writes them."""
     runs: list[list[int]] = []
     for index in sorted(indexes):
@@ -53,12 +56,20 @@ def compressed(indexes: Iterable[int]) -> str:
     return ",".join(str(a) if a == b else f"{a},{b}" if b == a + 1 else f"{a}-{b}" for a, b in runs)
 
 
+def generate_name(job: str, index: int) -> str:
+    """The generateName of the pod of one index of a job: short enough to keep the index."""
+    tail = f"-{index}-"
+    return job[: _LONGEST_PREFIX - len(tail)] + tail
+
+
 class JobController(Controller):
     name = "job"
     account = "job-controller"
+    subject = ("batch/v1", "Job")
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env)
+        self._control = PodControl(self.client, self.recorder, *self.subject)
         self._index_key = env.dialect("batch.{long}.io/job-completion-index")
         self._jobs = self.follow(JOBS, self._job_changed, primary=True)
         self._pods = self.follow(PODS, self._pod_changed)
@@ -130,18 +141,19 @@ class JobController(Controller):
         problem: Failure | None = None
         count = len(active)
         if over is not None:
-            problem = await self._delete(key, active)
+            problem = await self._delete(key, job, active)
             if problem is None:
                 failed, count = failed + count, 0
         elif not pause and not deleting(job):
             count, problem = await self._manage(key, job, active, succeeded, done)
         fresh.update({k: v for k, v in (("active", count), ("succeeded", succeeded), ("failed", failed)) if v})
         if done is not None:
-            fresh["completedIndexes"] = compressed(done)
+            fresh["completedIndexes"] = compress_indexes(done)
             if not done:
                 del fresh["completedIndexes"]
         finished = self._conclude(job, fresh, over, suspended, succeeded, count) if problem is None else False
-        await self._tell(job, fresh)
+        if await self._tell(job, fresh):
+            self._record_conclusion(job, fresh)
         if problem is not None:
             problem.raiseException()
         if new_failure and not finished:
@@ -213,9 +225,8 @@ class JobController(Controller):
         reason, message = ("JobSuspended", "Job suspended") if suspended else ("JobResumed", "Job resumed")
         news = self._condition("Suspended", "True" if suspended else "False", reason, message)
         found[:] = [*(c for c in found if c.get("type") != "Suspended"), news]
-        if suspended:
-            fresh.pop("startTime", None)
-        else:
+        if not suspended:
+            # A job that goes on has all of its deadline again.
             fresh["startTime"] = timestamp(self.env.wall())
 
     def _condition(self, type_: str, value: str, reason: str = "", message: str = "") -> dict[str, Any]:
@@ -238,7 +249,7 @@ class JobController(Controller):
     ) -> tuple[int, Failure | None]:
         """Make or delete pods; how many are active then, and the first failure."""
         if spec(job).get("suspend"):
-            problem = await self._delete(key, active)
+            problem = await self._delete(key, job, active)
             return (len(active) if problem else 0), problem
         parallelism = int(spec(job).get("parallelism", 1))
         completions = spec(job).get("completions")
@@ -248,7 +259,7 @@ class JobController(Controller):
             wanted = max(0, min(int(completions) - succeeded, parallelism))
         surplus = self._surplus(active, max(0, len(active) - wanted), done)
         if surplus:
-            problem = await self._delete(key, surplus[:_BURST])
+            problem = await self._delete(key, job, surplus[:_BURST])
             return len(active) - (0 if problem else len(surplus[:_BURST])), problem
         missing = min(wanted - len(active), _BURST)
         if missing <= 0:
@@ -283,7 +294,7 @@ class JobController(Controller):
 
         async def make(number: int) -> None:
             one = pod if done is None else self._indexed(job, pod, indexes[number])
-            self._expected.created(key, await self.client.create(PODS, namespace(job), one))
+            self._expected.created(key, await self._control.create(job, one))
 
         made, problem = await podfacts.slow_start(missing, make)
         if problem is not None and problem.check(ApiError) and terminating_namespace(problem.value):  # type: ignore[arg-type]  # checked just before
@@ -292,8 +303,7 @@ class JobController(Controller):
 
     def _indexed(self, job: Object, pod: Object, index: int) -> Object:
         """The pod of one index: it can read it from an annotation, its environment and its host name."""
-        metadata = {k: v for k, v in pod["metadata"].items() if k != "generateName"}
-        metadata["name"] = f"{name(job)}-{index}-{random_suffix(self.env.random)}"
+        metadata = {**pod["metadata"], "generateName": generate_name(name(job), index)}
         metadata["annotations"] = {**(metadata.get("annotations") or {}), self._index_key: str(index)}
         source = {"fieldRef": {"fieldPath": f"metadata.annotations['{self._index_key}']"}}
         variable = {"name": "JOB_COMPLETION_INDEX", "valueFrom": source}
@@ -307,22 +317,43 @@ class JobController(Controller):
                 ]
         return {**pod, "metadata": metadata, "spec": within}
 
-    async def _delete(self, key: Key, pods: list[Object]) -> Failure | None:
+    async def _delete(self, key: Key, job: Object, pods: list[Object]) -> Failure | None:
         async def one(pod: Object) -> None:
-            await self.remove(PODS, namespace(pod), name(pod), uid=uid(pod))
+            await self._control.delete(job, pod)
             self._expected.deleted(key, pod)
 
         results = await podfacts.side_by_side([one(pod) for pod in pods])
         return next((r for r in results if isinstance(r, Failure)), None)
 
-    async def _tell(self, job: Object, fresh: dict[str, Any]) -> None:
+    async def _tell(self, job: Object, fresh: dict[str, Any]) -> bool:
+        """Write the status; whether it had changed."""
         if fresh == status(job):
-            return
+            return False
         try:
             await self.client.update(JOBS, namespace(job), name(job), {**job, "status": fresh}, subresource="status")
         except ApiError as error:
             if error.code != 404:
                 raise
+            return False
+        return True
+
+    def _record_conclusion(self, job: Object, fresh: dict[str, Any]) -> None:
+        """Record what the conditions say now and did not say before."""
+        for found in fresh.get("conditions") or ():
+            before = condition(status(job), found["type"])
+            if before is not None and before.get("status") == found.get("status"):
+                continue
+            match found["type"]:
+                case "Failed":
+                    self.record(job, WARNING, str(found.get("reason", "")), str(found.get("message", "")))
+                case "Complete":
+                    if int(fresh.get("succeeded") or 0) > int(spec(job).get("completions") or NO_LIMIT):
+                        note = "Too many succeeded pods running after completion count reached"
+                        self.record(job, WARNING, "TooManySucceededPods", note)
+                    self.record(job, NORMAL, "Completed", "Job completed")
+                case "Suspended":
+                    verb = "suspended" if found["status"] == "True" else "resumed"
+                    self.record(job, NORMAL, verb.capitalize(), f"Job {verb}")
 
 
 def _expanded(text: str, most: int) -> set[int]:

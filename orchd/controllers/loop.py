@@ -47,6 +47,7 @@ class ControlLoop(Generic[K]):
         self.name = name
         self.counts = ControllerMetrics()
         self.queue: WorkQueue[K] = WorkQueue(clock, refill=refill)
+        self.counts.queue = self.queue
         self._clock = clock
         self._reconcile = reconcile
         self._workers = workers

@@ -5,13 +5,14 @@ The namespace's own conditions say what is in the way. What it holds is found in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
+from orchd.controllers.loop import RetryError
 from orchd.controllers.objects import NAMESPACES, condition, deleting, seconds_of, spec, status
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
@@ -47,15 +48,7 @@ class Remains:
     by_resource: dict[str, int] = field(default_factory=dict)
     by_finalizer: dict[str, int] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
-    #: Why groups and versions are not known: what they contain cannot be deleted.
     undiscovered: list[str] = field(default_factory=list)
-
-    @property
-    def incomplete(self) -> str:
-        """What is missing of the resources' list, "" when it is complete."""
-        if not self.undiscovered:
-            return ""
-        return f"unable to retrieve the complete list of server APIs: {', '.join(sorted(self.undiscovered))}"
 
 
 def deletable(catalog: Catalog) -> list[Resource]:
@@ -67,15 +60,6 @@ def deletable(catalog: Catalog) -> list[Resource]:
                 if resource.namespaced and "delete" in resource.verbs:
                     chosen.setdefault((resource.group, resource.plural), resource)
     return list(chosen.values())
-
-
-def unavailable(services: Iterable[Object]) -> Iterator[str]:
-    """What fails of the groups that other servers answer, by the APIServices that say so."""
-    for service in services:
-        wanted = spec(service)
-        found = condition(status(service), "Available") or {}
-        if wanted.get("service") is not None and found.get("status") != "True":
-            yield f"{wanted.get('group')}/{wanted.get('version')}: the server is currently unable to handle the request"
 
 
 def next_conditions(
@@ -105,10 +89,7 @@ def wrong_conditions(remains: Remains) -> dict[str, tuple[str, str]]:
     """Type, reason and message of what is in the way."""
     wrong: dict[str, tuple[str, str]] = {}
     if remains.undiscovered:
-        wrong["NamespaceDeletionDiscoveryFailure"] = (
-            "DiscoveryFailed",
-            f"Discovery failed for some groups, {len(remains.undiscovered)} failing: {remains.incomplete}",
-        )
+        wrong["NamespaceDeletionDiscoveryFailure"] = ("DiscoveryFailed", _discovery_message(remains.undiscovered))
     if remains.errors:
         text = ", ".join(sorted(remains.errors))
         wrong["NamespaceDeletionContentFailure"] = (
@@ -127,20 +108,37 @@ def wrong_conditions(remains: Remains) -> dict[str, tuple[str, str]]:
     return wrong
 
 
+def _discovery_message(undiscovered: Iterable[str]) -> str:
+    each = ", ".join(f"{version}: the server is currently unable to handle the request" for version in sorted(undiscovered))
+    return f"Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: {each}"
+
+
+def list_undiscovered(api_services: Iterable[Object]) -> list[str]:
+    """The group versions whose objects cannot be found because the server that answers for them is not available."""
+    out = []
+    for each in api_services:
+        if spec(each).get("service") is None:
+            continue
+        found = condition(status(each), "Available")
+        if found is None or found.get("status") != "True":
+            out.append(f"{spec(each).get('group', '')}/{spec(each).get('version', '')}")
+    return sorted(out)
+
+
 class NamespaceController(Controller):
     """`grace`: seconds between a namespace's deletion and the first pass. Another server's admission may not have
     heard of the deletion for a moment; in one process there is nothing to wait for."""
 
     name = "namespace"
     account = "namespace-controller"
-    workers = 10
 
     def __init__(self, env: Environment, *, grace: float = 0.0) -> None:
-        super().__init__(env)
+        super().__init__(env, workers=env.settings.concurrent_namespace_syncs)
         self._grace = grace
+        self._period = float(env.settings.namespace_sync_period)
         self._own = env.dialect("{long}")
+        self._api_services = ResourceRef(env.dialect("apiregistration.{abbr}.io"), "v1", "apiservices")
         self.follow(NAMESPACES, self._changed, primary=True)
-        self._services = self.follow(ResourceRef(env.dialect("apiregistration.{abbr}.io"), "v1", "apiservices"))
 
     def _changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if new is not None and deleting(new):
@@ -155,14 +153,16 @@ class NamespaceController(Controller):
             changed = {**namespace, "status": {**status(namespace), "phase": "Terminating"}}
             namespace = await self.client.update(NAMESPACES, "", name, changed, subresource="status")
         if not spec(namespace).get("finalizers"):
-            return None
+            return self._period
         remains = await self._delete_content(name, namespace["metadata"]["deletionTimestamp"])
         latest = await self._tell(name, remains)
         if latest is None:
             return None
-        failures = [*([remains.incomplete] if remains.undiscovered else ()), *sorted(remains.errors)]
-        if failures:
-            raise ApiError(500, "InternalError", ", ".join(failures))
+        if remains.errors:
+            raise ApiError(500, "InternalError", ", ".join(sorted(remains.errors)))
+        if remains.undiscovered:
+            # What another server keeps in the namespace is not known yet.
+            raise RetryError(_discovery_message(remains.undiscovered))
         if remains.estimate:
             return remains.estimate / 2 + 1
         finalizers = [f for f in spec(latest).get("finalizers") or () if f != self._own]
@@ -172,7 +172,8 @@ class NamespaceController(Controller):
         except ApiError as error:
             if error.code != 404:
                 raise
-        return None
+            return None
+        return self._period
 
     async def _tell(self, name: str, remains: Remains) -> Object | None:
         """Write the conditions where they changed; the namespace as it is then, None when it has gone."""
@@ -192,7 +193,8 @@ class NamespaceController(Controller):
         return told
 
     async def _delete_content(self, namespace: str, since: str) -> Remains:
-        remains = Remains(undiscovered=list(unavailable(self._services.list())))
+        remains = Remains()
+        remains.undiscovered = list_undiscovered(await self._registered())
         for resource in deletable(self.env.catalog()):
             try:
                 await self._delete_all(resource, namespace, since, remains)
@@ -201,6 +203,16 @@ class NamespaceController(Controller):
                 if error.code not in (404, 405):
                     remains.errors.append(error.message)
         return remains
+
+    async def _registered(self) -> list[Object]:
+        """The APIServices; none where API aggregation is not served."""
+        try:
+            found: list[Object] = (await self.client.list(self._api_services))["items"]
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            return []
+        return found
 
     async def _delete_all(self, resource: Resource, namespace: str, since: str, remains: Remains) -> None:
         ref = ResourceRef(resource.group, resource.version, resource.plural)

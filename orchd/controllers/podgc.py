@@ -33,14 +33,14 @@ def _finished(pod: Object) -> Iterable[str]:
 
 
 class PodGarbageCollector(Controller):
-    """`threshold`: finished pods beyond so many go, the oldest first; 0 keeps them all."""
+    """Deletes the oldest finished pods beyond the setting `terminated_pod_gc_threshold`; 0 keeps them all."""
 
     name = "podgc"
     account = "pod-garbage-collector"
 
-    def __init__(self, env: Environment, *, threshold: int = 12_500) -> None:
+    def __init__(self, env: Environment) -> None:
         super().__init__(env)
-        self._threshold = threshold
+        self._threshold = env.settings.terminated_pod_gc_threshold
         self._pods = self.follow(PODS, self._pod_changed, primary=True)
         self._pods.add_index(_BY_NODE, _node)
         self._pods.add_index(_FINISHED, _finished)

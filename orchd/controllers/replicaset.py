@@ -29,6 +29,7 @@ from orchd.controllers.objects import (
     status,
     uid,
 )
+from orchd.controllers.pod_control import PodControl
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.selectors import LabelSelector
@@ -38,16 +39,16 @@ _BURST = 500
 
 
 class ReplicaSetController(Controller):
-    """`ref`, `api_version`, `kind` and `selector` make the same controller one of replication controllers."""
+    """`ref`, `subject` and `selector` make the same controller one of replication controllers."""
 
     name = "replicaset"
     account = "replicaset-controller"
     ref = REPLICA_SETS
-    api_version = "apps/v1"
-    kind = "ReplicaSet"
+    subject = ("apps/v1", "ReplicaSet")
 
-    def __init__(self, env: Environment) -> None:
-        super().__init__(env)
+    def __init__(self, env: Environment, *, workers: int = 0) -> None:
+        super().__init__(env, workers=workers or env.settings.concurrent_replicaset_syncs)
+        self._control = PodControl(self.client, self.recorder, *self.subject)
         self._sets = self.follow(self.ref, self._set_changed, primary=True)
         self._pods = self.follow(PODS, self._pod_changed)
         index_by_controller(self._pods)
@@ -66,7 +67,7 @@ class ReplicaSetController(Controller):
         self._expected.observe(old, new)
         before, after = (None if pod is None else owner(pod) for pod in (old, new))
         for pod, reference in ((old, before), (new, after)):
-            if pod is not None and reference is not None and reference.get("kind") == self.kind:
+            if pod is not None and reference is not None and reference.get("kind") == self.subject[1]:
                 self.queue.add((namespace(pod), str(reference["name"])))
         if new is None or after is not None or deleting(new):
             return
@@ -89,8 +90,8 @@ class ReplicaSetController(Controller):
             self.client,
             parent,
             parent_ref=self.ref,
-            api_version=self.api_version,
-            kind=self.kind,
+            api_version=self.subject[0],
+            kind=self.subject[1],
             selector=self.selector(parent),
             informer=self._pods,
             ref=PODS,
@@ -115,11 +116,11 @@ class ReplicaSetController(Controller):
         wanted = int(spec(parent).get("replicas", 1))
         missing = min(wanted - len(mine), _BURST)
         if missing > 0:
-            reference = owner_reference(parent, self.api_version, self.kind)
+            reference = owner_reference(parent, *self.subject)
             pod = podfacts.from_template(spec(parent)["template"], name(parent), reference)
 
             async def make(_: int) -> None:
-                self._expected.created(key, await self.client.create(PODS, namespace(parent), pod))
+                self._expected.created(key, await self._control.create(parent, pod))
 
             _, failure = await podfacts.slow_start(missing, make)
             if failure is None or (failure.check(ApiError) and terminating_namespace(failure.value)):  # type: ignore[arg-type]  # checked just before
@@ -127,14 +128,14 @@ class ReplicaSetController(Controller):
             return ("FailedCreate", failure.getErrorMessage()), failure
         surplus = min(len(mine) - wanted, _BURST)
         if surplus > 0:
-            results = await podfacts.side_by_side([self._delete(key, pod) for pod in self._surplus(parent, mine, surplus)])
+            results = await podfacts.side_by_side([self._delete(key, parent, pod) for pod in self._surplus(parent, mine, surplus)])
             failures = [r for r in results if isinstance(r, Failure)]
             if failures:
                 return ("FailedDelete", failures[0].getErrorMessage()), failures[0]
         return None, None
 
-    async def _delete(self, key: Key, pod: Object) -> None:
-        await self.remove(PODS, namespace(pod), name(pod), uid=uid(pod))
+    async def _delete(self, key: Key, parent: Object, pod: Object) -> None:
+        await self._control.delete(parent, pod)
         self._expected.deleted(key, pod)
 
     def _surplus(self, parent: Object, mine: list[Object], count: int) -> list[Object]:

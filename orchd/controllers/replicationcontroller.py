@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orchd.client.interfaces import Object, ResourceRef
+from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import spec
 from orchd.controllers.replicaset import ReplicaSetController
 from orchd.kinds.objects.selectors import LabelSelector
@@ -12,8 +13,11 @@ class ReplicationControllerController(ReplicaSetController):
     name = "replicationcontroller"
     account = "replication-controller"
     ref = ResourceRef("", "v1", "replicationcontrollers")
-    api_version = "v1"
-    kind = "ReplicationController"
+    component = "replication-controller"
+    subject = ("v1", "ReplicationController")
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env, workers=env.settings.concurrent_rc_syncs)
 
     def selector(self, each: Object) -> LabelSelector:
         return LabelSelector.from_map(spec(each).get("selector") or {})

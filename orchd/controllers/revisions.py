@@ -7,7 +7,7 @@ from typing import Any
 
 from orchd.client.interfaces import IClient, Object
 from orchd.controllers.naming import template_hash
-from orchd.controllers.objects import REVISIONS, name, namespace, owner_reference, spec, status, uid
+from orchd.controllers.objects import REVISIONS, annotations_of, name, namespace, owner_reference, spec, status, uid
 from orchd.errors import ApiError
 
 
@@ -40,8 +40,7 @@ async def newest(
             return equal[-1], collisions
         renumbered = {**equal[-1], "revision": following}
         return await client.update(REVISIONS, namespace(parent), name(equal[-1]), renumbered), collisions
-    # What users note about a change of the set is what its history shows.
-    notes = parent["metadata"].get("annotations")
+    notes = {"annotations": dict(annotations_of(parent))} if annotations_of(parent) else {}
     tags = ((spec(parent)["template"].get("metadata") or {}).get("labels")) or {}
     while True:
         hashed = template_hash(data, collisions)
@@ -52,7 +51,7 @@ async def newest(
                 "name": f"{name(parent)}-{hashed}",
                 "namespace": namespace(parent),
                 "labels": {**tags, hash_label: hashed},
-                **({"annotations": notes} if notes else {}),
+                **notes,
                 "ownerReferences": [owner_reference(parent, api_version, kind)],
             },
             "data": data,

@@ -23,10 +23,9 @@ class RootCaPublisher(Controller):
 
     name = "root-ca-cert-publisher"
     account = "root-ca-cert-publisher"
-    workers = 1
 
     def __init__(self, env: Environment) -> None:
-        super().__init__(env)
+        super().__init__(env, workers=1)
         self._map_name = env.dialect("{short}-root-ca.crt")
         self._data = {"ca.crt": env.authority}
         self._annotation = env.dialect("{long}.io/description")

@@ -16,10 +16,9 @@ class ServiceAccountController(Controller):
 
     name = "serviceaccount"
     account = "service-account-controller"
-    workers = 1
 
     def __init__(self, env: Environment) -> None:
-        super().__init__(env)
+        super().__init__(env, workers=1)
         self._namespaces = self.follow(NAMESPACES, primary=True)
         self._accounts = self.follow(SERVICE_ACCOUNTS, self._account_changed)
 

@@ -38,7 +38,7 @@ class TokensController(Controller):
     account = ""
 
     def __init__(self, env: Environment) -> None:
-        super().__init__(env)
+        super().__init__(env, workers=env.settings.concurrent_serviceaccount_token_syncs)
         self._type = env.dialect("{long}.io/service-account-token")
         self._name_key = env.dialect("{long}.io/service-account.name")
         self._uid_key = env.dialect("{long}.io/service-account.uid")

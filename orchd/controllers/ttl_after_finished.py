@@ -22,7 +22,7 @@ class TtlAfterFinished(Controller):
     account = "ttl-after-finished-controller"
 
     def __init__(self, env: Environment) -> None:
-        super().__init__(env)
+        super().__init__(env, workers=env.settings.concurrent_ttl_after_finished_syncs)
         self._jobs = self.follow(JOBS, self._job_changed, primary=True)
 
     def _job_changed(self, event: str, old: Object | None, new: Object | None) -> None:

@@ -7,11 +7,23 @@ client of one context needs is kept; keys that we do not know are left alone.
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 import yaml
+
+from orchd.dialect import DIALECTS, Dialect
+
+#: Group of exec credentials, a template; and its versions, in which plugins may be configured.
+EXEC_GROUP: Final = "client.authentication.{abbr}.io"
+EXEC_VERSIONS: Final = ("v1", "v1beta1")
+#: When an exec plugin is given standard input.
+_MODES: Final = ("Never", "IfAvailable", "Always")
+_PROXY_SCHEMES: Final = ("http", "https")
 
 
 class ClientConfigError(ValueError):
@@ -19,13 +31,43 @@ class ClientConfigError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExecPlugin:
+    """A program that gives credentials. `command` is absolute, or without a slash and found in PATH; `dialect` is that of
+    its apiVersion. `cluster_extension` is the JSON text that the cluster holds for such plugins, "" without."""
+
+    api_version: str
+    dialect: Dialect
+    command: str
+    args: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    install_hint: str = ""
+    interactive_mode: str = "IfAvailable"
+    provide_cluster_info: bool = False
+    cluster_extension: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Impersonation:
+    """As whom requests are made; `user` is never empty."""
+
+    user: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientConfig:
-    """One context: a server and the credentials for it. Certificates and keys are PEM bytes, b"" without."""
+    """One context: a server and the credentials for it. Certificates and keys are PEM bytes, b"" without; where they were
+    read from files, `*_file` says which, so that they can be read again."""
 
     server: str
     authority: bytes = b""
+    authority_file: str = ""
     certificate: bytes = b""
+    certificate_file: str = ""
     key: bytes = b""
+    key_file: str = ""
     token: str = ""
     token_file: str = ""
     username: str = ""
@@ -33,17 +75,35 @@ class ClientConfig:
     namespace: str = ""
     insecure: bool = False
     server_name: str = ""
+    proxy: str = ""
+    impersonation: Impersonation | None = None
+    exec: ExecPlugin | None = None
     cluster: str = "default"
     user: str = "default"
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files from which certificates and keys were read."""
+        return tuple(name for name in (self.authority_file, self.certificate_file, self.key_file) if name)
+
+    def reread(self) -> ClientConfig:
+        """The same with certificates and keys as their files are now. Raises OSError."""
+        changes: dict[str, Any] = {}
+        for name in ("authority", "certificate", "key"):
+            path = getattr(self, f"{name}_file")
+            if path:
+                changes[name] = Path(path).read_bytes()
+        return replace(self, **changes)
+
     def render(self) -> str:
-        """The file's text, with certificates inside (``...-data``)."""
+        """The file's text, with certificates inside (``...-data``). Exec plugins and impersonation are not written."""
         cluster = _present(
             {
                 "server": self.server,
                 "certificate-authority-data": _encoded(self.authority),
                 "insecure-skip-tls-verify": self.insecure,
                 "tls-server-name": self.server_name,
+                "proxy-url": self.proxy,
             }
         )
         user = _present(
@@ -72,47 +132,61 @@ class ClientConfig:
         )
 
 
-def parse(text: str, *, folder: Path | None = None, context: str = "") -> ClientConfig:
-    """The current (or the named) context of a file. Relative paths in it start at `folder`, the file's own.
+def parse(text: str, *, folder: Path | None = None, context: str = "", server: str = "") -> ClientConfig:
+    """The current (or the named) context of a file. Relative paths in it start at `folder`, the file's own. `server`
+    replaces the one that the cluster names.
 
     Raises ClientConfigError; OSError when a file that it names cannot be read."""
-    try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ClientConfigError(f"not YAML: {error}") from error
-    if not isinstance(document, dict):
-        raise ClientConfigError("not a mapping")
-    if document.get("kind", "Config") != "Config" or document.get("apiVersion", "v1") != "v1":
-        raise ClientConfigError("not of kind Config, apiVersion v1")
+    document = _document(text)
     wanted = context or document.get("current-context") or ""
     chosen = _named(document, "contexts", "context", wanted)
     cluster = _named(document, "clusters", "cluster", chosen.get("cluster", ""))
     user = _named(document, "users", "user", chosen.get("user", "")) if chosen.get("user") else {}
-    if not cluster.get("server"):
-        raise ClientConfigError(f"cluster {chosen.get('cluster')!r} has no server")
-    for unsupported in ("exec", "auth-provider"):
-        if unsupported in user:
-            raise ClientConfigError(f"user {chosen.get('user')!r}: {unsupported} is not supported")
-    return ClientConfig(
-        server=str(cluster["server"]),
-        authority=_bytes(cluster, "certificate-authority", folder),
-        certificate=_bytes(user, "client-certificate", folder),
-        key=_bytes(user, "client-key", folder),
-        token=str(user.get("token", "")),
-        token_file=str(_path(user["tokenFile"], folder)) if user.get("tokenFile") else "",
-        username=str(user.get("username", "")),
-        password=str(user.get("password", "")),
+    cluster_name, user_name = str(chosen.get("cluster", "")), str(chosen.get("user", ""))
+    url = server or str(cluster.get("server") or "")
+    if not url:
+        raise ClientConfigError(f"cluster {cluster_name!r} has no server")
+    insecure = bool(cluster.get("insecure-skip-tls-verify", False))
+    authority, authority_file = _material(cluster, "certificate-authority", folder, f"cluster {cluster_name!r}")
+    if insecure and authority:
+        raise ClientConfigError(
+            f"cluster {cluster_name!r}: specifying a root certificates file with the insecure flag is not allowed"
+        )
+    return replace(
+        _user(user, user_name, folder, _extension(cluster)),
+        server=url,
+        authority=authority,
+        authority_file=authority_file,
         namespace=str(chosen.get("namespace", "")),
-        insecure=bool(cluster.get("insecure-skip-tls-verify", False)),
+        insecure=insecure,
         server_name=str(cluster.get("tls-server-name", "")),
-        cluster=str(chosen.get("cluster", "")),
-        user=str(chosen.get("user", "")),
+        proxy=_proxy(cluster, cluster_name),
+        cluster=cluster_name,
     )
 
 
-def load(path: Path, *, context: str = "") -> ClientConfig:
+def load(path: Path, *, context: str = "", server: str = "") -> ClientConfig:
     """`parse` of a file."""
-    return parse(path.read_text(encoding="utf-8"), folder=path.parent, context=context)
+    return parse(path.read_text(encoding="utf-8"), folder=path.parent.absolute(), context=context, server=server)
+
+
+def in_cluster(dialect: Dialect, environment: Mapping[str, str], root: Path = Path("/")) -> ClientConfig:
+    """The configuration of a pod, from its environment and the files of its service account.
+
+    Raises ClientConfigError outside of pods, OSError when the account's files cannot be read."""
+    names = dialect("{LONG}_SERVICE_HOST"), dialect("{LONG}_SERVICE_PORT")
+    host, port = (environment.get(name, "") for name in names)
+    if not host or not port:
+        raise ClientConfigError(f"not in a pod of the cluster: {' and '.join(names)} must be defined")
+    folder = root / dialect("var/run/secrets/{long}.io/serviceaccount")
+    token, authority = folder / "token", folder / "ca.crt"
+    return ClientConfig(
+        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        authority=authority.read_bytes(),
+        authority_file=str(authority),
+        token=token.read_text(encoding="utf-8").strip(),
+        token_file=str(token),
+    )
 
 
 def users(text: str, *, folder: Path | None = None) -> dict[str, ClientConfig]:
@@ -120,19 +194,14 @@ def users(text: str, *, folder: Path | None = None) -> dict[str, ClientConfig]:
     its user is there as ``*`` too, unless there is one of that name.
 
     Raises ClientConfigError; OSError when a file that it names cannot be read."""
-    try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ClientConfigError(f"not YAML: {error}") from error
-    if not isinstance(document, dict):
-        raise ClientConfigError("not a mapping")
+    document = _document(text, strict=False)
     out: dict[str, ClientConfig] = {}
     for entry in document.get("users") or ():
         name, user = str(entry.get("name", "")), entry.get("user") or {}
         out[name] = ClientConfig(
             server="",
-            certificate=_bytes(user, "client-certificate", folder),
-            key=_bytes(user, "client-key", folder),
+            certificate=_material(user, "client-certificate", folder, name)[0],
+            key=_material(user, "client-key", folder, name)[0],
             token=str(user.get("token", "")),
             username=str(user.get("username", "")),
             password=str(user.get("password", "")),
@@ -144,6 +213,131 @@ def users(text: str, *, folder: Path | None = None) -> dict[str, ClientConfig]:
         if user_name in out:
             out["*"] = out[user_name]
     return out
+
+
+def without_exec(config: ClientConfig) -> ClientConfig:
+    """The same, for callers that run no programs. Raises ClientConfigError when it asks for one."""
+    if config.exec is not None:
+        raise ClientConfigError(f"user {config.user!r}: exec is not supported here")
+    return config
+
+
+# -- parts of a file
+
+
+def _document(text: str, *, strict: bool = True) -> dict[str, Any]:
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ClientConfigError(f"not YAML: {error}") from error
+    if not isinstance(document, dict):
+        raise ClientConfigError("not a mapping")
+    if strict and (document.get("kind", "Config") != "Config" or document.get("apiVersion", "v1") != "v1"):
+        raise ClientConfigError("not of kind Config, apiVersion v1")
+    return document
+
+
+def _user(user: dict[str, Any], name: str, folder: Path | None, extension: str) -> ClientConfig:
+    """The credentials of a user, without a server."""
+    where = f"user {name!r}"
+    if "auth-provider" in user:
+        raise ClientConfigError(f"{where}: auth-provider is not supported: use an exec plugin")
+    certificate, certificate_file = _material(user, "client-certificate", folder, where)
+    key, key_file = _material(user, "client-key", folder, where)
+    if certificate and not key:
+        raise ClientConfigError(f"{where}: client-key-data or client-key must be specified with a client certificate")
+    token, token_file = str(user.get("token") or ""), str(user.get("tokenFile") or "")
+    username, password = str(user.get("username") or ""), str(user.get("password") or "")
+    if token and (username or password):
+        raise ClientConfigError(f"{where}: more than one authentication method found: token and basicAuth")
+    return ClientConfig(
+        server="",
+        certificate=certificate,
+        certificate_file=certificate_file,
+        key=key,
+        key_file=key_file,
+        token=token,
+        token_file=str(_path(token_file, folder)) if token_file else "",
+        username=username,
+        password=password,
+        impersonation=_impersonation(user, where),
+        exec=_exec(user["exec"], where, folder, extension) if user.get("exec") else None,
+        user=name,
+    )
+
+
+def _impersonation(user: dict[str, Any], where: str) -> Impersonation | None:
+    who, uid, groups = str(user.get("as") or ""), str(user.get("as-uid") or ""), user.get("as-groups") or ()
+    extra = user.get("as-user-extra") or {}
+    if not who:
+        if uid or groups or extra:
+            raise ClientConfigError(f"{where}: requesting uid, groups or user-extra without impersonating a user")
+        return None
+    if not isinstance(groups, (list, tuple)) or not isinstance(extra, dict):
+        raise ClientConfigError(f"{where}: as-groups must be a list and as-user-extra a mapping of lists")
+    return Impersonation(
+        user=who,
+        uid=uid,
+        groups=tuple(map(str, groups)),
+        extra=tuple((str(key), tuple(map(str, values or ()))) for key, values in sorted(extra.items())),
+    )
+
+
+def _exec(found: Any, where: str, folder: Path | None, extension: str) -> ExecPlugin:
+    if not isinstance(found, dict):
+        raise ClientConfigError(f"{where}: exec must be a mapping")
+    command, version = str(found.get("command") or ""), str(found.get("apiVersion") or "")
+    for name, value in (("command", command), ("apiVersion", version)):
+        if not value:
+            raise ClientConfigError(f"{where}: {name} must be specified to use exec authentication plugin")
+    known = {f"{dialect(EXEC_GROUP)}/{each}": dialect for dialect in DIALECTS.values() for each in EXEC_VERSIONS}
+    if version not in known:
+        raise ClientConfigError(f"{where}: exec plugin: invalid apiVersion {version!r}: one of {', '.join(known)}")
+    mode = str(found.get("interactiveMode") or ("IfAvailable" if version.endswith("beta1") else ""))
+    if not mode:
+        raise ClientConfigError(f"{where}: interactiveMode must be specified to use exec authentication plugin")
+    if mode not in _MODES:
+        raise ClientConfigError(f"{where}: invalid interactiveMode {mode!r}: one of {', '.join(_MODES)}")
+    return ExecPlugin(
+        api_version=version,
+        dialect=known[version],
+        # A command with a slash that is not absolute is beside the file that names it.
+        command=str(_path(command, folder)) if "/" in command else command,
+        args=tuple(map(str, found.get("args") or ())),
+        env=_environment(found.get("env") or (), where),
+        install_hint=str(found.get("installHint") or ""),
+        interactive_mode=mode,
+        provide_cluster_info=bool(found.get("provideClusterInfo")),
+        cluster_extension=extension,
+    )
+
+
+def _environment(given: Any, where: str) -> tuple[tuple[str, str], ...]:
+    out = []
+    for each in given:
+        if not isinstance(each, dict) or not each.get("name"):
+            raise ClientConfigError(f"{where}: env variable name must be specified to use exec authentication plugin")
+        out.append((str(each["name"]), str(each.get("value") or "")))
+    return tuple(out)
+
+
+def _extension(cluster: dict[str, Any]) -> str:
+    """What a cluster says to exec plugins, as a JSON text."""
+    names = {f"{dialect(EXEC_GROUP)}/exec" for dialect in DIALECTS.values()}
+    for each in cluster.get("extensions") or ():
+        if isinstance(each, dict) and each.get("name") in names:
+            return json.dumps(each.get("extension"), sort_keys=True)
+    return ""
+
+
+def _proxy(cluster: dict[str, Any], name: str) -> str:
+    url = str(cluster.get("proxy-url") or "")
+    if url:
+        parts = urlsplit(url)
+        if parts.scheme not in _PROXY_SCHEMES or not parts.hostname:
+            schemes = " or ".join(f"{scheme}://" for scheme in _PROXY_SCHEMES)
+            raise ClientConfigError(f"invalid 'proxy-url' {url!r} for cluster {name!r}: must be {schemes}host:port")
+    return url
 
 
 def _present(mapping: dict[str, Any]) -> dict[str, Any]:
@@ -168,13 +362,17 @@ def _path(value: str, folder: Path | None) -> Path:
     return path if path.is_absolute() or folder is None else folder / path
 
 
-def _bytes(mapping: dict[str, Any], key: str, folder: Path | None) -> bytes:
-    """``KEY-data`` (base64) before ``KEY`` (a file), as stock clients choose."""
-    data = mapping.get(f"{key}-data")
+def _material(mapping: dict[str, Any], key: str, folder: Path | None, where: str) -> tuple[bytes, str]:
+    """``KEY-data`` (base64), or ``KEY`` (a file) and the file's path; both given is an error."""
+    data, file = mapping.get(f"{key}-data"), mapping.get(key)
+    if data and file:
+        raise ClientConfigError(f"{where}: {key}-data and {key} are both specified")
     if data:
         try:
-            return base64.b64decode(str(data), validate=True)
+            return base64.b64decode(str(data), validate=True), ""
         except ValueError as error:
             raise ClientConfigError(f"{key}-data is not base64") from error
-    file = mapping.get(key)
-    return _path(str(file), folder).read_bytes() if file else b""
+    if not file:
+        return b"", ""
+    path = _path(str(file), folder)
+    return path.read_bytes(), str(path)

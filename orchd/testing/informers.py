@@ -36,6 +36,9 @@ class MemoryInformer:
             self._waiting.append(waiter)
             await waiter
 
+    async def told(self) -> None:
+        await self.wait_synced()
+
     def sync(self) -> None:
         """Let the first list arrive."""
         self.synced = True
@@ -57,6 +60,9 @@ class MemoryInformer:
     def holds(self, index: str, value: str) -> bool:
         return bool(self._indexes[index][1].get(value))
 
+    def remove_listener(self, listener: Listener) -> None:
+        self._listeners.remove(listener)
+
     async def indexed(self, index: str) -> None:
         await self.wait_synced()
         if index not in self._indexes:
@@ -69,6 +75,8 @@ class MemoryInformer:
 
     def add_listener(self, listener: Listener) -> None:
         self._listeners.append(listener)
+        for obj in list(self._objects.values()):
+            listener("ADDED", None, obj)
 
     def put(self, obj: Object) -> None:
         """Create or replace an object."""

@@ -91,10 +91,13 @@ class DaemonProcess:
         """Exit status; None while it runs, negative after a signal."""
         return None if self._process is None else self._process.poll()
 
+    #: What twistd is to run.
+    program = "orchd"
+
     @property
     def command(self) -> Sequence[str]:
         return (
-            *(sys.executable, "-c", _RUN, "-n", "--pidfile=", "orchd"),
+            *(sys.executable, "-c", _RUN, "-n", "--pidfile=", self.program),
             f"--data-dir={self.data}",
             f"--dialect={self.dialect.name}",
             "--bind-address=127.0.0.1",
@@ -203,6 +206,39 @@ class DaemonProcess:
             return self.request("GET", "/readyz", timeout=30) == (200, "ok")
         except (OSError, http.client.HTTPException, ValueError, TypeError):
             return False  # being written, not listening yet, or another server's: ask again
+
+
+class ComponentProcess(DaemonProcess):
+    """The controllers or the scheduler in a process of its own, as the administrator of `server`. `start` waits until it
+    answers `ok` at /readyz."""
+
+    def __init__(self, component: str, server: DaemonProcess, folder: Path, *flags: str) -> None:
+        super().__init__(folder, *flags, dialect=server.dialect)
+        self.server = server
+        self.program = server.dialect("{short}-") + component
+
+    @property
+    def config_file(self) -> Path:
+        return self.server.config_file
+
+    @property
+    def command(self) -> Sequence[str]:
+        word = self.dialect.config_file_kind
+        configurations = (f"--{prefix}{word}={self.config_file}" for prefix in ("", "authentication-", "authorization-"))
+        return (
+            *(sys.executable, "-c", _RUN, "-n", "--pidfile=", self.program),
+            *configurations,
+            "--bind-address=127.0.0.1",
+            f"--secure-port={self.port}",
+            *self.flags,
+        )
+
+    def context(self) -> ssl.SSLContext:
+        """As the server's administrator; the component's own certificate is not checked."""
+        context = super().context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return context
 
 
 def exchange(

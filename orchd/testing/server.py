@@ -185,9 +185,9 @@ def make_server(
     folder: Path, *flags: str, wall: Callable[[], float] = lambda: NOW, upstream: IUpstream | None = None
 ) -> InProcessServer:
     """A started server whose files (keys, certificates) are in `folder`. `flags` are those of the command line; the
-    controllers are off unless they say otherwise. `upstream` stands for nodes, pods and services."""
+    controllers and the scheduler are off unless they say otherwise. `upstream` stands for nodes, pods and services."""
     options = Options(capabilities=capabilities())
-    options.parseOptions(["--controllers=-*", *flags, f"--data-dir={folder}"])
+    options.parseOptions(["--controllers=-*", "--scheduler=false", *flags, f"--data-dir={folder}"])
     clock = StillReactor()
     clock.advance(NOW)
     failures: list[Failure] = []

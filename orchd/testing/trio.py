@@ -35,8 +35,6 @@ class Trio:
             DaemonProcess(
                 folder / f"server-{number}",
                 f"--etcd-servers={self.etcd.url}",
-                # The loops that change the cluster by themselves run once.
-                *(() if number == 1 else ("--controllers=-*",)),
                 *flags,
                 port=port,
             )

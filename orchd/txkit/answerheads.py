@@ -45,6 +45,9 @@ class _Protocol(HTTP11ClientProtocol):
 
 
 class _Factory(_HTTP11ClientFactory):
+    # Nothing of each connection in the log.
+    noisy = False
+
     def buildProtocol(self, addr: Any) -> _Protocol:
         make: Callable[[Any], _Protocol] = _Protocol
         return make(self._quiescentCallback)

@@ -15,6 +15,7 @@ from zope.interface.verify import verifyObject
 
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
+from orchd.client.bodies import BodyEncoder, ProtobufBodies, json_body
 from orchd.client.interfaces import IClient
 from orchd.client.remote import RemoteClient
 from orchd.config import settings
@@ -50,24 +51,26 @@ async def server(folder: Path) -> AsyncIterator[ApiServer]:
     await running.service.stopService()
 
 
-def _remote(server: ApiServer, **changes: Any) -> RemoteClient:
+def _remote(server: ApiServer, encode: BodyEncoder = json_body, **changes: Any) -> RemoteClient:
     made = clientconfig.load(server.files.made.admin_config)
     config = clientconfig.ClientConfig(
         server=server.url,
         authority=made.authority,
         **{"certificate": made.certificate, "key": made.key, **changes},
     )
-    return RemoteClient(config, reactor, agent="contract/1", random=Random(1))
+    return RemoteClient(config, reactor, agent="contract/1", random=Random(1), encode=encode)
 
 
-@pytest_twisted.async_yield_fixture(params=["local", "certificate", "token"])
+@pytest_twisted.async_yield_fixture(params=["local", "certificate", "token", "protobuf"])
 async def subject(request: pytest.FixtureRequest, server: ApiServer) -> AsyncIterator[ClientSubject]:
     if request.param == "local":
         client: Any = server.client
     elif request.param == "certificate":
         client = _remote(server)
-    else:
+    elif request.param == "token":
         client = _remote(server, certificate=b"", key=b"", token="a-token")
+    else:
+        client = _remote(server, encode=ProtobufBodies(server.settings.dialect))
     verifyObject(IClient, client)
     namespace = f"contract-{next(_numbers)}"
     await client.create(NAMESPACES, "", {"metadata": {"name": namespace}})

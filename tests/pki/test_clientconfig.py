@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from orchd.pki.clientconfig import ClientConfig, ClientConfigError, load, parse
+from orchd.dialect import KUBERNETES, ORCH
+from orchd.pki.clientconfig import ClientConfig, ClientConfigError, Impersonation, in_cluster, load, parse, without_exec
 
 
 def test_round_trip() -> None:
@@ -53,3 +56,131 @@ def test_unusable(text: str, message: str) -> None:
     """An error says what is missing."""
     with pytest.raises(ClientConfigError, match=message):
         parse(text)
+
+
+def document(user: dict[str, Any], cluster: dict[str, Any] | None = None) -> str:
+    """A file with one user and one cluster."""
+    return yaml.safe_dump(
+        {
+            "current-context": "x",
+            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u", "namespace": "n"}}],
+            "clusters": [{"name": "c", "cluster": {"server": "https://h:1", **(cluster or {})}}],
+            "users": [{"name": "u", "user": user}],
+        }
+    )
+
+
+def test_cluster_fields() -> None:
+    """Everything that a cluster may say is read."""
+    found = parse(document({}, {"tls-server-name": "s", "insecure-skip-tls-verify": True, "proxy-url": "http://p:3128"}))
+    assert (found.server_name, found.insecure, found.proxy, found.namespace) == ("s", True, "http://p:3128", "n")
+
+
+def test_another_server() -> None:
+    """A server that is given replaces the file's; the file then need not have one."""
+    assert parse(document({}), server="https://other").server == "https://other"
+    assert parse(document({}, {"server": ""}), server="https://other").server == "https://other"
+
+
+def test_files_are_read_again(tmp_path: Path) -> None:
+    """Certificates that came from files follow the files; the others stay."""
+    for name in ("ca", "crt", "key"):
+        (tmp_path / name).write_text(f"{name} 1")
+    path = tmp_path / "config"
+    path.write_text(
+        document({"client-certificate": "crt", "client-key-data": "a2V5"}, {"certificate-authority": str(tmp_path / "ca")})
+    )
+    found = load(path)
+    assert (found.certificate, found.key, found.authority) == (b"crt 1", b"key", b"ca 1")
+    (tmp_path / "crt").write_text("crt 2")
+    (tmp_path / "ca").write_text("ca 2")
+    again = found.reread()
+    assert (again.certificate, again.key, again.authority) == (b"crt 2", b"key", b"ca 2")
+    assert len(found.files) == 2
+
+
+def test_impersonation() -> None:
+    """The user, uid, groups and extra fields to act as."""
+    user = {"as": "jane", "as-uid": "7", "as-groups": ["a", "b"], "as-user-extra": {"scopes": ["x", "y"]}}
+    assert parse(document(user)).impersonation == Impersonation(
+        user="jane", uid="7", groups=("a", "b"), extra=(("scopes", ("x", "y")),)
+    )
+
+
+EXEC = {"apiVersion": "client.authentication.k8s.io/v1", "command": "./bin/get", "interactiveMode": "Never"}
+
+
+def test_exec_plugin(tmp_path: Path) -> None:
+    """All fields of an exec plugin; a relative command with a slash is beside the file."""
+    plugin = {
+        **EXEC, "args": ["a", 1], "env": [{"name": "N", "value": "V"}], "installHint": "get it", "provideClusterInfo": True
+    }
+    cluster = {"extensions": [{"name": "client.authentication.k8s.io/exec", "extension": {"audience": "z"}}]}
+    path = tmp_path / "config"
+    path.write_text(document({"exec": plugin}, cluster))
+    found = load(path).exec
+    assert found is not None
+    assert found.dialect == KUBERNETES
+    assert (found.command, found.args, found.env) == (str(tmp_path / "bin/get"), ("a", "1"), (("N", "V"),))
+    assert (found.install_hint, found.interactive_mode, found.provide_cluster_info) == ("get it", "Never", True)
+    assert found.cluster_extension == '{"audience": "z"}'
+    bare = parse(document({"exec": {**EXEC, "command": "get"}}), folder=tmp_path).exec
+    assert bare is not None and bare.command == "get"
+    own = parse(document({"exec": {**EXEC, "apiVersion": "client.authentication.orch.io/v1beta1"}})).exec
+    assert own is not None and own.dialect == ORCH
+
+
+def test_interactive_mode_of_the_older_version() -> None:
+    """The mode may be left out in v1beta1, where it is IfAvailable, and not in v1."""
+    older = {"apiVersion": "client.authentication.k8s.io/v1beta1", "command": "get"}
+    found = parse(document({"exec": older})).exec
+    assert found is not None and found.interactive_mode == "IfAvailable"
+    with pytest.raises(ClientConfigError, match="interactiveMode must be specified"):
+        parse(document({"exec": {**older, "apiVersion": EXEC["apiVersion"]}}))
+
+
+def test_callers_without_exec() -> None:
+    """Those who run no programs refuse a configuration that asks for one."""
+    with pytest.raises(ClientConfigError, match="exec is not supported here"):
+        without_exec(parse(document({"exec": EXEC})))
+
+
+@pytest.mark.parametrize(
+    ("user", "cluster", "message"),
+    [
+        ({"auth-provider": {"name": "oidc"}}, {}, "auth-provider is not supported"),
+        ({"token": "t", "username": "u"}, {}, "more than one authentication method"),
+        ({"as-groups": ["g"]}, {}, "without impersonating a user"),
+        ({"as": "a", "as-groups": "g"}, {}, "as-groups must be a list"),
+        ({"client-certificate-data": "YQ=="}, {}, "client-key-data or client-key must be specified"),
+        ({"client-certificate-data": "YQ==", "client-certificate": "f"}, {}, "both specified"),
+        ({"client-certificate-data": "!"}, {}, "not base64"),
+        ({"exec": "x"}, {}, "exec must be a mapping"),
+        ({"exec": {**EXEC, "command": ""}}, {}, "command must be specified"),
+        ({"exec": {**EXEC, "apiVersion": ""}}, {}, "apiVersion must be specified"),
+        ({"exec": {**EXEC, "apiVersion": "a/v1"}}, {}, "invalid apiVersion 'a/v1'"),
+        ({"exec": {**EXEC, "interactiveMode": "Sometimes"}}, {}, "invalid interactiveMode 'Sometimes'"),
+        ({"exec": {**EXEC, "env": [{"value": "v"}]}}, {}, "env variable name must be specified"),
+        ({}, {"proxy-url": "socks5://p"}, "invalid 'proxy-url'"),
+        ({}, {"proxy-url": "http://"}, "invalid 'proxy-url'"),
+        ({}, {"insecure-skip-tls-verify": True, "certificate-authority-data": "YQ=="}, "with the insecure flag"),
+    ],
+)
+def test_refused_fields(user: dict[str, Any], cluster: dict[str, Any], message: str) -> None:
+    """What cannot be meant is refused, and the message says what."""
+    with pytest.raises(ClientConfigError, match=message):
+        parse(document(user, cluster))
+
+
+def test_in_cluster(tmp_path: Path) -> None:
+    """A pod's configuration comes from its environment and its service account's files."""
+    folder = tmp_path / "var/run/secrets/kubernetes.io/serviceaccount"
+    folder.mkdir(parents=True)
+    (folder / "token").write_text("tok\n")
+    (folder / "ca.crt").write_text("authority")
+    environment = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
+    found = in_cluster(KUBERNETES, environment, tmp_path)
+    assert (found.server, found.token, found.authority) == ("https://[fd00::1]:443", "tok", b"authority")
+    assert found.token_file == str(folder / "token")
+    with pytest.raises(ClientConfigError, match="ORCH_SERVICE_HOST and ORCH_SERVICE_PORT must be defined"):
+        in_cluster(ORCH, environment, tmp_path)

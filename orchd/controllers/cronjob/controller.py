@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from time import gmtime, strftime
 from typing import Any
 
 from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key, terminating_namespace
 from orchd.controllers.cronjob.schedule import Schedule, ScheduleError, parse
+from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import (
     BY_CONTROLLER,
@@ -30,6 +32,8 @@ from orchd.kinds.objects.scalars import timestamp
 
 #: Added to the time at which to look again: just after the minute has begun.
 _SLACK = 0.1
+#: Times that may be missed without a warning.
+_MANY_MISSED = 100
 #: Seconds back from now in which missed times are looked for, one after the other.
 _WINDOWS = (3600.0, 86400.0, 32 * 86400.0, 367 * 86400.0)
 
@@ -37,6 +41,7 @@ _WINDOWS = (3600.0, 86400.0, 32 * 86400.0, 367 * 86400.0)
 class CronJobController(Controller):
     name = "cronjob"
     account = "cronjob-controller"
+    subject = ("batch/v1", "CronJob")
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env)
@@ -56,6 +61,7 @@ class CronJobController(Controller):
             return None
         jobs = list(self._jobs.by_index(BY_CONTROLLER, uid(cron)))
         fresh = self._status(cron, jobs)
+        self._record_jobs(cron, jobs)
         again: float | None = None
         try:
             if not deleting(cron) and not spec(cron).get("suspend"):
@@ -75,16 +81,30 @@ class CronJobController(Controller):
     def _status(self, cron: Object, jobs: list[Object]) -> dict[str, Any]:
         """Status as of the jobs that there are."""
         fresh = {k: v for k, v in status(cron).items() if k != "active"}
-        # Jobs that somebody else made for this one are none of its active ones.
-        ours = _active_uids(status(cron))
-        unfinished = [job for job in jobs if finish_time(job) is None and uid(job) in ours]
-        active = [self._reference(job) for job in sorted(unfinished, key=name)]
+        known = {str(each.get("uid")) for each in status(cron).get("active") or ()}
+        running = [job for job in sorted(jobs, key=name) if finish_time(job) is None]
+        active = [self._reference(job) for job in running if uid(job) in known or _scheduled(cron, job)]
         if active:
             fresh["active"] = active
         ends = [str(status(j)["completionTime"]) for j in jobs if _well(j) and status(j).get("completionTime")]
         if ends and max(ends) > str(fresh.get("lastSuccessfulTime", "")):
             fresh["lastSuccessfulTime"] = max(ends)
         return fresh
+
+    def _record_jobs(self, cron: Object, jobs: list[Object]) -> None:
+        """Record jobs that have ended, that do not exist any more, and that somebody else made."""
+        active = {str(each.get("uid")): str(each.get("name")) for each in status(cron).get("active") or ()}
+        for job in sorted(jobs, key=name):
+            ended = finish_time(job) is not None
+            if ended and uid(job) in active:
+                result = "Complete" if _well(job) else "Failed"
+                self.record(cron, NORMAL, "SawCompletedJob", f"Saw completed job: {name(job)}, status: {result}")
+            elif not ended and uid(job) not in active and not _scheduled(cron, job):
+                note = f"Saw a job that the controller did not create or forgot: {name(job)}"
+                self.record(cron, WARNING, "UnexpectedJob", note)
+            active.pop(uid(job), None)
+        for missing in active.values():
+            self.record(cron, NORMAL, "MissingJob", f"Active job went missing: {missing}")
 
     def _reference(self, job: Object) -> dict[str, Any]:
         return {
@@ -100,27 +120,36 @@ class CronJobController(Controller):
         """Start the job that is due, if any; seconds until the next time."""
         try:
             schedule = parse(str(spec(cron).get("schedule", "")))
-        except ScheduleError:
+        except ScheduleError as error:
             # Nothing to do until somebody changes it.
+            note = f"unparseable schedule: {spec(cron).get('schedule', '')} : {error}"
+            self.record(cron, WARNING, "UnparseableSchedule", note)
             return None
         now = self.env.wall()
         due = self._due(cron, schedule, now)
         following = schedule.after(due if due is not None and schedule.every else now)
         again = None if following is None else max(_SLACK, following - now + _SLACK)
         deadline = spec(cron).get("startingDeadlineSeconds")
-        if due is None or (deadline is not None and due + int(deadline) < now):
+        if due is None:
+            return again
+        self._record_missed(cron, schedule, now)
+        if deadline is not None and due + int(deadline) < now:
+            at = strftime("%a, %d %b %Y %H:%M:%S +0000", gmtime(due))
+            self.record(cron, WARNING, "MissSchedule", f"Missed scheduled time to start a job: {at}")
             return again
         called = f"{name(cron)}-{int(due) // 60}"
         if any(name(job) == called for job in jobs) or seconds_of(status(cron).get("lastScheduleTime")) == due:
             return again
-        ours = _active_uids(fresh)
-        active = [job for job in jobs if uid(job) in ours]
+        known = {str(each["uid"]) for each in fresh.get("active") or ()}
+        active = [job for job in jobs if uid(job) in known]
         policy = spec(cron).get("concurrencyPolicy", "Allow")
         if active and policy == "Forbid":
+            note = "Not starting job because prior execution is running and concurrency policy is Forbid"
+            self.record(cron, NORMAL, "JobAlreadyActive", note)
             return again
         if policy == "Replace":
             for job in active:
-                await self.remove(JOBS, namespace(job), name(job), uid=uid(job), propagation="Background")
+                await self._delete(cron, job)
             fresh.pop("active", None)
         made = await self._create(cron, called)
         if made is not None:
@@ -128,13 +157,27 @@ class CronJobController(Controller):
         fresh["lastScheduleTime"] = timestamp(due)
         return again
 
-    def _due(self, cron: Object, schedule: Schedule, now: float) -> float | None:
-        """The last time of the schedule that has passed since it was served, within the deadline."""
+    def _earliest(self, cron: Object, now: float) -> float:
+        """The time after which jobs are due: the last one that was served, or the deadline before now."""
         begun = status(cron).get("lastScheduleTime") or cron["metadata"].get("creationTimestamp")
         earliest = seconds_of(begun) or now
         deadline = spec(cron).get("startingDeadlineSeconds")
-        if deadline is not None:
-            earliest = max(earliest, now - int(deadline))
+        return earliest if deadline is None else max(earliest, now - int(deadline))
+
+    def _record_missed(self, cron: Object, schedule: Schedule, now: float) -> None:
+        """Warn when very many times have passed; their number is estimated from the pause between the first two."""
+        first = schedule.after(self._earliest(cron, now))
+        second = None if first is None else schedule.after(first)
+        if first is None or second is None or now < second:
+            return
+        missed = int((now - first) // (second - first)) + 1
+        if missed > _MANY_MISSED:
+            note = f"too many missed start times: {missed}. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+            self.record(cron, WARNING, "TooManyMissedTimes", note)
+
+    def _due(self, cron: Object, schedule: Schedule, now: float) -> float | None:
+        """The last time of the schedule that has passed since it was served, within the deadline."""
+        earliest = self._earliest(cron, now)
         if schedule.every:
             times = int((now - earliest) // schedule.every)
             return earliest + times * schedule.every if times > 0 else None
@@ -165,8 +208,19 @@ class CronJobController(Controller):
         except ApiError as error:
             if error.reason == "AlreadyExists":
                 return None
+            if not terminating_namespace(error):
+                self.record(cron, WARNING, "FailedCreate", f"Error creating job: {error.message}")
             raise
+        self.record(cron, NORMAL, "SuccessfulCreate", f"Created job {called}")
         return made
+
+    async def _delete(self, cron: Object, job: Object) -> None:
+        try:
+            await self.remove(JOBS, namespace(job), name(job), uid=uid(job), propagation="Background")
+        except ApiError as error:
+            self.record(cron, WARNING, "FailedDelete", f"Deleted job: {error.message}")
+            raise
+        self.record(cron, NORMAL, "SuccessfulDelete", f"Deleted job {name(job)}")
 
     async def _clean_up(self, cron: Object, jobs: list[Object]) -> None:
         """Finished jobs beyond the history limits go, the oldest first."""
@@ -175,12 +229,13 @@ class CronJobController(Controller):
             ended = [j for j in jobs if finish_time(j) is not None and _well(j) is well and not deleting(j)]
             ended.sort(key=lambda j: (status(j).get("startTime") or "", name(j)))
             for job in ended[: max(0, len(ended) - int(limit))]:
-                await self.remove(JOBS, namespace(job), name(job), uid=uid(job), propagation="Background")
+                await self._delete(cron, job)
 
 
-def _active_uids(found: dict[str, Any]) -> set[str]:
-    """The uids of the active jobs of a status."""
-    return {str(reference.get("uid")) for reference in found.get("active") or ()}
+def _scheduled(cron: Object, job: Object) -> bool:
+    """Has the job a name that this controller gives to the jobs of a schedule?"""
+    front, _, back = name(job).rpartition("-")
+    return front == name(cron) and back.isdigit()
 
 
 def _well(job: Object) -> bool:

@@ -9,6 +9,7 @@ from orchd.controllers.adoption import claim
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.deployment import sizing
 from orchd.controllers.deployment.rollout import Keys, Rollout
+from orchd.controllers.event_objects import WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import (
     BY_CONTROLLER,
@@ -34,9 +35,10 @@ class DeploymentController(Controller):
 
     name = "deployment"
     account = "deployment-controller"
+    subject = ("apps/v1", "Deployment")
 
     def __init__(self, env: Environment) -> None:
-        super().__init__(env)
+        super().__init__(env, workers=env.settings.concurrent_deployment_syncs)
         self._keys = Keys(env.dialect)
         self._deployments = self.follow(DEPLOYMENTS, primary=True)
         self._sets = self.follow(REPLICA_SETS, self._set_changed)
@@ -79,7 +81,7 @@ class DeploymentController(Controller):
         if deployment is None:
             return None
         if not spec(deployment).get("selector"):
-            return await self._look_only(deployment)
+            return await self._refuse(deployment)
         sets = await claim(
             self.client,
             deployment,
@@ -90,7 +92,7 @@ class DeploymentController(Controller):
             informer=self._sets,
             ref=REPLICA_SETS,
         )
-        rollout = Rollout(self.client, self._keys, deployment, sets, now=self.env.wall)
+        rollout = Rollout(self.client, self._keys, deployment, sets, now=self.env.wall, record=self.record)
         try:
             return await self._pass(rollout)
         except ApiError as error:
@@ -98,8 +100,11 @@ class DeploymentController(Controller):
                 return None
             raise
 
-    async def _look_only(self, deployment: Object) -> float | None:
-        """A selector that chooses everything would take what belongs to others."""
+    async def _refuse(self, deployment: Object) -> float | None:
+        """Say that the selector selects everything, and do nothing: it would take what belongs to others."""
+        self.record(
+            deployment, WARNING, "SelectingAll", "This deployment is selecting all pods. A non-empty selector is required."
+        )
         generation = int(deployment["metadata"].get("generation") or 0)
         if int(status(deployment).get("observedGeneration") or 0) < generation:
             changed = {**deployment, "status": {**status(deployment), "observedGeneration": generation}}
@@ -136,7 +141,7 @@ class DeploymentController(Controller):
             return False
         if not await rollout.ensure_newest(create=True) or rollout.newest is None:
             return False
-        await rollout.scale(rollout.newest, sizing.wanted(rollout.deployment))
+        await rollout.scale(rollout.newest, sizing.desired_replicas(rollout.deployment))
         return True
 
     def _old_pods_run(self, rollout: Rollout) -> bool:

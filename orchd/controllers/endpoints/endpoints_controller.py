@@ -8,6 +8,7 @@ from orchd.client.interfaces import Object
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.endpoints import targets
 from orchd.controllers.endpoints.service_controller import ServiceController
+from orchd.controllers.event_objects import WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import ENDPOINTS, annotations_of, labels, name, namespace, spec
 from orchd.errors import ApiError
@@ -54,6 +55,17 @@ def subsets(service: Object, pods: list[Object]) -> list[dict[str, Any]]:
     return out
 
 
+def same_subsets(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> bool:
+    """Are the subsets equal but for the versions of the pods that they refer to?"""
+    if len(one) != len(other):
+        return False
+    return all(
+        (a.get("ports") or []) == (b.get("ports") or [])
+        and all(targets.same_entries(a.get(key) or [], b.get(key) or []) for key in ("addresses", "notReadyAddresses"))
+        for a, b in zip(one, other, strict=True)
+    )
+
+
 def limited(found: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
     """At most so many addresses, ready ones before others; whether any were left out."""
     left, cut, out = _MOST, False, []
@@ -77,9 +89,11 @@ def limited(found: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
 class EndpointsController(ServiceController):
     name = "endpoint"
     account = "endpoint-controller"
+    subject = ("v1", "Endpoints")
 
     def __init__(self, env: Environment) -> None:
-        super().__init__(env)
+        settings = env.settings
+        super().__init__(env, workers=settings.concurrent_endpoint_syncs, batch=settings.endpoint_updates_batch_period)
         self._headless = env.dialect("service.{long}.io/headless")
         self._capacity = env.dialect("endpoints.{long}.io/over-capacity")
         self._endpoints = self.follow(ENDPOINTS, self._endpoints_changed)
@@ -96,7 +110,7 @@ class EndpointsController(ServiceController):
             if self._endpoints.get(within, called) is not None:
                 await self.remove(ENDPOINTS, within, called)
             return None
-        if not spec(service).get("selector") or spec(service).get("type") == "ExternalName":
+        if not spec(service).get("selector"):
             return None
         pods = [p for p in self.chosen(service) if targets.reachable(p, terminating=_unready(service))]
         found, cut = limited(subsets(service, pods))
@@ -108,7 +122,9 @@ class EndpointsController(ServiceController):
         if cut:
             notes[self._capacity] = "truncated"
         if current is not None and (
-            (current.get("subsets") or []) == found and labels(current) == tags and annotations_of(current) == notes
+            same_subsets(current.get("subsets") or [], found)
+            and labels(current) == tags
+            and annotations_of(current) == notes
         ):
             return None
         metadata = {**(current or {}).get("metadata", {}), "name": called, "namespace": within, "labels": tags}
@@ -121,6 +137,9 @@ class EndpointsController(ServiceController):
                 await self.client.update(ENDPOINTS, within, called, wanted)
         except ApiError as error:
             if not terminating_namespace(error):
+                verb, past = ("create", "Create") if current is None else ("update", "Update")
+                note = f"Failed to {verb} endpoint {within}/{called}: {error.message}"
+                self.record(wanted, WARNING, f"FailedTo{past}Endpoint", note)
                 raise
         return None
 

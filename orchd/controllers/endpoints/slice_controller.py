@@ -10,13 +10,12 @@ from orchd.controllers import pods as podfacts
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.endpoints import targets
 from orchd.controllers.endpoints.service_controller import ServiceController
+from orchd.controllers.event_objects import WARNING
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import NODES, deleting, labels, name, namespace, owner_reference, spec, uid
 from orchd.errors import ApiError
 
-#: Endpoints in one slice.
-_MOST = 100
 _BY_SERVICE = "controllers/service"
 
 Group = tuple[str, tuple[targets.Port, ...]]
@@ -27,9 +26,14 @@ class EndpointSliceController(ServiceController):
 
     name = "endpointslice"
     account = "endpointslice-controller"
+    component = "endpoint-slice-controller"
+    subject = ("v1", "Service")
 
     def __init__(self, env: Environment) -> None:
-        super().__init__(env)
+        settings = env.settings
+        workers, batch = settings.concurrent_service_endpoint_syncs, settings.endpointslice_updates_batch_period
+        super().__init__(env, workers=workers, batch=batch)
+        self._most = env.settings.max_endpoints_per_slice
         group = env.dialect("discovery.{abbr}.io")
         self._ref = ResourceRef(group, "v1", "endpointslices")
         self._api_version = f"{group}/v1"
@@ -61,8 +65,6 @@ class EndpointSliceController(ServiceController):
         # Slices of a service that has gone are collected as its dependents.
         if service is None or deleting(service) or not spec(service).get("selector"):
             return None
-        if spec(service).get("type") == "ExternalName":
-            return None
         pause = self._expected.pause(key)
         if pause:
             return pause
@@ -72,6 +74,8 @@ class EndpointSliceController(ServiceController):
             await self._write(service, wanted, current)
         except ApiError as error:
             if not terminating_namespace(error):
+                note = f"Error updating Endpoint Slices for Service {key[0]}/{key[1]}: {error.message}"
+                self.record(service, WARNING, "FailedToUpdateEndpointSlices", note)
                 raise
         return None
 
@@ -131,13 +135,13 @@ class EndpointSliceController(ServiceController):
                 kept = [e for e in (left.pop(_pod(old), None) for old in each.get("endpoints") or ()) if e is not None]
                 plans.append((each, kept))
             for plan in plans:
-                room = _MOST - len(plan[1])
+                room = max(0, self._most - len(plan[1]))
                 for key in list(left)[:room]:
                     plan[1].append(left.pop(key))
             rest = list(left.values())
             while rest:
-                plans.append((None, rest[:_MOST]))
-                rest = rest[_MOST:]
+                plans.append((None, rest[: self._most]))
+                rest = rest[self._most :]
             if not plans:
                 plans.append((None, []))
             filled = [p for p in plans if p[1]] or plans[:1]
@@ -158,7 +162,7 @@ class EndpointSliceController(ServiceController):
     ) -> None:
         ports = [{"name": p.name, **p.as_json()} for p in group[1]]
         if current is not None:
-            if (current.get("endpoints") or []) == entries and labels(current) == tags:
+            if targets.same_entries(current.get("endpoints") or [], entries) and labels(current) == tags:
                 return
             metadata = {**current["metadata"], "labels": tags}
             await self.client.update(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
@@ -67,7 +67,25 @@ def _number(port: Mapping[str, Any], pod: Object) -> int | None:
 
 def reference(pod: Object) -> dict[str, Any]:
     """The pod as endpoints name it."""
-    return {"kind": "Pod", "namespace": namespace(pod), "name": name(pod), "uid": uid(pod)}
+    return {
+        "kind": "Pod",
+        "namespace": namespace(pod),
+        "name": name(pod),
+        "uid": uid(pod),
+        "resourceVersion": pod["metadata"].get("resourceVersion", ""),
+    }
+
+
+def same_entries(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> bool:
+    """Are two lists of addresses or endpoints equal but for the versions of the pods that they refer to?"""
+    return len(one) == len(other) and all(_without_version(a) == _without_version(b) for a, b in zip(one, other, strict=True))
+
+
+def _without_version(entry: Mapping[str, Any]) -> dict[str, Any]:
+    target = entry.get("targetRef")
+    if target is None:
+        return dict(entry)
+    return {**entry, "targetRef": {k: v for k, v in target.items() if k != "resourceVersion"}}
 
 
 def hostname(service: Object, pod: Object) -> str:
@@ -96,9 +114,9 @@ def address_of(pod: Object, family: str) -> str:
 
 
 def families(service: Object) -> list[str]:
-    """The address families of a service; those of its cluster address where it does not say."""
+    """The address families of a service; that of its cluster address where it does not say, both without one."""
     found = spec(service).get("ipFamilies")
     if found:
         return list(found)
     address = spec(service).get("clusterIP")
-    return [f"IPv{ip_address(address).version}"] if address and address != "None" else ["IPv4"]
+    return [f"IPv{ip_address(address).version}"] if address and address != "None" else ["IPv4", "IPv6"]

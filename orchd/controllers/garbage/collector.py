@@ -12,18 +12,19 @@ from twisted.internet.interfaces import IDelayedCall
 from zope.interface import implementer
 
 from orchd.client.interfaces import Object, ResourceRef
+from orchd.controllers.event_objects import WARNING
 from orchd.controllers.garbage.graph import FOREGROUND, ORPHAN, Graph, Node, Owner, Work, owners_of
-from orchd.controllers.garbage.monitor import Monitor
 from orchd.controllers.interfaces import Environment, IController
 from orchd.controllers.loop import ControlLoop, RetryError
 from orchd.controllers.metrics import ControllerMetrics
+from orchd.controllers.monitor import Monitor
 from orchd.controllers.objects import MERGE, deleting
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.txkit.background import Background
 
 #: Seconds between looks at whether the catalog has changed, which is one comparison; and after a custom kind changed.
-_CATALOG_PERIOD, _CATALOG_SOON = 30.0, 0.5
+_CATALOG_PERIOD, _CATALOG_SOON = 1.0, 0.25
 #: Absent owners that are remembered, so that many dependents of one cost one question.
 _ABSENT = 500
 
@@ -51,14 +52,14 @@ def collectable(catalog: Catalog) -> dict[ResourceRef, Resource]:
 class GarbageCollector:
     name: Final = "garbagecollector"
     account: Final = "generic-garbage-collector"
-    workers: Final = 20
 
     def __init__(self, env: Environment) -> None:
         self.graph = Graph()
         self._env = env
         self._client = env.client(self.account)
+        self._recorder = env.recorder("garbage-collector-controller")
         self._loop: ControlLoop[Task] = ControlLoop(
-            self.name, env.clock, self._reconcile, workers=self.workers, refill=self._refill
+            self.name, env.clock, self._reconcile, workers=env.settings.concurrent_gc_syncs, refill=self._refill
         )
         self._background = Background()
         self._monitors: dict[ResourceRef, Monitor] = {}
@@ -132,6 +133,13 @@ class GarbageCollector:
             env.reader, ref, env.clock, env.random, seen=self._seen, gone=self._gone, known=self._known
         )
         self._background.add(monitor.run(), f"garbage collector, {ref.plural}")
+        self._background.add(self._check_expecting(monitor), f"garbage collector, dependents of {ref.plural}")
+
+    async def _check_expecting(self, monitor: Monitor) -> None:
+        """Look again at dependents of owners that have not been seen: the monitor's first list would have shown them."""
+        await monitor.wait_synced()
+        for uid in self.graph.expecting():
+            self._loop.queue.add(("check", uid))
 
     # -- events
 
@@ -244,16 +252,33 @@ class GarbageCollector:
         if resource is None:
             raise RetryError(f"{owner.api_version} {owner.kind} is not served")
         if resource.namespaced and not node.namespace:
+            self._record_wrong_namespace(node, owner)
             return None
         ref = ResourceRef(resource.group, resource.version, resource.plural)
         found = await self._live(ref, node.namespace if resource.namespaced else "", owner.name, owner.uid)
         if found is None:
             if owner.uid not in self.graph.nodes:
                 self._remember_absent(owner.uid)
+            else:
+                self._record_wrong_namespace(node, owner)
             return "dangling"
         if deleting(found) and FOREGROUND in (found["metadata"].get("finalizers") or ()):
             return "waiting"
         return "solid"
+
+    def _record_wrong_namespace(self, node: Node, owner: Owner) -> None:
+        """An Event about an object that names an owner of another namespace, if that is what is wrong."""
+        above = self.graph.nodes.get(owner.uid)
+        if above is not None and above.namespace in ("", node.namespace):
+            return
+        kind = self._env.catalog().resource(node.ref.group, node.ref.version, node.ref.plural)
+        if kind is None:
+            return
+        metadata = {"namespace": node.namespace, "name": node.name, "uid": node.uid}
+        named = f"[{owner.api_version}/{owner.kind}, namespace: {node.namespace}, name: {owner.name}, uid: {owner.uid}]"
+        note = f'ownerRef {named} does not exist in namespace "{node.namespace}"'
+        obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
+        self._recorder.event(obj, WARNING, "OwnerRefInvalidNamespace", note)
 
     async def _go_on(self, node: Node) -> None:
         """The object waits for its dependents: go when none blocks it, else see that they go."""

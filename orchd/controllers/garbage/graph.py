@@ -133,6 +133,10 @@ class Graph:
         """Dependents that hold up the foreground deletion of their owner."""
         return [d for d in self.dependents(uid) if any(o.uid == uid and o.blocks for o in d.owners)]
 
+    def expecting(self) -> list[str]:
+        """Dependents of owners that have not been seen."""
+        return [uid for dependents in self._expecting.values() for uid in dependents]
+
     def of_resource(self, ref: ResourceRef) -> list[Node]:
         return [node for node in self.nodes.values() if node.ref == ref]
 

@@ -10,6 +10,7 @@ from orchd.controllers import pods as podfacts
 from orchd.controllers import revisions
 from orchd.controllers.adoption import claim
 from orchd.controllers.base import Controller, Key, terminating_namespace
+from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import (
     BY_CONTROLLER,
@@ -42,10 +43,12 @@ class StatefulSetController(Controller):
 
     name = "statefulset"
     account = "statefulset-controller"
+    subject = ("apps/v1", "StatefulSet")
 
     def __init__(self, env: Environment) -> None:
-        super().__init__(env)
+        super().__init__(env, workers=env.settings.concurrent_statefulset_syncs)
         self._hash_label = env.dialect("controller.{long}.io/hash")
+        self._pod_name_label = identity.pod_name_label(env.dialect)
         self._sets = self.follow(STATEFUL_SETS, primary=True)
         self._pods = self.follow(PODS, self._pod_changed)
         self._revisions = self.follow(REVISIONS)
@@ -78,6 +81,7 @@ class StatefulSetController(Controller):
             selector=self._selector(parent),
             informer=self._pods,
             ref=PODS,
+            fits=lambda pod: identity.ordinal(parent, pod) is not None,
         )
         known = list(self._revisions.by_index(BY_CONTROLLER, uid(parent)))
         update, collisions = await revisions.newest(
@@ -115,7 +119,9 @@ class StatefulSetController(Controller):
         for number in range(size):
             pod = numbered.get(number)
             if pod is not None and status(pod).get("phase") == "Failed" and not deleting(pod):
-                await self._delete(pod)
+                note = f"StatefulSet {namespace(parent)}/{name(parent)} is recreating failed Pod {name(pod)}"
+                self.record(parent, WARNING, "RecreatingFailedPod", note)
+                await self._delete(parent, pod)
                 return
             if pod is None:
                 await self._create(parent, current if rolling and number < partition else update, number)
@@ -123,6 +129,8 @@ class StatefulSetController(Controller):
                     return
             elif ordered and (deleting(pod) or not self._available(parent, pod)):
                 return
+            elif labels(pod).get(self._pod_name_label) != name(pod):
+                await self._identify(parent, pod)
         condemned = sorted((n for n in numbered if n >= size), reverse=True)
         unhealthy = [n for n in sorted(numbered) if deleting(numbered[n]) or not _running_and_ready(numbered[n])]
         for number in condemned:
@@ -133,42 +141,76 @@ class StatefulSetController(Controller):
                 continue
             if ordered and not _running_and_ready(pod) and number != unhealthy[0]:
                 return
-            await self._delete(pod)
+            await self._delete(parent, pod)
             if ordered:
                 return
         if rolling:
-            await self._replace(numbered, range(size - 1, partition - 1, -1), name(update))
+            await self._replace(parent, numbered, range(size - 1, partition - 1, -1), name(update))
 
-    async def _replace(self, numbered: dict[int, Object], numbers: range, revision: str) -> None:
+    async def _replace(self, parent: Object, numbered: dict[int, Object], numbers: range, revision: str) -> None:
         """Delete the last pod that is of another revision, if those after it are well."""
         for number in numbers:
             pod = numbered.get(number)
             if pod is None:
                 return
             if labels(pod).get(REVISION_LABEL) != revision and not deleting(pod):
-                await self._delete(pod)
+                await self._delete(parent, pod)
                 return
             if deleting(pod) or not _running_and_ready(pod):
                 return
 
     async def _create(self, parent: Object, revision: Object, number: int) -> None:
-        for wanted in identity.claims(parent, number):
-            if await self.live(CLAIMS, namespace(parent), name(wanted)) is None:
-                try:
-                    await self.client.create(CLAIMS, namespace(parent), wanted)
-                except ApiError as error:
-                    if error.reason != "AlreadyExists":
-                        raise
         pod = identity.pod(self.dialect, parent, revisions.template_of(revision), name(revision), number)
         try:
+            for wanted in identity.claims(parent, number):
+                await self._ensure_claim(parent, pod, wanted)
             await self.client.create(PODS, namespace(parent), pod)
         except ApiError as error:
             # The informer has not shown it yet; its news will bring the set back.
             if error.reason != "AlreadyExists":
+                self._record_outcome(parent, "create", pod, error)
                 raise
+        else:
+            self._record_outcome(parent, "create", pod)
 
-    async def _delete(self, pod: Object) -> None:
-        await self.remove(PODS, namespace(pod), name(pod), uid=uid(pod))
+    async def _ensure_claim(self, parent: Object, pod: Object, wanted: Object) -> None:
+        if await self.live(CLAIMS, namespace(parent), name(wanted)) is not None:
+            return
+        try:
+            await self.client.create(CLAIMS, namespace(parent), wanted)
+        except ApiError as error:
+            if error.reason == "AlreadyExists":
+                return
+            note = f"create Claim {name(wanted)} for Pod {name(pod)} in StatefulSet {name(parent)} failed error: {error.message}"
+            self.record(parent, WARNING, "FailedCreate", note)
+            raise
+        note = f"create Claim {name(wanted)} Pod {name(pod)} in StatefulSet {name(parent)} success"
+        self.record(parent, NORMAL, "SuccessfulCreate", note)
+
+    async def _identify(self, parent: Object, pod: Object) -> None:
+        """Label an adopted pod with its own name."""
+        metadata = {**pod["metadata"], "labels": {**labels(pod), self._pod_name_label: name(pod)}}
+        try:
+            await self.client.update(PODS, namespace(pod), name(pod), {**pod, "metadata": metadata})
+        except ApiError as error:
+            self._record_outcome(parent, "update", pod, error)
+            raise
+        self._record_outcome(parent, "update", pod)
+
+    async def _delete(self, parent: Object, pod: Object) -> None:
+        try:
+            await self.remove(PODS, namespace(pod), name(pod), uid=uid(pod))
+        except ApiError as error:
+            self._record_outcome(parent, "delete", pod, error)
+            raise
+        self._record_outcome(parent, "delete", pod)
+
+    def _record_outcome(self, parent: Object, verb: str, pod: Object, error: ApiError | None = None) -> None:
+        what = f"{verb} Pod {name(pod)} in StatefulSet {name(parent)}"
+        if error is None:
+            self.record(parent, NORMAL, f"Successful{verb.capitalize()}", f"{what} successful")
+        else:
+            self.record(parent, WARNING, f"Failed{verb.capitalize()}", f"{what} failed error: {error.message}")
 
     async def _tell(
         self, parent: Object, pods: list[Object], current: Object, update: Object, collisions: int

@@ -11,6 +11,11 @@ from orchd.dialect import Dialect
 REVISION_LABEL = "controller-revision-hash"
 
 
+def pod_name_label(dialect: Dialect) -> str:
+    """The label that holds a pod's own name."""
+    return dialect("statefulset.{long}.io/pod-name")
+
+
 def ordinal(parent: Object, pod: Object) -> int | None:
     """The pod's number; None for a pod with another name."""
     front, _, back = name(pod).rpartition("-")
@@ -41,11 +46,12 @@ def pod(dialect: Dialect, parent: Object, template: dict[str, Any], revision: st
     wanted = template.get("metadata") or {}
     metadata: dict[str, Any] = {
         "name": called,
+        "generateName": f"{name(parent)}-",
         "namespace": namespace(parent),
         "labels": {
             **(wanted.get("labels") or {}),
             REVISION_LABEL: revision,
-            dialect("statefulset.{long}.io/pod-name"): called,
+            pod_name_label(dialect): called,
         },
         "ownerReferences": [owner_reference(parent, "apps/v1", "StatefulSet")],
     }

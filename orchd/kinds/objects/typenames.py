@@ -278,6 +278,14 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1beta1.SELinuxStrategy": "SELinuxStrategyOptions.rule",
         "v1beta1.SupplementalGroupsStrategyType": "SupplementalGroupsStrategyOptions.rule",
     },
+    "scheduler/v1beta2": {
+        "v1beta2.PodTopologySpreadConstraintsDefaulting": "PodTopologySpreadArgs.defaultingType",
+        "v1beta2.ScoringStrategyType": "ScoringStrategy.type",
+    },
+    "scheduler/v1beta3": {
+        "v1beta3.PodTopologySpreadConstraintsDefaulting": "PodTopologySpreadArgs.defaultingType",
+        "v1beta3.ScoringStrategyType": "ScoringStrategy.type",
+    },
     "scheduling/v1": {
         "v1.PreemptionPolicy": "PriorityClass.preemptionPolicy",
     },

@@ -55,6 +55,8 @@ class CachedInformer:
         self._new: list[Listener] = []
         self._fed: dict[Feed, list[Listener]] = {}
         self._waiting: list[Deferred[None]] = []
+        #: Those who wait for the end of a feed.
+        self._telling: list[Deferred[None]] = []
         self._subscription: ISubscription | None = None
         #: Fires with what there was when the cache has lost the thread.
         self._gap: Deferred[Mapping[str, Entry]] = Deferred()
@@ -165,6 +167,13 @@ class CachedInformer:
             self._spawn(self._feed_new(), f"listeners to {self.ref.plural}")
         self._new.append(listener)
 
+    def remove_listener(self, listener: Listener) -> None:
+        for listeners in (self._listeners, self._new, *self._fed.values()):
+            if listener in listeners:
+                listeners.remove(listener)
+                return
+        raise ValueError("not a listener")
+
     async def _feed_new(self) -> None:
         await deferLater(self._clock, 0)
         listeners, self._new = self._new, []
@@ -180,6 +189,16 @@ class CachedInformer:
                 await deferLater(self._clock, 0)
         del self._fed[feed]
         self._listeners += listeners
+        telling, self._telling = self._telling, []
+        for each in telling:
+            each.callback(None)
+
+    async def told(self) -> None:
+        await self.wait_synced()
+        while self._new or self._fed:
+            telling: Deferred[None] = Deferred(self._telling.remove)
+            self._telling.append(telling)
+            await telling
 
     def _tell(
         self, listeners: Iterable[Listener], kind: str, old: Entry | None, new: Entry | None, look: Decode
@@ -191,7 +210,7 @@ class CachedInformer:
         except ValueError:
             self.log.failure("{ref} has what is no object", ref=self.ref.plural)
             return
-        for listener in listeners:
+        for listener in tuple(listeners):
             try:
                 listener(kind, before, after)
             except Exception:
@@ -230,6 +249,8 @@ class CachedInformer:
         """Let go of the cache; those who wait are told that nothing will come."""
         if self._subscription is not None:
             self._subscription.cancel()
+        for telling in list(self._telling):
+            telling.cancel()
         for waiting in (self._waiting, *(made.waiting for made in self._indexes.values())):
             while waiting:
                 waiting.pop().cancel()

@@ -64,7 +64,7 @@ class ConfigurationFile:
     def _read(self) -> ClientConfig:
         """Raises ValueError naming the file."""
         try:
-            found = clientconfig.load(self._path)
+            found = clientconfig.without_exec(clientconfig.load(self._path))
             if urlsplit(found.server).scheme not in ("https", "http"):
                 raise ClientConfigError(f"not the URL of a service: {found.server}")
             if found.token_file:

@@ -16,21 +16,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
-from OpenSSL import SSL
-from service_identity import VerificationError
 from twisted.internet import ssl
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
 from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
-from twisted.internet.error import (
-    ConnectError,
-    ConnectingCancelledError,
-    ConnectionClosed,
-    ConnectionLost,
-    ConnectionRefusedError,
-    DNSLookupError,
-)
-from twisted.python.failure import Failure
-from twisted.web.client import Agent, ResponseFailed
+from twisted.web.client import Agent
 from twisted.web.http_headers import Headers
 from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
@@ -44,6 +33,7 @@ from orchd.kinds import jsontext
 from orchd.kinds.codec import yaml_
 from orchd.pki.clientconfig import ClientConfig
 from orchd.txkit.answerheads import bounded_heads_pool
+from orchd.txkit.failures import describe, was_cancelled, was_lost
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
 
@@ -281,10 +271,10 @@ class WebhookClient:
         except (CancelledError, WebhookError):
             raise
         except Exception as error:
-            if _cancelled(error):
+            if was_cancelled(error):
                 raise CancelledError from error
             # Whatever goes wrong out there or in what the configuration says must become a refusal in words.
-            raise WebhookError(f"{call}: {_why(error, address)}", reset=_was_lost(error)) from error
+            raise WebhookError(f"{call}: {_why(error, address)}", reset=was_lost(error)) from error
 
     def _headers(self, call: _Call, user: ClientConfig | None) -> Headers:
         headers = Headers({"User-Agent": [self._agent]})
@@ -349,50 +339,7 @@ def _pem(bundle: str) -> bytes:
 
 def _why(error: BaseException, address: tuple[str, int]) -> str:
     """A failed call in the reference's words, where it has some."""
-    if isinstance(error, ApiError):
-        return error.message
-    if isinstance(error, ResponseFailed):
-        return _why(_first(error.reasons), address)
-    host = f"[{address[0]}]" if ":" in address[0] else address[0]
-    if isinstance(error, ConnectionRefusedError):
-        return f"dial tcp {host}:{address[1]}: connect: connection refused"
-    if isinstance(error, DNSLookupError):
-        return f"dial tcp: lookup {host}: no such host"
-    if isinstance(error, SSL.Error):
-        reasons = [str(reason[-1]) for reason in error.args[0]] if error.args and isinstance(error.args[0], list) else []
-        if "certificate verify failed" in reasons:
-            return "tls: failed to verify certificate: x509: certificate signed by unknown authority"
-        return f"tls: {'; '.join(reasons) or 'handshake failed'}"
-    if isinstance(error, VerificationError):
-        return f"tls: failed to verify certificate: x509: certificate is not valid for {host}"
-    if isinstance(error, ConnectionClosed):
-        return "EOF"
-    if isinstance(error, ConnectError):
-        return f"dial tcp {host}:{address[1]}: {error.osError or error}"
-    return str(error) or type(error).__name__
-
-
-def _cancelled(error: Exception) -> bool:
-    """Is this how a call ends that was cancelled?"""
-    if isinstance(error, ResponseFailed):
-        return any(isinstance(reason, Failure) and reason.check(CancelledError) for reason in error.reasons)
-    return isinstance(error, ConnectingCancelledError)
-
-
-def _first(reasons: Any) -> BaseException:
-    """The most telling of several failures: one of TLS before that of the connection it ended."""
-    found = [reason.value for reason in reasons if isinstance(reason, Failure) and reason.value is not None]
-    for value in found:
-        if not isinstance(value, ConnectionClosed):
-            return value
-    return found[0] if found else ConnectionClosed("")
-
-
-def _was_lost(error: BaseException) -> bool:
-    """Did the other side drop the connection instead of answering?"""
-    if isinstance(error, ResponseFailed):
-        return any(isinstance(reason, Failure) and reason.check(ConnectionLost) for reason in error.reasons)
-    return isinstance(error, ConnectionLost)
+    return error.message if isinstance(error, ApiError) else describe(error, address)
 
 
 def _stated(answer: Answer) -> WebhookError | None:

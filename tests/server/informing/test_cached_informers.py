@@ -287,6 +287,23 @@ def test_late_listeners_are_told_together_and_in_pieces(monkeypatch: pytest.Monk
     assert one.state == {path: str(revision) for path, revision in bench.revisions.items()}
 
 
+def test_one_can_wait_until_late_listeners_have_been_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wait ends with the last piece, and at once when nothing is being told."""
+    monkeypatch.setattr(module, "_PIECE", 2)
+    bench = Bench()
+    for name in "abc":
+        bench.put(f"n/{name}")
+    bench.start()
+    assert start(bench.informer.told()).called
+    heard = Listening()
+    bench.informer.add_listener(heard)
+    waiting = start(bench.informer.told())
+    bench.clock.turn()
+    assert len(heard.heard) == 2 and not waiting.called
+    bench.pump()
+    assert len(heard.heard) == 3 and waiting.called
+
+
 def test_a_listener_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
     """The others are told, and the write succeeds."""
     bench = Bench()

@@ -181,6 +181,16 @@ class TestKinds:
         assert made["spec"]["selector"] == {"matchLabels": {"controller-uid": uid}}
         assert made["spec"]["template"]["metadata"]["labels"] == {"controller-uid": uid, "job-name": "j"}
 
+    def test_labels_of_jobs(self, space: Any) -> None:
+        """A job without labels has all labels of its pods; labels that were given stay as they are."""
+        spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
+        template = {"metadata": {"labels": {"a": "b"}}, "spec": spec}
+        for name, given in (("none", {}), ("same", {"labels": {"a": "b"}})):
+            body = {"metadata": {"name": name, **given}, "spec": {"template": template}}
+            made = space.make("jobs", body, group="batch/v1")
+            own = {} if given else {"controller-uid": made["metadata"]["uid"], "job-name": name}
+            assert made["metadata"]["labels"] == {"a": "b", **own}
+
     def test_events_go_by_themselves(self, space: Any) -> None:
         """Events are stored with the time to live of --event-ttl, again with every update."""
         store, times = space.server.server.registry.access.store, []

@@ -6,21 +6,16 @@ Messages are the reference's; quantities in them are shown as they were written,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from zope.interface import implementer
 
 from orchd.client.interfaces import Object
+from orchd.kinds.objects.quota.amounts import amounts
 from orchd.kinds.objects.scalars import Quantity
 from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, annotations_of, metadata, refuse_all, spec, with_metadata, with_spec
 
 Amounts = Mapping[str, Quantity]
-
-
-def amounts(values: Mapping[str, Any] | None) -> dict[str, Quantity]:
-    """A ResourceList as quantities."""
-    return {k: Quantity.parse(v) for k, v in (values or {}).items()}
 
 
 @implementer(IMutatingPlugin, IValidatingPlugin)

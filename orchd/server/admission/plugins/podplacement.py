@@ -9,10 +9,10 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.objects.quota.scopes import quality
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, annotations_of, refuse, spec, with_spec
-from orchd.server.admission.plugins.quotausage import quality
 from orchd.server.admission.plugins.tolerations import Toleration, all_covered, merge
 
 NAMESPACES = ResourceRef("", "v1", "namespaces")

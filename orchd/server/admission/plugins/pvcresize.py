@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from zope.interface import implementer
 
+from orchd.kinds.objects.quota.amounts import amounts
+from orchd.kinds.objects.quota.usage import claim_class
 from orchd.server.admission.interfaces import UPDATE, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, refuse, spec
-from orchd.server.admission.plugins.limitranger import amounts
-from orchd.server.admission.plugins.quotausage import claim_class
 
 _NO = (
     "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"

@@ -16,20 +16,12 @@ from orchd.client.interfaces import Object, ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource
 from orchd.kinds.digits import integer
+from orchd.kinds.objects.quota.amounts import Usage, add, amounts, shown, subtract
+from orchd.kinds.objects.quota.scopes import in_scopes
+from orchd.kinds.objects.quota.usage import concerns, unspecified, usage_of
 from orchd.kinds.objects.scalars import Quantity
 from orchd.server.admission.interfaces import CREATE, UPDATE, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, metadata, refuse
-from orchd.server.admission.plugins.limitranger import amounts
-from orchd.server.admission.plugins.quotausage import (
-    Usage,
-    add,
-    concerns,
-    in_scopes,
-    shown,
-    subtract,
-    unspecified,
-    usage_of,
-)
 
 QUOTAS = ResourceRef("", "v1", "resourcequotas")
 _ATTEMPTS = 4

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.process_collector import ProcessCollector
 
+from orchd.server.pipeline.endpoints.metric_selection import EVERYTHING, MetricSelection
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.stages.limits import InFlightCount
@@ -137,18 +138,22 @@ def histograms(
 class _Sources:
     """A collector over sources, which may be added to while it is in use."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(self, sources: Sequence[Source], selection: MetricSelection) -> None:
         self._sources = sources
+        self._selection = selection
 
     def collect(self) -> Iterator[Metric]:
         for source in self._sources:
-            yield from source()
+            for family in source():
+                shown = self._selection.shown(family)
+                if shown is not None:
+                    yield shown
 
 
-def endpoint(sources: Sequence[Source]) -> Callable[[Request], Any]:
-    """The endpoint over all sources, and the resource use of the process."""
+def endpoint(sources: Sequence[Source], selection: MetricSelection = EVERYTHING) -> Callable[[Request], Any]:
+    """The endpoint over all sources, as far as they are selected, and the resource use of the process."""
     registry = CollectorRegistry()
-    registry.register(_Sources(sources))
+    registry.register(_Sources(sources, selection))
     ProcessCollector(registry=registry)
 
     async def answer(request: Request) -> Response:

@@ -83,14 +83,16 @@ class JobStrategy(Strategy):
             template = dict(spec.get("template") or {})
             metadata = dict(template.get("metadata") or {})
             own = {"controller-uid": obj["metadata"]["uid"], "job-name": obj["metadata"].get("name", "")}
-            metadata["labels"] = {**own, **(metadata.get("labels") or {})}
+            given = metadata.get("labels") or {}
+            metadata["labels"] = {**own, **given}
             template["metadata"] = metadata
             spec["template"] = template
             selector = dict(spec.get("selector") or {})
             selector["matchLabels"] = {"controller-uid": own["controller-uid"], **(selector.get("matchLabels") or {})}
             spec["selector"] = selector
-            if not obj["metadata"].get("labels"):
-                # The default of a job's labels, which sees the template as it is stored.
+            tags = obj["metadata"].get("labels")
+            if not tags or tags is given:
+                # The job's labels are the template's by default (the same object), those that are added here included.
                 obj = {**obj, "metadata": {**obj["metadata"], "labels": metadata["labels"]}}
         return {**obj, "spec": spec}
 

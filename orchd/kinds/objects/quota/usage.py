@@ -7,16 +7,12 @@ Pods, services and persistent volume claims have usages of their own; every stor
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Resource
+from orchd.kinds.objects.quota.amounts import Object, Usage, add, amounts, spec
 from orchd.kinds.objects.scalars import Quantity
-from orchd.server.admission.plugin import annotations_of, spec
-from orchd.server.admission.plugins.limitranger import amounts
 
-Object = dict[str, Any]
-Usage = dict[str, Quantity]
 ONE = Quantity.of(1)
 #: Resources of the core group that are counted under their plain name too.
 _PLAIN_COUNTS = ("configmaps", "resourcequotas", "replicationcontrollers", "secrets")
@@ -27,22 +23,6 @@ _REQUIRED = frozenset(("cpu", "memory", "requests.cpu", "requests.memory", "limi
 
 def count_name(resource: Resource) -> str:
     return f"count/{resource.plural}.{resource.group}" if resource.group else f"count/{resource.plural}"
-
-
-def add(left: Mapping[str, Quantity], right: Mapping[str, Quantity]) -> Usage:
-    out = dict(left)
-    for name, value in right.items():
-        out[name] = out[name] + value if name in out else value
-    return out
-
-
-def subtract(left: Mapping[str, Quantity], right: Mapping[str, Quantity]) -> Usage:
-    return add(left, {name: -value for name, value in right.items()})
-
-
-def shown(usage: Mapping[str, Quantity]) -> str:
-    """``a=1,b=2``"""
-    return ",".join(f"{name}={usage[name]}" for name in sorted(usage))
 
 
 def usage_of(resource: Resource, obj: Object, dialect: Dialect) -> Usage:
@@ -152,7 +132,7 @@ def _service(service: Object) -> Usage:
 
 def claim_class(claim: Object, dialect: Dialect) -> str:
     """The storage class of a claim, by the old annotation first; "" without one."""
-    old = annotations_of(claim).get(dialect("volume.beta.{long}.io/storage-class"))
+    old = (claim["metadata"].get("annotations") or {}).get(dialect("volume.beta.{long}.io/storage-class"))
     name: str = old if old is not None else spec(claim).get("storageClassName") or ""
     return name
 
@@ -170,63 +150,3 @@ def _claim(claim: Object, dialect: Dialect) -> Usage:
         if suffix:
             found[suffix + "requests.storage"] = whole
     return found
-
-
-# --- scopes -------------------------------------------------------------------------------------
-
-
-def quality(pod: Object) -> str:
-    """BestEffort when no container asks for cpu or memory, NotBestEffort otherwise."""
-    for key in ("containers", "initContainers"):
-        for container in spec(pod).get(key) or ():
-            resources = container.get("resources") or {}
-            for part in ("requests", "limits"):
-                values = amounts(resources.get(part))
-                if any(values[n].nano for n in ("cpu", "memory") if n in values):
-                    return "NotBestEffort"
-    return "BestEffort"
-
-
-def _crosses_namespaces(pod: Object) -> bool:
-    affinity = spec(pod).get("affinity") or {}
-    for key in ("podAffinity", "podAntiAffinity"):
-        block = affinity.get(key) or {}
-        terms = list(block.get("requiredDuringSchedulingIgnoredDuringExecution") or ())
-        preferred = block.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
-        terms.extend(p.get("podAffinityTerm") or {} for p in preferred)
-        if any(t.get("namespaces") or t.get("namespaceSelector") is not None for t in terms):
-            return True
-    return False
-
-
-def _in_scope(pod: Object, scope: str, operator: str, values: Iterable[str]) -> bool:
-    if scope in ("Terminating", "NotTerminating"):
-        return (spec(pod).get("activeDeadlineSeconds") is not None) == (scope == "Terminating")
-    if scope in ("BestEffort", "NotBestEffort"):
-        return quality(pod) == scope
-    if scope == "CrossNamespacePodAffinity":
-        return _crosses_namespaces(pod)
-    if scope != "PriorityClass":
-        return False
-    name = spec(pod).get("priorityClassName") or ""
-    match operator:
-        case "In":
-            return name in values
-        case "NotIn":
-            return name not in values
-        case "DoesNotExist":
-            return not name
-    return bool(name)
-
-
-def in_scopes(resource: Resource, obj: Object, quota: Object) -> bool:
-    """Is `obj` in every scope of a quota? Only pods are in any."""
-    body = spec(quota)
-    scopes = [(s, "Exists", ()) for s in body.get("scopes") or ()]
-    scopes.extend(
-        (e.get("scopeName", ""), e.get("operator", ""), e.get("values") or ())
-        for e in (body.get("scopeSelector") or {}).get("matchExpressions") or ()
-    )
-    if not scopes:
-        return True
-    return resource.group == "" and resource.plural == "pods" and all(_in_scope(obj, *scope) for scope in scopes)

@@ -1,0 +1,300 @@
+"""What the controllers and the scheduler need in a process of their own: clients, and an HTTPS port with the API server's
+own pipeline, gates that ask the API server, health, metrics, configuration and profiles.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from socket import gethostname
+from typing import Any
+
+from twisted.internet.threads import deferToThreadPool
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchd.assembly.delegation import DelegatedChain, delegated_authorizer
+from orchd.assembly.metrics import selected_metrics
+from orchd.client.bodies import BodyEncoder, ProtobufBodies, json_body
+from orchd.client.remote import RemoteClient
+from orchd.client.request_counts import RequestCounts
+from orchd.client.throttle import Throttle
+from orchd.config.component import ComponentSettings
+from orchd.kinds.catalog import builtin_catalog
+from orchd.pki import clientconfig
+from orchd.pki.bootstrap import write_private
+from orchd.pki.certificates import chain_pem, self_signed
+from orchd.pki.clientconfig import ClientConfig, ClientConfigError
+from orchd.pki.keys import private_pem
+from orchd.server.authz.messages import forbidden
+from orchd.server.http.factory import ApiServerFactory
+from orchd.server.http.http2 import Http2Factory
+from orchd.server.http.listener import Binding, Listener
+from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
+from orchd.server.pipeline.endpoints import metrics
+from orchd.server.pipeline.endpoints.health import Check, Health
+from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
+from orchd.server.pipeline.endpoints.routes import Endpoint, json_response
+from orchd.server.pipeline.interfaces import Request, Response, Stage
+from orchd.server.pipeline.pipeline import Pipeline
+from orchd.server.pipeline.representation import Presenter
+from orchd.server.pipeline.stages.access_log import AccessLog
+from orchd.server.pipeline.stages.failure import Failure as FailureStage
+from orchd.server.pipeline.stages.identity import Authentication, Authorization
+from orchd.server.pipeline.verbs.dispatch import text_not_found
+
+#: -v from which on each request is logged, as with the API server.
+_ACCESS_LOG = 3
+#: Seconds that reviews may take.
+_REVIEW_SECONDS = 10.0
+_log = Logger(namespace="orchd.component")
+
+
+class Connections:
+    """Clients of one component to its API server, counted together."""
+
+    def __init__(
+        self,
+        settings: ComponentSettings,
+        reactor: Any,
+        *,
+        agent: str,
+        random: Random,
+        wall: Callable[[], float],
+        environment: Mapping[str, str],
+    ) -> None:
+        """Raises ClientConfigError and OSError for configurations that cannot be used."""
+        self._settings = settings
+        self._reactor = reactor
+        self._agent = agent
+        self._random = random
+        self._wall = wall
+        self._environment = environment
+        self._clients: list[RemoteClient] = []
+        self.counts = RequestCounts()
+        protobuf = settings.client.content_type == settings.dialect.protobuf
+        self._encode: BodyEncoder = ProtobufBodies(settings.dialect) if protobuf else json_body
+        self.config = self._own_config()
+
+    def _own_config(self) -> ClientConfig:
+        chosen = self._settings.client
+        dialect = self._settings.dialect
+        if chosen.config_file:
+            return _loaded(dialect("{short}config"), chosen.config_file, server=chosen.master)
+        if chosen.master:
+            return ClientConfig(server=chosen.master)
+        flags = dialect("--{short}config"), "--master"
+        _log.info("neither {one} nor {other} was given: using the configuration of a pod", one=flags[0], other=flags[1])
+        try:
+            return clientconfig.in_cluster(dialect, self._environment)
+        except (ClientConfigError, OSError) as error:
+            raise ClientConfigError(f"neither {flags[0]} nor {flags[1]} was given, and {error}") from error
+
+    def client(self, purpose: str = "", *, config: ClientConfig | None = None, **options: Any) -> RemoteClient:
+        """A client as the component, or of another `config`. Not throttled unless `options` have a throttle."""
+        return self._made(config or self.config, purpose, options)
+
+    def throttled(self, purpose: str = "", **options: Any) -> RemoteClient:
+        """A client whose requests keep to the rate of the component's flags."""
+        chosen = self._settings.client
+        throttle = Throttle(self._reactor, qps=chosen.qps, burst=chosen.burst)
+        return self.client(purpose, throttle=throttle, encode=self._encode, **options)
+
+    def for_reviews(self, flag: str, path: str) -> RemoteClient | None:
+        """A client of a configuration file for delegated gates; without a file that of a pod, None outside of pods."""
+        dialect = self._settings.dialect
+        if path:
+            config = _loaded(dialect(flag), path)
+        else:
+            try:
+                config = clientconfig.in_cluster(dialect, self._environment)
+            except (ClientConfigError, OSError):
+                return None
+        return self._made(config, "", {"timeout": _REVIEW_SECONDS})
+
+    def _made(self, config: ClientConfig, purpose: str, options: Mapping[str, Any]) -> RemoteClient:
+        made = RemoteClient(
+            config,
+            self._reactor,
+            agent=f"{self._agent}/{purpose}" if purpose else self._agent,
+            random=self._random,
+            wall=self._wall,
+            counts=self.counts,
+            environment=self._environment,
+            **options,
+        )
+        self._clients.append(made)
+        return made
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for client in self._clients:
+            await client.close()
+
+
+def _loaded(flag: str, path: str, *, server: str = "") -> ClientConfig:
+    try:
+        return clientconfig.load(Path(path), server=server)
+    except (OSError, ValueError) as error:
+        raise ClientConfigError(f"--{flag}: {path}: {error}") from error
+
+
+def without_credentials(config: ClientConfig) -> ClientConfig:
+    """The same server, without the credentials of the configuration's user."""
+    return replace(
+        config, certificate=b"", certificate_file="", key=b"", key_file="", token="", token_file="", username="",
+        password="", impersonation=None, exec=None,
+    )  # fmt: skip
+
+
+class SecurePort:
+    """A member of a service group: the HTTPS port of a component.
+
+    `endpoints` are paths beside those that every component has; `configuration` gives what /configz shows.
+    """
+
+    name = "https"
+
+    def __init__(
+        self,
+        settings: ComponentSettings,
+        connections: Connections,
+        reactor: Any,
+        *,
+        random: Random,
+        wall: Callable[[], float],
+        checks: Iterable[Check],
+        sources: Iterable[metrics.Source],
+        configuration: Callable[[], Any],
+        endpoints: Mapping[str, Endpoint] = {},
+    ) -> None:
+        self._settings = settings
+        self._reactor = reactor
+        self._wall = wall
+        self._folder = ""
+        dialect = settings.dialect
+        authentication, authorization = settings.authentication, settings.authorization
+        self.chain = DelegatedChain(
+            authentication,
+            connections.for_reviews("authentication-{short}config", authentication.config_file),
+            dialect,
+            reactor,
+            wall=wall,
+        )
+        authorizer = delegated_authorizer(
+            authorization,
+            connections.for_reviews("authorization-{short}config", authorization.config_file),
+            dialect,
+            reactor.seconds,
+        )
+        catalog = builtin_catalog(dialect)
+        present = Presenter(lambda: catalog, wall)
+        stages: list[Stage] = [AccessLog(reactor.seconds)] if settings.verbosity >= _ACCESS_LOG else []
+        stages += [
+            FailureStage(present.failure),
+            Authentication(self.chain),
+            Authorization(authorizer, forbidden, dialect),
+        ]
+        self._health = Health(tuple(checks))
+        self._exact: dict[str, Endpoint] = {
+            "/metrics": metrics.endpoint(tuple(sources), selected_metrics(settings.flags)),
+            "/configz": _shown(configuration),
+            **(profiling_endpoints(self._in_thread) if settings.port.profiling else {}),
+            **endpoints,
+        }
+        self.pipeline = Pipeline(stages, self._answer, random)
+        self._factory = ApiServerFactory(self.pipeline, reactor)
+        self.listener: Listener | None = None
+
+    async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return await deferToThreadPool(self._reactor, self._reactor.getThreadPool(), function, *arguments)
+
+    async def _answer(self, request: Request) -> Response:
+        endpoint = self._exact.get(request.path) or self._exact.get(request.path.removesuffix("/"))
+        if endpoint is not None:
+            return await endpoint(request)
+        if self._health.handles(request.path):
+            return self._health.answer(request)
+        return text_not_found()
+
+    # -- life
+
+    async def start(self, failed: Callable[[Failure], None]) -> None:
+        """Look up whom to trust, then listen. Raises OSError and ValueError naming what is wrong."""
+        await self.chain.start()
+        port = self._settings.port
+        streams = port.http2_max_streams
+        self.listener = Listener(
+            self._reactor,
+            self._factory,
+            Binding(
+                address=str(port.bind_address),
+                port=port.port,
+                share_port=port.share_port,
+                share_address=port.share_address,
+            ),
+            contexts=ServerContexts(self._tls()),
+            h2=None
+            if not streams
+            else Http2Factory(self.pipeline, self._reactor, streams=streams, limits=self._factory.limits),
+        )
+        await self.listener.start(failed)
+        host, number = self.listener.address
+        _log.info("serving at {host}, port {port}", host=host, port=number)
+
+    async def stop(self) -> None:
+        if self.listener is not None:
+            await self.listener.stop()
+        await self.chain.stop()
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _tls(self) -> TlsSettings:
+        port = self._settings.port
+        certificate, key = port.cert_file, port.key_file
+        if not certificate:
+            certificate, key = self._own_pair(port.cert_dir)
+        return TlsSettings(
+            serving=KeyPairFiles(certificate=certificate, key=key),
+            by_name=tuple(KeyPairFiles(certificate=s.cert_file, key=s.key_file, names=s.names) for s in port.sni),
+            min_version=port.min_tls,
+            cipher_suites=port.ciphers,
+            http2=bool(port.http2_max_streams),
+        )
+
+    def _own_pair(self, cert_dir: str) -> tuple[str, str]:
+        """Files of a certificate that vouches for itself: those of `cert_dir` if it has them, otherwise new ones."""
+        if not cert_dir:
+            cert_dir = self._folder = tempfile.mkdtemp(prefix="orchd-")
+        folder = Path(cert_dir)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        name = self._settings.dialect("{short}-") + self._settings.name
+        certificate, key = folder / f"{name}.crt", folder / f"{name}.key"
+        if not (certificate.exists() and key.exists()):
+            address = self._settings.port.bind_address
+            names = ["localhost", "127.0.0.1", "::1", *([] if address.is_unspecified else [str(address)])]
+            made = self_signed(gethostname(), names=names, now=datetime.fromtimestamp(self._wall(), UTC))
+            write_private(key, private_pem(made.key))
+            write_private(certificate, chain_pem(made.certificate))
+        return str(certificate), str(key)
+
+
+def _shown(configuration: Callable[[], Any]) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        return json_response(configuration(), pretty=False)
+
+    return answer
+
+
+def health_checks(election: Callable[[], str]) -> list[Check]:
+    """What every component checks: that it answers, and that a leader that cannot renew has stopped."""
+    return [
+        Check(name="ping", probe=lambda: ""),
+        Check(name="log", probe=lambda: ""),
+        Check(name="leaderElection", probe=election),
+    ]

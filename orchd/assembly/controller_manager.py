@@ -1,0 +1,235 @@
+"""The controllers in a process of their own, clients of any server of this API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from random import SystemRandom
+from socket import gethostname
+from typing import Any
+
+from twisted.internet.defer import CancelledError
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchd.assembly.component import Connections, SecurePort, health_checks, without_credentials
+from orchd.assembly.controllers import account_token_issuer, candidate_identity, controller_settings, root_authority
+from orchd.assembly.leadership import Leadership
+from orchd.assembly.metrics import client_metrics, component_metrics, controller_metrics
+from orchd.client.account_tokens import AccountToken
+from orchd.client.discovery import DiscoveredCatalog
+from orchd.client.events import EventBroadcaster
+from orchd.client.fenced import FencedClient
+from orchd.client.informers import Informers
+from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.client.remote import RemoteClient
+from orchd.config.component import ComponentSettings
+from orchd.config.table import component_table
+from orchd.config.values import show
+from orchd.controllers.group import ControllerGroup
+from orchd.controllers.interfaces import Environment
+from orchd.errors import ApiError
+from orchd.pki.clientconfig import ClientConfigError
+from orchd.txkit.services import ServiceGroup, as_member
+
+#: Seconds for which a server that does not answer is waited for at the beginning of a term, and between attempts.
+_PATIENCE, _PAUSE = 30.0, 1.0
+_TOKENS = "serviceaccount-token"
+
+
+class ManagerTerm:
+    """The controllers for as long as this process leads, with informers and a catalog of their own."""
+
+    def __init__(self, names: tuple[str, ...], env: Environment, catalog: DiscoveredCatalog, informers: Informers) -> None:
+        self._names = names
+        self._env = env
+        self._catalog = catalog
+        self._informers = informers
+        self.group: ControllerGroup | None = None
+
+    async def start(self) -> None:
+        await self._wait_for_server()
+        self._catalog.start()
+        for ref in self._shaping():
+            self._informers.informer(ref).add_listener(lambda event, old, new: self._catalog.look_soon())
+        self.group = ControllerGroup(self._names, self._env)
+        self._informers.start()
+        await self.group.start()
+
+    def _shaping(self) -> list[ResourceRef]:
+        """The resources whose objects decide what is served."""
+        dialect = self._env.dialect
+        return [
+            ResourceRef(dialect("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions"),
+            ResourceRef(dialect("apiregistration.{abbr}.io"), "v1", "apiservices"),
+        ]
+
+    async def _wait_for_server(self) -> None:
+        clock = self._env.clock
+        end = clock.seconds() + _PATIENCE
+        while True:
+            try:
+                await self._catalog.load()
+                return
+            except CancelledError:
+                raise
+            except ApiError:
+                if clock.seconds() >= end:
+                    raise
+            await deferLater(clock, _PAUSE)
+
+    async def stop(self) -> None:
+        try:
+            if self.group is not None:
+                await self.group.stop()
+        finally:
+            await self._informers.stop()
+            await self._catalog.stop()
+
+
+class ControllerManager:
+    """The process's service. Raises OSError and ValueError for files and configurations that cannot be used.
+
+    `failed` is told when it cannot start or go on; `environment` are the process's variables.
+    """
+
+    log = Logger()
+
+    def __init__(
+        self,
+        settings: ComponentSettings,
+        reactor: Any,
+        *,
+        wall: Callable[[], float],
+        environment: Mapping[str, str],
+        release: str,
+        failed: Callable[[Failure], object] | None = None,
+    ) -> None:
+        self.settings = settings
+        self._reactor = reactor
+        self._wall = wall
+        self._random = SystemRandom()
+        dialect = settings.dialect
+        component = dialect("{short}-controller-manager")
+        self.connections = Connections(
+            settings, reactor, agent=f"{component}/{release}", random=self._random, wall=wall, environment=environment
+        )
+        self._root = self.connections.throttled()
+        self._accounts: dict[str, RemoteClient] = {}
+        self._agent = f"{component}/{release}"
+        self._issuer = account_token_issuer(dialect, settings.flags, wall)
+        #: What pods are told: the flag's authority, or that of the client configuration.
+        self._authority = root_authority(settings.flags) or self.connections.config.authority
+        self.names = self._runnable()
+        events_client = self.connections.client()
+        self.events = EventBroadcaster(
+            events_client, wall, clock=reactor, random=self._random, dialect=dialect, host=gethostname()
+        )
+        chosen = settings.election
+        self.leadership = Leadership(
+            "controllers",
+            chosen,
+            self._term,
+            client=self.connections.client("leader-election", timeout=max(1.0, chosen.renew_deadline / 2)),
+            dialect=dialect,
+            clock=reactor,
+            random=self._random,
+            wall=wall,
+            identity=candidate_identity(b"", self._random),
+            recorder=self.events.recorder(component),
+            once=True,
+        )
+        self.port = SecurePort(
+            settings,
+            self.connections,
+            reactor,
+            random=self._random,
+            wall=wall,
+            checks=health_checks(self.leadership.check),
+            sources=[
+                *controller_metrics(lambda: () if self.group is None else self.group.counts()),
+                *component_metrics([self.leadership], {settings.name: self.events}),
+                client_metrics(self.connections.counts),
+            ],
+            configuration=self._configuration,
+        )
+        self.service = ServiceGroup(
+            [
+                as_member("connections", _nothing, self.connections.close),
+                self.port,
+                as_member("events", _nothing, self.events.stop),
+                self.leadership,
+            ],
+            failed,
+            plain=(OSError, ValueError, ApiError),
+        )
+
+    @property
+    def group(self) -> ControllerGroup | None:
+        """The controllers that run; None while another process leads."""
+        term = self.leadership.term
+        return term.group if isinstance(term, ManagerTerm) else None
+
+    # -- what the controllers are given
+
+    def _term(self, may_write: Callable[[], bool]) -> ManagerTerm:
+        dialect = self.settings.dialect
+        catalog = DiscoveredCatalog(self._root.document, dialect, self._reactor)
+        reader: IClient = self.connections.client("informers")
+        informers = Informers(reader, self._reactor, self._random)
+        env = Environment(
+            dialect=dialect,
+            client=lambda account: FencedClient(self._client(account), may_write),
+            reader=reader,
+            recorder=self.events.recorder,
+            informers=informers,
+            clock=self._reactor,
+            wall=self._wall,
+            random=self._random,
+            catalog=catalog,
+            authority=self._authority.decode(),
+            issue_token=_no_key if self._issuer is None else self._issuer.issue_legacy,
+            settings=controller_settings(self.settings.flags),
+        )
+        return ManagerTerm(self.names, env, catalog, informers)
+
+    def _client(self, account: str) -> IClient:
+        """A client as a service account, or as the manager itself."""
+        if not account or not self.settings.flags["use-service-account-credentials"]:
+            return self._root
+        found = self._accounts.get(account)
+        if found is None:
+            dialect = self.settings.dialect
+            token = AccountToken(
+                self._root, dialect, namespace=dialect.system_namespace, account=account, wall=self._wall
+            )
+            found = self._accounts[account] = self.connections.throttled(
+                bearer=token, config=without_credentials(self.connections.config)
+            )
+        return found
+
+    def _runnable(self) -> tuple[str, ...]:
+        """The controllers of --controllers that have what they need."""
+        names = self.settings.controllers
+        if self._issuer is None and _TOKENS in names:
+            self.log.warn("controller {name} does not run: no --service-account-private-key-file was given", name=_TOKENS)
+            names = tuple(name for name in names if name != _TOKENS)
+        return names
+
+    def _configuration(self) -> dict[str, Any]:
+        """What /configz shows: the effective flags."""
+        dialect = self.settings.dialect
+        flags = component_table(self.settings.name)
+        return {
+            dialect("{short}controllermanager.config.{abbr}.io"): {
+                flag.spelled(dialect): show(flag.type, self.settings.flags[flag.name]) for flag in flags
+            }
+        }
+
+
+async def _nothing() -> None:
+    """For members that only have an end."""
+
+
+def _no_key(account: Object, secret: str) -> str:
+    raise ClientConfigError("no --service-account-private-key-file was given")

@@ -1,0 +1,212 @@
+"""Gates of a component's port that ask the API server: who a token belongs to, whom the cluster trusts, and who may what."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from secrets import token_bytes
+from typing import Any
+
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+
+from orchd.client.interfaces import IClient, ResourceRef
+from orchd.config.component import DelegatedAuthentication, DelegatedAuthorization
+from orchd.config.identity import FrontProxySettings
+from orchd.dialect import Dialect
+from orchd.errors import ApiError
+from orchd.pki.verify import ClientVerifier
+from orchd.server.authn.anonymous import Anonymous
+from orchd.server.authn.bearer import Bearer
+from orchd.server.authn.chain import AuthenticatorChain
+from orchd.server.authn.frontproxy import FrontProxy, ProxyHeaders
+from orchd.server.authn.interfaces import Authenticated, Credentials, IAuthenticator
+from orchd.server.authn.token_cache import CachedTokens
+from orchd.server.authn.tokenwebhook import TokenWebhook
+from orchd.server.authn.x509 import ClientCertificates
+from orchd.server.authz.interfaces import IAuthorizer
+from orchd.server.authz.paths import AllowedPaths
+from orchd.server.authz.privileged import PrivilegedGroups
+from orchd.server.authz.union import AuthorizerUnion
+from orchd.server.authz.webhook import WebhookAuthorizer, WebhookOptions
+from orchd.server.outbound.webhooks import WebhookError
+from orchd.txkit.background import Background
+
+#: Where a cluster says whom its servers trust.
+_MAP = "extension-apiserver-authentication"
+_CONFIG_MAPS = ResourceRef("", "v1", "configmaps")
+#: Seconds between looks at it, and at the files of authorities.
+_EVERY = 60.0
+_PLURALS = {"TokenReview": "tokenreviews", "SubjectAccessReview": "subjectaccessreviews"}
+
+
+class ClientReviews:
+    """Reviews by the API server of a client."""
+
+    def __init__(self, client: IClient) -> None:
+        self._client = client
+
+    async def ask(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Post a review; gives back the answer. Raises WebhookError."""
+        group, _, version = document["apiVersion"].partition("/")
+        try:
+            answer: dict[str, Any] = await self._client.create(
+                ResourceRef(group, version, _PLURALS[document["kind"]]), "", dict(document)
+            )
+        except ApiError as error:
+            raise WebhookError(error.message, error.code) from None
+        return answer
+
+
+class DelegatedChain:
+    """The chain of a component's port. Authorities come from flags, and where these say nothing from the cluster.
+
+    `client` asks the API server; without one, only what flags say counts. `wall` is seconds since the epoch."""
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        settings: DelegatedAuthentication,
+        client: IClient | None,
+        dialect: Dialect,
+        reactor: Any,
+        *,
+        wall: Callable[[], float],
+    ) -> None:
+        self._settings = settings
+        self._client = client
+        self._dialect = dialect
+        self._wall = wall
+        self._seconds = reactor.seconds
+        self._found: tuple[bytes, bytes, FrontProxySettings] = (b"", b"", settings.front_proxy)
+        self._tokens: list[IAuthenticator] = []
+        if client is not None:
+            reviews = TokenWebhook(dialect, ClientReviews(client), version="v1", audiences=())
+            cached = CachedTokens(
+                reviews, reactor, found=settings.token_ttl, unknown=settings.token_ttl, secret=token_bytes(32)
+            )
+            self._tokens = [Bearer([cached], audiences=())]
+        self._chain = self._make()
+        self._background = Background()
+        self._polling = LoopingCall(self._poll)
+        self._polling.clock = reactor
+
+    async def authenticate(self, credentials: Credentials) -> Authenticated:
+        """See `AuthenticatorChain.authenticate`."""
+        return await self._chain.authenticate(credentials)
+
+    async def start(self) -> None:
+        """Look up whom to trust. Raises ApiError when that fails and must not."""
+        settings = self._settings
+        if self._client is None and not settings.skip_lookup:
+            for what, given in (
+                ("client certificates are not", settings.client_ca_file),
+                ("headers of front proxies are not", settings.front_proxy.ca_file),
+            ):
+                if not given:
+                    flag = self._dialect("--authentication-{short}config")
+                    self._log.warn("{what} believed: no {flag} was given to look up their authority", what=what, flag=flag)
+        try:
+            await self._look()
+        except ApiError as error:
+            if not settings.tolerate_failure:
+                raise
+            self._log.warn(
+                "authentication settings were not found in the cluster: {error}; going on without, so that requests may be"
+                " anonymous (--authentication-tolerate-lookup-failure=false makes this a failure)",
+                error=error.message,
+            )
+        self._polling.start(_EVERY, now=False)
+
+    async def stop(self) -> None:
+        if self._polling.running:
+            self._polling.stop()
+        await self._background.stop()
+
+    def _poll(self) -> None:
+        if not self._background:
+            self._background.add(self._look_again(), "authentication settings of the cluster")
+
+    async def _look_again(self) -> None:
+        try:
+            await self._look()
+        except (ApiError, ValueError, OSError) as error:
+            self._log.warn("authentication settings were not read again: {error}", error=str(error))
+
+    async def _look(self) -> None:
+        """Read files and the cluster's settings. Raises ApiError, OSError, and ValueError naming the flag or member."""
+        settings = self._settings
+        proxy = settings.front_proxy
+        clients = Path(settings.client_ca_file).read_bytes() if settings.client_ca_file else b""
+        proxies = Path(proxy.ca_file).read_bytes() if proxy.ca_file else b""
+        if self._client is not None and not settings.skip_lookup and not (clients and proxies):
+            found = await self._client.get(_CONFIG_MAPS, self._dialect.system_namespace, _MAP)
+            data: Mapping[str, str] = found.get("data") or {}
+            clients = clients or data.get("client-ca-file", "").encode()
+            if not proxies and data.get("requestheader-client-ca-file"):
+                proxies = data["requestheader-client-ca-file"].encode()
+                proxy = _headers(data)
+        if (clients, proxies, proxy) != self._found:
+            before, self._found = self._found, (clients, proxies, proxy)
+            try:
+                self._chain = self._make()
+            except ValueError:
+                self._found = before
+                raise
+            self._log.info("authorities of clients were read")
+
+    def _make(self) -> AuthenticatorChain:
+        clients, proxies, proxy = self._found
+        methods: list[IAuthenticator] = []
+        if proxies:
+            headers = ProxyHeaders(
+                username=tuple(map(str.lower, proxy.username_headers)),
+                groups=tuple(map(str.lower, proxy.group_headers)),
+                extra=tuple(map(str.lower, proxy.extra_prefixes)),
+                names=proxy.names,
+            )
+            methods.append(FrontProxy(_verifier("requestheader-client-ca-file", proxies), headers, clock=self._wall))
+        if clients:
+            methods.append(ClientCertificates(_verifier("client-ca-file", clients), clock=self._wall))
+        return AuthenticatorChain([*methods, *self._tokens], anonymous=Anonymous(), seconds=self._seconds)
+
+
+def _verifier(name: str, bundle: bytes) -> ClientVerifier:
+    try:
+        return ClientVerifier(bundle)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _headers(data: Mapping[str, str]) -> FrontProxySettings:
+    """The settings of front proxies that a cluster says. Raises ValueError naming the member."""
+
+    def listed(member: str) -> tuple[str, ...]:
+        try:
+            return tuple(map(str, json.loads(data.get(member) or "[]")))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"configmap {_MAP}: {member}: {error}") from None
+
+    return replace(
+        FrontProxySettings(),
+        names=listed("requestheader-allowed-names"),
+        username_headers=listed("requestheader-username-headers"),
+        group_headers=listed("requestheader-group-headers"),
+        extra_prefixes=listed("requestheader-extra-headers-prefix"),
+    )
+
+
+def delegated_authorizer(
+    settings: DelegatedAuthorization, client: IClient | None, dialect: Dialect, seconds: Callable[[], float]
+) -> AuthorizerUnion:
+    """Open paths, the group of masters, and what the API server of `client` says."""
+    authorizers: list[IAuthorizer] = [PrivilegedGroups(), AllowedPaths(settings.open_paths)]
+    if client is not None:
+        options = WebhookOptions(
+            version="v1", authorized_ttl=settings.authorized_ttl, unauthorized_ttl=settings.unauthorized_ttl
+        )
+        authorizers.append(WebhookAuthorizer(dialect, ClientReviews(client), options, seconds=seconds))
+    return AuthorizerUnion(authorizers)

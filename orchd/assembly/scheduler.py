@@ -1,0 +1,287 @@
+"""The scheduler as both processes run it: one for each term of leadership, its configuration, and what it answers.
+
+Imported only where the scheduler runs: it needs numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from socket import gethostname
+from typing import Any, cast
+
+import orjson
+from prometheus_client.core import Metric
+
+from orchd import errors
+from orchd.assembly.api import ComponentProbes
+from orchd.assembly.client_access import ClientAccess
+from orchd.assembly.controllers import candidate_identity
+from orchd.assembly.leadership import Leadership
+from orchd.assembly.runtime import RELEASE, Runtime
+from orchd.client.events import EventBroadcaster
+from orchd.client.fenced import FencedClient
+from orchd.client.interfaces import IClient, IInformers
+from orchd.client.scoped_informers import ScopedInformers
+from orchd.config.leader_election import ElectionSettings
+from orchd.dialect import Dialect
+from orchd.kinds.identity import AUTHENTICATED_GROUP, User
+from orchd.scheduler.config.decoding import default_configuration
+from orchd.scheduler.config.loading import load
+from orchd.scheduler.config.model import ConfigError, SchedulerConfiguration
+from orchd.scheduler.explain import dry_run, explain
+from orchd.scheduler.extenders import make_extenders
+from orchd.scheduler.metrics import scheduler_metrics
+from orchd.scheduler.service import DEFAULT_NAME, Scheduler
+from orchd.server.pipeline.endpoints.metrics import Source
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.representation import NO_STORE
+from orchd.txkit.services import Member, as_member
+
+#: Bytes of a pod that is posted for a dry run.
+_BODY_LIMIT = 3 * 1024 * 1024
+#: Fields of the configuration's leader election, by the flags that replace them.
+_ELECTION_FLAGS = {
+    "leader-elect": "elect",
+    "leader-elect-lease-duration": "lease_duration",
+    "leader-elect-renew-deadline": "renew_deadline",
+    "leader-elect-retry-period": "retry_period",
+    "leader-elect-resource-lock": "resource_lock",
+    "leader-elect-resource-namespace": "resource_namespace",
+    "leader-elect-resource-name": "resource_name",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermClients:
+    """What the scheduler of one term works with. `begin` is called before it starts, `end` after it has stopped."""
+
+    client: IClient
+    informers: IInformers
+    begin: Callable[[], object]
+    end: Callable[[], Awaitable[object]]
+
+
+class SchedulerTerm:
+    """A scheduler for as long as this process leads."""
+
+    def __init__(self, scheduler: Scheduler, clients: TermClients) -> None:
+        self.scheduler = scheduler
+        self._clients = clients
+
+    async def start(self) -> None:
+        self._clients.begin()
+        await self.scheduler.start()
+
+    async def stop(self) -> None:
+        try:
+            await self.scheduler.stop()
+        finally:
+            await self._clients.end()
+
+
+class SchedulerTerms:
+    """Makes the scheduler of every term, and answers for the one that runs."""
+
+    def __init__(
+        self,
+        configuration: SchedulerConfiguration,
+        events: EventBroadcaster,
+        clients: Callable[[Callable[[], bool]], TermClients],
+        *,
+        dialect: Dialect,
+        reactor: Any,
+        wall: Callable[[], float],
+        random: Random,
+    ) -> None:
+        """`clients(may_write)` gives those of one term."""
+        self.configuration = configuration
+        self.leadership: Leadership | None = None
+        self._events = events
+        self._clients = clients
+        self._dialect = dialect
+        self._reactor = reactor
+        self._wall = wall
+        self._random = random
+
+    def make(self, may_write: Callable[[], bool]) -> SchedulerTerm:
+        """The scheduler of a new term. Raises ConfigError."""
+        clients, chosen = self._clients(may_write), self.configuration
+        scheduler = Scheduler(
+            client=clients.client,
+            informers=clients.informers,
+            recorder=self._events.series_recorder,
+            clock=self._reactor,
+            wall=self._wall,
+            random=self._random,
+            dialect=self._dialect,
+            configuration=chosen,
+            extenders=lambda snapshot: make_extenders(
+                chosen.extenders,
+                reactor=self._reactor,
+                dialect=self._dialect,
+                informers=clients.informers,
+                snapshot=snapshot,
+            ),
+        )
+        return SchedulerTerm(scheduler, clients)
+
+    @property
+    def scheduler(self) -> Scheduler | None:
+        """The scheduler that runs; None while another process leads."""
+        term = None if self.leadership is None else self.leadership.term
+        return term.scheduler if isinstance(term, SchedulerTerm) else None
+
+    def families(self) -> Iterable[Metric]:
+        """A source for /metrics."""
+        found = self.scheduler
+        return () if found is None else scheduler_metrics(found.numbers, found.queue, found.sizes)()
+
+    async def explain(self, request: Request) -> Response:
+        """GET ?namespace=N&pod=P: why a pod is where it is. POST of a pod: where it would go."""
+        scheduler = self.scheduler
+        if scheduler is None:
+            raise errors.unavailable("the scheduler does not run in this process: another one leads")
+        if request.method == "POST":
+            return _json(await dry_run(scheduler, await _posted_pod(request)))
+        if request.method not in ("GET", "HEAD"):
+            raise errors.method_not_allowed()
+        namespace, name = request.param("namespace"), request.param("pod")
+        if not namespace or not name:
+            raise errors.bad_request("namespace and pod are needed: ?namespace=N&pod=P")
+        return _json(await explain(scheduler, namespace, name))
+
+
+class LocalScheduler:
+    """The scheduler of an API server, where it is elected to run it: a client of its own pipeline.
+
+    The first term's scheduler is made at once, so that all that it reads is loaded in one go with the rest.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        access: ClientAccess,
+        informers: IInformers,
+        components: ComponentProbes,
+        *,
+        authority: bytes,
+        exclusive: bool,
+    ) -> None:
+        """`authority` and `exclusive` as for `Controllers`. Raises ConfigError."""
+        dialect, settings = runtime.dialect, runtime.settings
+        component = dialect("{short}-scheduler")
+        user = User(name=f"system:{component}", groups=(AUTHENTICATED_GROUP,))
+        client = access.client(user, f"{component}/{RELEASE}")
+        self.broadcaster = EventBroadcaster(
+            client, runtime.wall, clock=runtime.reactor, random=runtime.random, dialect=dialect, host=gethostname()
+        )
+
+        def clients(may_write: Callable[[], bool]) -> TermClients:
+            scope = ScopedInformers(informers)
+
+            async def end() -> None:
+                scope.close()
+
+            return TermClients(
+                client=cast(IClient, FencedClient(client, may_write)), informers=scope, begin=lambda: None, end=end
+            )
+
+        configuration = read_configuration(dialect, settings.scheduler.config_file)
+        self._terms = SchedulerTerms(
+            configuration,
+            self.broadcaster,
+            clients,
+            dialect=dialect,
+            reactor=runtime.reactor,
+            wall=runtime.wall,
+            random=runtime.random,
+        )
+        self._may_write: Callable[[], bool] = lambda: True
+        self._prepared: SchedulerTerm | None = self._terms.make(lambda: self._may_write())
+        self.leadership = self._terms.leadership = Leadership(
+            "scheduler",
+            scheduler_election(configuration, settings.scheduler.flags, settings.scheduler.given),
+            self._make,
+            client=client,
+            dialect=dialect,
+            clock=runtime.reactor,
+            random=runtime.random,
+            wall=runtime.wall,
+            identity=candidate_identity(authority if exclusive else b"", runtime.random),
+            recorder=self.broadcaster.recorder(DEFAULT_NAME),
+        )
+        components["scheduler"] = self.leadership.check
+        self.explain = self._terms.explain
+
+    @property
+    def scheduler(self) -> Scheduler | None:
+        """The scheduler that runs; None while another process leads."""
+        return self._terms.scheduler
+
+    def members(self) -> list[Member]:
+        return [as_member("events of the scheduler", _nothing, self.broadcaster.stop), cast(Member, self.leadership)]
+
+    def metrics(self) -> Iterable[Source]:
+        return [self._terms.families]
+
+    def _make(self, may_write: Callable[[], bool]) -> SchedulerTerm:
+        prepared, self._prepared = self._prepared, None
+        if prepared is None:
+            return self._terms.make(may_write)
+        self._may_write = may_write
+        return prepared
+
+
+def read_configuration(dialect: Dialect, path: str) -> SchedulerConfiguration:
+    """What the file of --config says, or the defaults without one. Raises ConfigError."""
+    if not path:
+        return default_configuration(dialect)
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"--config: {error}") from None
+    try:
+        return load(data, dialect)
+    except ConfigError as error:
+        raise ConfigError(f"--config={path}: {error}") from None
+
+
+def scheduler_election(
+    configuration: SchedulerConfiguration, flags: Mapping[str, Any], given: Collection[str]
+) -> ElectionSettings:
+    """The configuration's election, where no flag was given that says otherwise."""
+    fields = {
+        field: flags[flag] if flag in given else getattr(configuration.leader_election, field)
+        for flag, field in _ELECTION_FLAGS.items()
+    }
+    return ElectionSettings(
+        enabled=fields["elect"],
+        lease_duration=fields["lease_duration"],
+        renew_deadline=fields["renew_deadline"],
+        retry_period=fields["retry_period"],
+        lock=fields["resource_lock"],
+        namespace=fields["resource_namespace"],
+        name=fields["resource_name"],
+    )
+
+
+async def _nothing() -> None:
+    """For members that only have an end."""
+
+
+async def _posted_pod(request: Request) -> dict[str, Any]:
+    try:
+        found = orjson.loads(await request.body.read(_BODY_LIMIT))
+    except orjson.JSONDecodeError as error:
+        raise errors.bad_request(f"the body is not JSON: {error}") from None
+    if not isinstance(found, dict) or not isinstance(found.get("spec"), dict):
+        raise errors.bad_request("the body is not a pod: it has no spec")
+    metadata = found.get("metadata") if isinstance(found.get("metadata"), dict) else {}
+    return {**found, "metadata": {"namespace": "default", "name": "", **(metadata or {})}}
+
+
+def _json(value: Any) -> Response:
+    return Response(content_type="application/json", headers=[NO_STORE], body=orjson.dumps(value))

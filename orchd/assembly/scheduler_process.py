@@ -1,0 +1,190 @@
+"""The scheduler in a process of its own, a client of any server of this API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from random import SystemRandom
+from socket import gethostname
+from typing import Any
+
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchd.assembly.component import Connections, SecurePort, health_checks
+from orchd.assembly.controllers import candidate_identity
+from orchd.assembly.leadership import Leadership
+from orchd.assembly.metrics import client_metrics, component_metrics
+from orchd.assembly.scheduler import SchedulerTerms, TermClients, read_configuration, scheduler_election
+from orchd.assembly.server import EXPLAIN
+from orchd.client.events import EventBroadcaster
+from orchd.client.fenced import FencedClient
+from orchd.client.informers import Informers
+from orchd.config.component import ComponentSettings
+from orchd.errors import ApiError
+from orchd.scheduler.config.encoding import as_json, as_yaml
+from orchd.scheduler.config.model import ConfigError, SchedulerConfiguration
+from orchd.scheduler.service import DEFAULT_NAME
+from orchd.txkit.services import ServiceGroup, as_member
+
+_log = Logger(namespace="orchd.scheduler")
+#: Deprecated flags and the members of the configuration that they stand for, without --config.
+_CONNECTION_FLAGS = {
+    "{short}config": "config_file",
+    "{short}-api-content-type": "content_type",
+    "{short}-api-qps": "qps",
+    "{short}-api-burst": "burst",
+}
+_LOCK_FLAGS = {"lock-object-name": "resource_name", "lock-object-namespace": "resource_namespace"}
+
+
+def effective_configuration(settings: ComponentSettings) -> SchedulerConfiguration:
+    """What --config says, or the defaults with the deprecated flags; the flags of leader election count in either case.
+    Raises ConfigError."""
+    flags, given = settings.flags, settings.given
+    chosen = read_configuration(settings.dialect, flags["config"])
+    if not flags["config"]:
+        connection = {field: flags[flag] for flag, field in _CONNECTION_FLAGS.items()}
+        lock = {field: flags[flag] for flag, field in _LOCK_FLAGS.items() if flag in given}
+        chosen = replace(
+            chosen,
+            client_connection=replace(chosen.client_connection, **connection),
+            leader_election=replace(chosen.leader_election, **lock),
+            enable_profiling=flags["profiling"],
+            enable_contention_profiling=flags["contention-profiling"],
+        )
+    election = scheduler_election(chosen, flags, given)
+    return replace(
+        chosen,
+        leader_election=replace(
+            chosen.leader_election,
+            elect=election.enabled,
+            lease_duration=election.lease_duration,
+            renew_deadline=election.renew_deadline,
+            retry_period=election.retry_period,
+            resource_lock=election.lock,
+            resource_name=election.name,
+            resource_namespace=election.namespace,
+        ),
+    )
+
+
+def write_configuration(settings: ComponentSettings) -> str:
+    """Write the effective configuration where --write-config-to says; the path, "" when it does not say. Raises ConfigError
+    and OSError."""
+    path: str = settings.flags["write-config-to"]
+    if path:
+        Path(path).write_bytes(as_yaml(effective_configuration(settings), settings.dialect))
+    return path
+
+
+def _by_configuration(settings: ComponentSettings, configuration: SchedulerConfiguration) -> ComponentSettings:
+    """The settings, where a configuration file speaks of the same things."""
+    if not settings.flags["config"]:
+        return settings
+    dialect = settings.dialect
+    ignored = [flag for flag in (*_CONNECTION_FLAGS, *_LOCK_FLAGS, "profiling") if flag in settings.given]
+    for flag in ignored:
+        _log.warn("--{flag} counts for nothing with --config", flag=dialect(flag))
+    connection = configuration.client_connection
+    accepted = connection.accept_content_types
+    if accepted and "application/json" not in accepted and "*/*" not in accepted:
+        # Answers are read as JSON, whatever bodies are sent as.
+        raise ConfigError(f"--config: clientConnection.acceptContentTypes: {accepted!r} has no application/json")
+    if connection.content_type not in ("", "application/json", dialect.protobuf):
+        raise ConfigError(f"--config: clientConnection.contentType: unknown media type {connection.content_type!r}")
+    return replace(
+        settings,
+        client=replace(
+            settings.client,
+            config_file=connection.config_file,
+            content_type=connection.content_type or settings.client.content_type,
+            qps=connection.qps,
+            burst=connection.burst,
+        ),
+        port=replace(settings.port, profiling=configuration.enable_profiling),
+    )
+
+
+class SchedulerProcess:
+    """The process's service. Raises OSError and ValueError for files and configurations that cannot be used.
+
+    `failed` is told when it cannot start or go on; `environment` are the process's variables.
+    """
+
+    def __init__(
+        self,
+        settings: ComponentSettings,
+        reactor: Any,
+        *,
+        wall: Callable[[], float],
+        environment: Mapping[str, str],
+        release: str,
+        failed: Callable[[Failure], object] | None = None,
+    ) -> None:
+        configuration = effective_configuration(settings)
+        settings = _by_configuration(settings, configuration)
+        random = SystemRandom()
+        dialect = settings.dialect
+        component = dialect("{short}-scheduler")
+        self.connections = Connections(
+            settings, reactor, agent=f"{component}/{release}", random=random, wall=wall, environment=environment
+        )
+        client = self.connections.throttled("scheduler")
+        reader = self.connections.client("informers")
+        events = EventBroadcaster(
+            self.connections.client(), wall, clock=reactor, random=random, dialect=dialect, host=gethostname()
+        )
+
+        def clients(may_write: Callable[[], bool]) -> TermClients:
+            informers = Informers(reader, reactor, random)
+            fenced: Any = FencedClient(client, may_write)
+            return TermClients(client=fenced, informers=informers, begin=informers.start, end=informers.stop)
+
+        self.terms = SchedulerTerms(
+            configuration, events, clients, dialect=dialect, reactor=reactor, wall=wall, random=random
+        )
+        election = scheduler_election(configuration, settings.flags, settings.given)
+        self.leadership = self.terms.leadership = Leadership(
+            "scheduler",
+            election,
+            self.terms.make,
+            client=self.connections.client("leader-election", timeout=max(1.0, election.renew_deadline / 2)),
+            dialect=dialect,
+            clock=reactor,
+            random=random,
+            wall=wall,
+            identity=candidate_identity(b"", random),
+            recorder=events.recorder(DEFAULT_NAME),
+            once=True,
+        )
+        self.port = SecurePort(
+            settings,
+            self.connections,
+            reactor,
+            random=random,
+            wall=wall,
+            checks=health_checks(self.leadership.check),
+            sources=[
+                self.terms.families,
+                *component_metrics([self.leadership], {settings.name: events}),
+                client_metrics(self.connections.counts),
+            ],
+            configuration=lambda: {"componentconfig": as_json(configuration, dialect)},
+            endpoints={EXPLAIN: self.terms.explain},
+        )
+        self.service = ServiceGroup(
+            [
+                as_member("connections", _nothing, self.connections.close),
+                self.port,
+                as_member("events", _nothing, events.stop),
+                self.leadership,
+            ],
+            failed,
+            plain=(OSError, ValueError, ApiError),
+        )
+
+
+async def _nothing() -> None:
+    """For members that only have an end."""

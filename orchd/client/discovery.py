@@ -1,0 +1,191 @@
+"""What a server serves, as a catalog: for components that follow every resource, whichever server they are clients of."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from orchd.client.interfaces import Object
+from orchd.dialect import Dialect
+from orchd.errors import ApiError
+from orchd.kinds.catalog import Catalog, Group, Resource, Subresource, builtin_catalog
+from orchd.txkit.background import Background
+
+#: Seconds between looks at what is served, and before one that something calls for.
+_PERIOD, _SOON = 30.0, 0.25
+#: Versions of groups that one server may have.
+_MOST_VERSIONS = 2000
+
+#: Gives the document at a path of the server. Raises ApiError.
+Fetch = Callable[[str], Awaitable[Object]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One resource of a discovery document."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+    verbs: tuple[str, ...]
+    subresources: tuple[Subresource, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """All that was found; equal when nothing has changed."""
+
+    groups: tuple[Group, ...]
+    lines: tuple[_Line, ...]
+
+
+class DiscoveredCatalog:
+    """The catalog of a server: looked at once by `load`, and again now and then from `start` on.
+
+    Calling it gives the catalog; it is another object only when something has changed. A group whose server does not
+    answer stays as it was.
+    """
+
+    log = Logger()
+
+    def __init__(self, fetch: Fetch, dialect: Dialect, clock: IReactorTime) -> None:
+        self._fetch = fetch
+        self._dialect = dialect
+        self._clock = clock
+        self._builtin = builtin_catalog(dialect, enabled=lambda group, version, default: True)
+        self._known: dict[tuple[str, str], tuple[_Line, ...]] = {}
+        self._found: _Found | None = None
+        self._catalog = Catalog(dialect, self._builtin.types, (), ())
+        self._background = Background()
+        self._pause: Deferred[None] | None = None
+        self._soon = False
+
+    def __call__(self) -> Catalog:
+        return self._catalog
+
+    async def load(self) -> None:
+        """Look now. Raises ApiError when the server does not answer."""
+        groups = [await self._core(), *await self._named()]
+        lines: list[_Line] = []
+        for group in groups:
+            for version in group.versions:
+                lines += await self._lines(group.name, version)
+        found = _Found(tuple(groups), tuple(lines))
+        if found != self._found:
+            self._found = found
+            self._catalog = Catalog(self._dialect, self._builtin.types, groups, map(self._resource, lines))
+
+    def start(self) -> None:
+        """Look again from now on."""
+        self._background.add(self._follow(), "discovery")
+
+    def look_soon(self) -> None:
+        """Something has changed what is served: do not wait for the next look."""
+        if self._pause is not None and not self._soon:
+            self._soon = True
+            self._pause.cancel()
+
+    async def stop(self) -> None:
+        await self._background.stop()
+
+    async def _follow(self) -> None:
+        while True:
+            await self._rest()
+            try:
+                await self.load()
+            except CancelledError:
+                raise
+            except ApiError as error:
+                self.log.warn("what the server serves is not known anew: {error}", error=error.message)
+            except Exception:  # a document of another shape must not end the looking
+                self.log.failure("discovery")
+
+    async def _rest(self) -> None:
+        """Wait for the next look; for a moment only once `look_soon` is called."""
+        self._pause = deferLater(self._clock, _PERIOD)
+        try:
+            await self._pause
+        except CancelledError:
+            if not self._soon:
+                raise
+            self._soon = False
+            self._pause = None
+            # What a definition describes is served a moment later.
+            await deferLater(self._clock, _SOON)
+        finally:
+            self._pause = None
+
+    # -- documents
+
+    async def _core(self) -> Group:
+        versions = tuple((await self._fetch("/api")).get("versions") or ())
+        return Group(name="", versions=versions, preferred=versions[0] if versions else "")
+
+    async def _named(self) -> Iterable[Group]:
+        out, count = [], 0
+        for group in (await self._fetch("/apis")).get("groups") or ():
+            versions = tuple(each["version"] for each in group.get("versions") or ())
+            count += len(versions)
+            if versions and count <= _MOST_VERSIONS:
+                preferred = (group.get("preferredVersion") or {}).get("version") or versions[0]
+                out.append(Group(name=group["name"], versions=versions, preferred=preferred))
+        return out
+
+    async def _lines(self, group: str, version: str) -> tuple[_Line, ...]:
+        try:
+            document = await self._fetch(f"/apis/{group}/{version}" if group else f"/api/{version}")
+        except ApiError as error:
+            self.log.debug("{group}/{version}: {error}", group=group, version=version, error=error.message)
+            return self._known.get((group, version), ())
+        entries = document.get("resources") or ()
+        lines = tuple(_line(group, version, each, entries) for each in entries if "/" not in each["name"])
+        self._known[group, version] = lines
+        return lines
+
+    def _resource(self, line: _Line) -> Resource:
+        known = self._builtin.resource(line.group, line.version, line.plural)
+        if known is not None and known.kind == line.kind:
+            return replace(known, verbs=line.verbs, namespaced=line.namespaced)
+        return Resource(
+            group=line.group,
+            version=line.version,
+            kind=line.kind,
+            plural=line.plural,
+            type=self._builtin.types.get("meta/v1.PartialObjectMetadata"),
+            namespaced=line.namespaced,
+            list_kind=f"{line.kind}List",
+            verbs=line.verbs,
+            subresources={each.name: each for each in line.subresources},
+            custom=True,
+        )
+
+
+def _line(group: str, version: str, entry: dict[str, Any], entries: Iterable[dict[str, Any]]) -> _Line:
+    inside = f"{entry['name']}/"
+    return _Line(
+        group=entry.get("group") or group,
+        version=entry.get("version") or version,
+        plural=str(entry["name"]),
+        kind=str(entry["kind"]),
+        namespaced=bool(entry.get("namespaced")),
+        verbs=tuple(entry.get("verbs") or ()),
+        subresources=tuple(
+            Subresource(
+                name=each["name"].removeprefix(inside),
+                kind=each["kind"],
+                verbs=tuple(each.get("verbs") or ()),
+                group=each.get("group") or "",
+                version=each.get("version") or "",
+            )
+            for each in entries
+            if each["name"].startswith(inside)
+        ),
+    )

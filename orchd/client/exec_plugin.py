@@ -1,0 +1,231 @@
+"""Credentials from a program: client.authentication's ExecCredential, kept until they expire or the server refuses them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from threading import Timer
+from typing import Any, Final
+
+from cryptography import x509
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+
+from orchd.errors import ApiError
+from orchd.pki.clientconfig import ClientConfig, ExecPlugin
+from orchd.txkit.shared_call import SharedCall
+
+#: Seconds that a program may take, and one that talks to a person.
+_SECONDS, _INTERACTIVE_SECONDS = 60.0, 600.0
+#: Bytes of its output.
+_LONGEST_OUTPUT: Final = 1024 * 1024
+#: How to install a missing program is said so often an hour.
+_HINTS, _HINT_SECONDS = 10, 3600.0
+
+
+class CredentialError(ApiError):
+    """Credentials cannot be had. Shaped as 401, so that callers may treat it as any other refusal."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(401, "Unauthorized", f"getting credentials: {why}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecCredential:
+    """What a program gave. `expires` is in seconds since the epoch, None for never."""
+
+    token: str = ""
+    certificate: bytes = b""
+    key: bytes = b""
+    expires: float | None = None
+
+
+#: Runs (command, environment, interactive): exit code, standard output. Raises FileNotFoundError and other OSErrors.
+Run = Callable[[tuple[str, ...], Mapping[str, str], bool], tuple[int, bytes]]
+#: Runs a function in a thread.
+InThread = Callable[..., Coroutine[Deferred[Any], Any, Any]]
+
+
+def run_program(command: tuple[str, ...], environment: Mapping[str, str], interactive: bool) -> tuple[int, bytes]:
+    """Blocks until the program has ended or its time is over. It shares standard error, and standard input if asked to."""
+    process = subprocess.Popen(
+        command,
+        env=dict(environment),
+        stdin=None if interactive else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    limit = Timer(_INTERACTIVE_SECONDS if interactive else _SECONDS, process.kill)
+    limit.daemon = True
+    limit.start()
+    try:
+        output = process.stdout.read(_LONGEST_OUTPUT + 1)
+        if len(output) > _LONGEST_OUTPUT:
+            process.kill()
+        return process.wait(), output
+    finally:
+        limit.cancel()
+        process.stdout.close()
+
+
+def has_terminal() -> bool:
+    """Is standard input a terminal?"""
+    try:
+        return os.isatty(0)
+    except OSError:
+        return False
+
+
+class ExecCredentials:
+    """The credentials of one client configuration whose user has an exec plugin. `wall` is seconds since the epoch."""
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        *,
+        wall: Callable[[], float],
+        in_thread: InThread,
+        environment: Mapping[str, str],
+        run: Run = run_program,
+        terminal: Callable[[], bool] = has_terminal,
+        calls: Counter[tuple[str, str]] | None = None,
+    ) -> None:
+        assert config.exec is not None
+        self._config = config
+        self._plugin: ExecPlugin = config.exec
+        self._wall = wall
+        self._in_thread = in_thread
+        self._environment = environment
+        self._run = run
+        self._terminal = terminal
+        self._calls: Counter[tuple[str, str]] = Counter() if calls is None else calls
+        self._found: ExecCredential | None = None
+        self._running: SharedCall[ExecCredential] | None = None
+        self._hints: list[float] = []
+
+    async def get(self) -> ExecCredential:
+        """Credentials that have not expired; the program runs once for all who wait. Raises CredentialError."""
+        found = self._found
+        if found is not None and (found.expires is None or self._wall() < found.expires):
+            return found
+        if self._running is None:
+            self._running = SharedCall(self._renew, self._ended)
+        return await self._running.wait()
+
+    def refused(self, credential: ExecCredential) -> None:
+        """The server does not know these credentials: the next request gets others."""
+        if credential is self._found:
+            self._found = None
+
+    def _ended(self) -> None:
+        self._running = None
+
+    async def _renew(self) -> ExecCredential:
+        interactive = self._interactive()
+        command = (self._plugin.command, *self._plugin.args)
+        environment = {
+            **self._environment,
+            **dict(self._plugin.env),
+            self._plugin.dialect("{LONG}_EXEC_INFO"): json.dumps(self._info(interactive), separators=(",", ":")),
+        }
+        try:
+            code, output = await self._in_thread(self._run, command, environment, interactive)
+        except FileNotFoundError:
+            self._calls["1", "plugin_not_found_error"] += 1
+            raise CredentialError(f"exec: executable {self._plugin.command} not found{self._hint()}") from None
+        except OSError as error:
+            self._calls["1", "client_internal_error"] += 1
+            raise CredentialError(f"exec: {self._plugin.command}: {error.strerror or error}") from None
+        if code != 0:
+            self._calls[str(code), "plugin_execution_error"] += 1
+            raise CredentialError(f"exec: executable {self._plugin.command} failed with exit code {code}")
+        self._calls["0", "no_error"] += 1
+        self._found = self._read(output)
+        return self._found
+
+    def _interactive(self) -> bool:
+        mode = self._plugin.interactive_mode
+        if mode == "Never":
+            return False
+        terminal = self._terminal()
+        if mode == "Always" and not terminal:
+            raise CredentialError("exec plugin cannot support interactive mode: standard input is not a terminal")
+        return terminal
+
+    def _info(self, interactive: bool) -> dict[str, Any]:
+        """What the program is told."""
+        spec: dict[str, Any] = {"interactive": interactive}
+        config = self._config
+        if self._plugin.provide_cluster_info:
+            extension = self._plugin.cluster_extension
+            cluster = {
+                "server": config.server,
+                "tls-server-name": config.server_name,
+                "insecure-skip-tls-verify": config.insecure,
+                "certificate-authority-data": base64.b64encode(config.authority).decode("ascii"),
+                "proxy-url": config.proxy,
+                "config": json.loads(extension) if extension else None,
+            }
+            spec["cluster"] = {name: value for name, value in cluster.items() if value or name == "config"}
+        return {"kind": "ExecCredential", "apiVersion": self._plugin.api_version, "spec": spec}
+
+    def _hint(self) -> str:
+        hint = self._plugin.install_hint
+        now = self._wall()
+        self._hints = [at for at in self._hints if now - at < _HINT_SECONDS]
+        if not hint or len(self._hints) >= _HINTS:
+            return ""
+        self._hints.append(now)
+        return f"\n\n{hint}"
+
+    def _read(self, output: bytes) -> ExecCredential:
+        """The credentials in a program's output. Raises CredentialError."""
+        try:
+            if len(output) > _LONGEST_OUTPUT:
+                raise ValueError(f"longer than {_LONGEST_OUTPUT} bytes")
+            document = json.loads(output)
+            if not isinstance(document, dict) or document.get("kind") != "ExecCredential":
+                raise ValueError("not an ExecCredential")
+        except ValueError as error:
+            raise CredentialError(f"exec: decoding stdout: {error}") from None
+        version = document.get("apiVersion")
+        if version != self._plugin.api_version:
+            raise CredentialError(
+                f"exec plugin is configured to use API version {self._plugin.api_version}, plugin returned version {version}"
+            )
+        status = document.get("status")
+        if not isinstance(status, dict):
+            raise CredentialError("exec plugin didn't return a status field")
+        return _credential(status)
+
+
+def _credential(status: dict[str, Any]) -> ExecCredential:
+    token, certificate, key = (
+        str(status.get(name) or "") for name in ("token", "clientCertificateData", "clientKeyData")
+    )
+    if not token and not certificate and not key:
+        raise CredentialError("exec plugin didn't return a token or cert/key pair")
+    if bool(certificate) != bool(key):
+        raise CredentialError("exec plugin returned only certificate or key, not both")
+    expires: float | None = None
+    try:
+        if certificate:
+            expires = x509.load_pem_x509_certificate(certificate.encode()).not_valid_after_utc.timestamp()
+    except ValueError as error:
+        raise CredentialError(f"failed parsing client key/certificate: {error}") from None
+    stamp = status.get("expirationTimestamp")
+    if stamp:
+        try:
+            read = datetime.fromisoformat(str(stamp))
+        except ValueError:
+            raise CredentialError(f"exec: expirationTimestamp {stamp!r} is not a time in RFC 3339") from None
+        expires = (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
+    return ExecCredential(token=token, certificate=certificate.encode(), key=key.encode(), expires=expires)

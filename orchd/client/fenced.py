@@ -1,0 +1,67 @@
+"""A client that writes only while its owner may: work of a leader that has lost its lock changes nothing any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from zope.interface import implementer
+
+from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef
+from orchd.errors import ApiError, unavailable
+
+
+@implementer(IClient)
+class FencedClient:
+    """Passes everything to `client`; writes raise ApiError (503) when `allowed` says no."""
+
+    def __init__(self, client: IClient, allowed: Callable[[], bool]) -> None:
+        self._client = client
+        self._allowed = allowed
+
+    def _check(self) -> None:
+        if not self._allowed():
+            raise _refusal()
+
+    async def get(self, ref: ResourceRef, namespace: str, name: str, **options: Any) -> Object:
+        found: Object = await self._client.get(ref, namespace, name, **options)
+        return found
+
+    async def list(self, ref: ResourceRef, namespace: str = "", **options: Any) -> Object:
+        found: Object = await self._client.list(ref, namespace, **options)
+        return found
+
+    async def watch(self, ref: ResourceRef, namespace: str = "", **options: Any) -> IWatchStream:
+        stream: IWatchStream = await self._client.watch(ref, namespace, **options)
+        return stream
+
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object, **options: Any) -> Object:
+        self._check()
+        made: Object = await self._client.create(ref, namespace, obj, **options)
+        return made
+
+    async def update(self, ref: ResourceRef, namespace: str, name: str, obj: Object, **options: Any) -> Object:
+        self._check()
+        made: Object = await self._client.update(ref, namespace, name, obj, **options)
+        return made
+
+    async def patch(self, ref: ResourceRef, namespace: str, name: str, patch: Any, **options: Any) -> Object:
+        self._check()
+        made: Object = await self._client.patch(ref, namespace, name, patch, **options)
+        return made
+
+    async def delete(
+        self, ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None
+    ) -> Object:
+        self._check()
+        made: Object = await self._client.delete(ref, namespace, name, options=options)
+        return made
+
+    async def delete_collection(self, ref: ResourceRef, namespace: str = "", **options: Any) -> Object:
+        self._check()
+        made: Object = await self._client.delete_collection(ref, namespace, **options)
+        return made
+
+
+def _refusal() -> ApiError:
+    return unavailable("this process is not the leader any more")

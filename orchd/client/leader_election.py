@@ -1,0 +1,255 @@
+"""Leader election: of several processes that could do the same work, one does, as long as it renews a lock.
+
+The lock is judged by what this process has seen change on its own clock, never by the times written in it: clocks of
+different machines differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from math import inf
+from random import Random
+
+from twisted.internet.defer import CancelledError, TimeoutError
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchd.client.interfaces import IEventRecorder
+from orchd.client.leader_locks import ILeaderLock, LeaderRecord
+from orchd.client.times import micro_time
+from orchd.errors import ApiError
+from orchd.txkit.background import Background
+from orchd.txkit.coroutines import start
+from orchd.txkit.timeouts import within
+
+#: By what share the pauses between attempts are stretched at most.
+JITTER = 0.2
+#: Seconds beyond the lease after which a leader that has not renewed counts as unhealthy.
+_UNHEALTHY_AFTER = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElectionTimes:
+    """Seconds. Candidates wait `lease` without a change of the lock before they take over; a leader that has not renewed
+    for `renew` stops leading; `retry` is the pause between attempts. Raises ValueError for times that do not fit."""
+
+    lease: float = 15.0
+    renew: float = 10.0
+    retry: float = 2.0
+
+    def __post_init__(self) -> None:
+        if self.lease < 1 or self.retry <= 0:
+            raise ValueError("the lease duration must be at least 1s and the retry period above 0")
+        if self.lease <= self.renew:
+            raise ValueError("the lease duration must be greater than the renew deadline")
+        if self.renew <= self.retry * (1 + JITTER):
+            raise ValueError(f"the renew deadline must be greater than {1 + JITTER:g} times the retry period")
+
+
+class LeaderElection:
+    """`lead()` is awaited when this process becomes the leader; `cease()` is awaited when it is the leader no more, before
+    it is a candidate again, and must end what `lead` began. With `once` it is no candidate again: `lost()` is called.
+
+    `failed` is told of what `lead` raises. `wall` is seconds since the epoch.
+    """
+
+    log = Logger()
+
+    def __init__(
+        self,
+        lock: ILeaderLock,
+        clock: IReactorTime,
+        random: Random,
+        *,
+        name: str,
+        identity: str,
+        wall: Callable[[], float],
+        lead: Callable[[], Awaitable[object]],
+        cease: Callable[[], Awaitable[object]],
+        lost: Callable[[], object] = lambda: None,
+        failed: Callable[[Failure], object] = lambda failure: None,
+        once: bool = False,
+        times: ElectionTimes = ElectionTimes(),
+        recorder: IEventRecorder | None = None,
+    ) -> None:
+        self.name = name
+        self.identity = identity
+        self.leading = False
+        self._lock = lock
+        self._clock = clock
+        self._random = random
+        self._wall = wall
+        self._lead, self._cease, self._lost = lead, cease, lost
+        self._failed = failed
+        self._once = once
+        self._times = times
+        self._recorder = recorder
+        self._background = Background()
+        self._work = Background(lambda name, failure: self._failed(failure))
+        #: From when `lead` is called until `cease` has returned.
+        self._working = False
+        self._seen: object = None
+        self._seen_at = 0.0
+        self._holder = ""
+        self._renewed = 0.0
+
+    async def start(self) -> None:
+        """Try for the first time; returns when it leads and has begun to work, or when another leads. Goes on to try."""
+        if await self._attempt(self._times.renew):
+            self._start_leading()
+        self._background.add(self._run(), f"election for {self.name}")
+        await self._work.idle()
+
+    async def stop(self) -> None:
+        """End the work, then let go of the lock so that another need not wait."""
+        await self._background.stop()
+        leading = self.leading
+        if self._working:
+            await self._stop_leading()
+        if leading:
+            try:
+                await within(start(self._release()), self._times.retry, self._clock)
+            except Exception:  # it runs out by itself; stopping must not fail because of it
+                self.log.failure("could not let go of the lock {name}", name=self.name)
+
+    @property
+    def secure(self) -> bool:
+        """Whether no other candidate can have taken over. False once the lease has run out, also before that is noticed."""
+        return self.leading and self._clock.seconds() - self._renewed < self._times.lease
+
+    def check(self) -> str:
+        """What is wrong with the election, "" when nothing is: a leader that can neither renew nor stop."""
+        late = self._times.lease + _UNHEALTHY_AFTER
+        if self.leading and self._clock.seconds() - self._renewed > late:
+            return f"failed election to renew leadership on lease {self.name}"
+        return ""
+
+    # -- the life of a candidate
+
+    async def _run(self) -> None:
+        while True:
+            while not self.leading:
+                await self._pause()
+                if await self._attempt(self._times.renew):
+                    self._start_leading()
+            await self._renew()
+            self.log.error("{identity} no longer leads {name}", identity=self.identity, name=self.name)
+            await self._stop_leading()
+            if self._once:
+                self._lost()
+                return
+
+    async def _renew(self) -> None:
+        """Renew until that fails for too long, or another holds the lock."""
+        while (left := self._left()) > 0:
+            await self._pause(left)
+            left = self._left()
+            if left > 0 and not await self._attempt(left) and self._holder not in ("", self.identity):
+                return
+
+    def _left(self) -> float:
+        """Seconds in which the lock has to be renewed."""
+        return self._times.renew - (self._clock.seconds() - self._renewed)
+
+    def _start_leading(self) -> None:
+        self.leading = self._working = True
+        self.log.info("{identity} leads {name}", identity=self.identity, name=self.name)
+        self._record("became leader")
+        self._work.add(self._begin(), f"work of the leader of {self.name}")
+
+    async def _begin(self) -> None:
+        await self._lead()
+
+    async def _stop_leading(self) -> None:
+        if self.leading:
+            self.leading = False
+            self._record("stopped leading")
+        # A new owner of work takes the place of one that has been stopped.
+        work, self._work = self._work, Background(lambda name, failure: self._failed(failure))
+        await work.stop()
+        await self._cease()
+        self._working = False
+
+    def _record(self, what: str) -> None:
+        if self._recorder is not None:
+            for obj in self._lock.objects():
+                self._recorder.event(obj, "Normal", "LeaderElection", f"{self.identity} {what}")
+
+    async def _pause(self, most: float = inf) -> None:
+        await deferLater(self._clock, min(most, self._times.retry * (1 + JITTER * self._random.random())))
+
+    # -- the lock
+
+    async def _attempt(self, seconds: float) -> bool:
+        """Take or renew the lock within `seconds`. What goes wrong is logged and means no."""
+        began = self._clock.seconds()
+        try:
+            taken = await within(start(self._take()), seconds, self._clock)
+        except CancelledError:
+            raise
+        except TimeoutError:
+            self.log.warn("lock {name}: no answer within {seconds} s", name=self.name, seconds=seconds)
+            return False
+        except ApiError as error:
+            # Of two candidates who write at once one loses: that is how elections go.
+            say = self.log.debug if error.code == 409 else self.log.warn
+            say("lock {name}: {error}", name=self.name, error=error.message)
+            return False
+        except Exception:  # an election must outlive whatever goes wrong once
+            self.log.failure("lock {name}", name=self.name)
+            return False
+        if taken:
+            self._renewed = began
+        return taken
+
+    async def _take(self) -> bool:
+        now = micro_time(self._wall())
+        try:
+            record, raw = await self._lock.get()
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            await self._lock.create(self._own(acquired=now, renewed=now, transitions=0))
+            self._see(self.identity, None)
+            return True
+        if raw != self._seen:
+            self._see(record.holder, raw)
+        mine = record.holder == self.identity
+        if record.holder and not mine and self._clock.seconds() - self._seen_at < self._times.lease:
+            return False
+        await self._lock.update(
+            self._own(
+                acquired=record.acquired if mine and record.acquired else now,
+                renewed=now,
+                transitions=record.transitions + (not mine),
+            )
+        )
+        self._holder = self.identity
+        return True
+
+    def _own(self, *, acquired: str, renewed: str, transitions: int) -> LeaderRecord:
+        return LeaderRecord(
+            holder=self.identity,
+            duration=int(self._times.lease),
+            acquired=acquired,
+            renewed=renewed,
+            transitions=transitions,
+        )
+
+    def _see(self, holder: str, raw: object) -> None:
+        if holder != self._holder:
+            self.log.info("{name} is led by {holder}", name=self.name, holder=holder or "no one")
+        self._holder = holder
+        self._seen = raw
+        self._seen_at = self._clock.seconds()
+
+    async def _release(self) -> None:
+        record, _ = await self._lock.get()
+        if record.holder == self.identity:
+            now = micro_time(self._wall())
+            await self._lock.update(
+                LeaderRecord(holder="", duration=1, acquired=now, renewed=now, transitions=record.transitions)
+            )

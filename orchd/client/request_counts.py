@@ -1,0 +1,53 @@
+"""Numbers that clients of one process keep about their requests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from orchd.client.requests import Call
+from orchd.txkit.histogram import Histogram
+
+#: Bounds of the histograms, in seconds.
+DURATIONS: Final = tuple(0.001 * 2**power for power in range(10))
+#: Series of one histogram at most: verbs and resources are few, so more than that would be a mistake.
+_MOST_SERIES: Final = 5000
+
+
+class RequestCounts:
+    """`results` by (code, method, host); durations and waits of the throttle by (verb, URL with placeholders).
+    `plugin_calls` by (exit code, status) of exec plugins."""
+
+    def __init__(self) -> None:
+        self.results: Counter[tuple[str, str, str]] = Counter()
+        self.durations: dict[tuple[str, str], Histogram] = {}
+        self.waits: dict[tuple[str, str], Histogram] = {}
+        self.plugin_calls: Counter[tuple[str, str]] = Counter()
+
+    def observe(self, kind: dict[tuple[str, str], Histogram], call: Call, server: str, seconds: float) -> None:
+        """Add to one of the histograms."""
+        labels = (call.method, server + template(call.path))
+        found = kind.get(labels)
+        if found is None:
+            if len(kind) >= _MOST_SERIES:
+                return
+            found = kind[labels] = Histogram(DURATIONS)
+        found.observe(DURATIONS, seconds)
+
+
+def template(path: str) -> str:
+    """A path with placeholders for what is different from object to object."""
+    parts = path.split("/")
+    # "", api, v1, ... or "", apis, group, version, ...
+    at = 3 if parts[1:2] == ["api"] else 4
+    if parts[at : at + 1] == ["namespaces"]:
+        # The namespaces themselves are resources, too: /api/v1/namespaces/a and /api/v1/namespaces/a/status.
+        if len(parts) == at + 2 or parts[at + 2 :] in (["status"], ["finalize"]):
+            parts[at + 1] = "{name}"
+            return "/".join(parts)
+        if len(parts) > at + 2:
+            parts[at + 1] = "{namespace}"
+            at += 2
+    if len(parts) > at + 1:
+        parts[at + 1] = "{name}"
+    return "/".join(parts)

@@ -1,0 +1,86 @@
+"""Shared informers for a time: what listened through them hears nothing more once they are closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from zope.interface import implementer
+
+from orchd.client.interfaces import IInformer, IInformers, Object, ResourceRef
+
+Listener = Callable[[str, "Object | None", "Object | None"], None]
+
+
+@implementer(IInformer)
+class ScopedInformer:
+    """See `ScopedInformers`."""
+
+    def __init__(self, informer: IInformer) -> None:
+        self._informer = informer
+        self._listeners: list[Listener] = []
+
+    @property
+    def synced(self) -> bool:
+        synced: bool = self._informer.synced
+        return synced
+
+    async def wait_synced(self) -> None:
+        await self._informer.wait_synced()
+
+    async def told(self) -> None:
+        await self._informer.told()
+
+    def get(self, namespace: str, name: str) -> Object | None:
+        found: Object | None = self._informer.get(namespace, name)
+        return found
+
+    def list(self, namespace: str = "", labels: Mapping[str, str] | None = None) -> Iterable[Object]:
+        found: Iterable[Object] = self._informer.list(namespace, labels)
+        return found
+
+    def by_index(self, index: str, value: str) -> Iterable[Object]:
+        found: Iterable[Object] = self._informer.by_index(index, value)
+        return found
+
+    def holds(self, index: str, value: str) -> bool:
+        held: bool = self._informer.holds(index, value)
+        return held
+
+    def add_index(self, index: str, function: Callable[[Object], Iterable[str]]) -> None:
+        self._informer.add_index(index, function)
+
+    async def indexed(self, index: str) -> None:
+        await self._informer.indexed(index)
+
+    def add_listener(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+        self._informer.add_listener(listener)
+
+    def remove_listener(self, listener: Listener) -> None:
+        self._listeners.remove(listener)
+        self._informer.remove_listener(listener)
+
+    def close(self) -> None:
+        """Remove all listeners that were added here."""
+        while self._listeners:
+            self._informer.remove_listener(self._listeners.pop())
+
+
+@implementer(IInformers)
+class ScopedInformers:
+    """The informers of `informers`, which live on after `close`."""
+
+    def __init__(self, informers: IInformers) -> None:
+        self._informers = informers
+        self._scoped: dict[ResourceRef, ScopedInformer] = {}
+
+    def informer(self, ref: ResourceRef) -> ScopedInformer:
+        found = self._scoped.get(ref)
+        if found is None:
+            found = self._scoped[ref] = ScopedInformer(self._informers.informer(ref))
+        return found
+
+    def close(self) -> None:
+        """Remove all listeners that were added through this."""
+        for informer in self._scoped.values():
+            informer.close()

@@ -1,0 +1,125 @@
+"""HTTP connections to one server: TLS as the client configuration says, through a proxy, with files that are renewed."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from OpenSSL.crypto import Error as CryptoError
+from twisted.internet import ssl
+from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.internet.error import VerifyError
+from twisted.logger import Logger
+from twisted.web.client import Agent
+from twisted.web.iweb import IAgentEndpointFactory
+from zope.interface import implementer
+
+from orchd.client.proxy_tunnel import TunnelEndpoint, tunnel_request
+from orchd.pki.clientconfig import ClientConfig, ClientConfigError
+from orchd.txkit.answerheads import bounded_heads_pool
+from orchd.txkit.background import Background
+from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_roots
+
+#: Seconds between looks at the files of certificates.
+_FILES_AGE = 60.0
+
+
+def tls_options(config: ClientConfig, host: str, certificate: bytes, key: bytes) -> Any:
+    """What makes TLS connections that check the server as `config` says and show it a certificate. Raises
+    ClientConfigError."""
+    try:
+        own = own_certificate(certificate, key)
+        if config.insecure:
+            return UnverifiedConnection(own)
+        trust = trust_roots(config.authority) if config.authority else None
+    except (CryptoError, VerifyError, ValueError) as error:
+        raise ClientConfigError(f"certificates of user {config.user!r} or cluster {config.cluster!r}: {error}") from None
+    return ssl.optionsForClientTLS(config.server_name or host, trustRoot=trust, clientCertificate=own)
+
+
+@implementer(IAgentEndpointFactory)
+class _Endpoints:
+    """Where an agent connects to, with the pair that was set last."""
+
+    def __init__(self, reactor: Any, timeout: float) -> None:
+        self._reactor = reactor
+        self._timeout = timeout
+        self.config: ClientConfig
+        self.options: Any = None
+
+    def endpointForURI(self, uri: Any) -> Any:
+        host, port = uri.host.decode("ascii").strip("[]"), uri.port
+        proxy = urlsplit(self.config.proxy)
+        plain: Any
+        if proxy.hostname:
+            secure = proxy.scheme == "https"
+            at = HostnameEndpoint(
+                self._reactor, proxy.hostname, proxy.port or (443 if secure else 80), timeout=self._timeout
+            )
+            to_proxy: Any = wrapClientTLS(ssl.optionsForClientTLS(proxy.hostname), at) if secure else at
+            plain = TunnelEndpoint(to_proxy, tunnel_request(host, port, proxy))
+        else:
+            plain = HostnameEndpoint(self._reactor, host, port, timeout=self._timeout)
+        return plain if uri.scheme == b"http" else wrapClientTLS(self.options, plain)
+
+
+class Transport:
+    """Kept connections to the server of `config`. With a new certificate they are made anew."""
+
+    _log = Logger()
+
+    def __init__(self, config: ClientConfig, reactor: Any, *, timeout: float, connections: int) -> None:
+        parts = urlsplit(config.server)
+        if parts.scheme not in ("https", "http") or not parts.hostname:
+            raise ClientConfigError(f"not an HTTP server: {config.server}")
+        if config.proxy and parts.scheme != "https":
+            raise ClientConfigError(f"proxy-url needs a server with https: {config.server}")
+        self._host = parts.hostname
+        self._seconds = reactor.seconds
+        self._looked = reactor.seconds()
+        self._background = Background()
+        self.config = config
+        self._pool = bounded_heads_pool(reactor, persistent=True)
+        self._pool.maxPersistentPerHost = connections
+        self._endpoints = _Endpoints(reactor, timeout)
+        self._pair = (config.certificate, config.key)
+        self._stale = False
+        self._renew()
+        self._agent = Agent.usingEndpointFactory(reactor, self._endpoints, pool=self._pool)
+
+    def _renew(self) -> None:
+        self._endpoints.config = self.config
+        self._endpoints.options = tls_options(self.config, self._host, *self._pair)
+
+    def reread(self) -> None:
+        """Look at the files of certificates again, when the last look was a while ago."""
+        now = self._seconds()
+        if not self.config.files or now - self._looked < _FILES_AGE:
+            return
+        self._looked = now
+        before = self.config
+        try:
+            self.config = before.reread()
+            if self.config != before:
+                tls_options(self.config, self._host, self.config.certificate, self.config.key)
+                self._stale = True
+        except (OSError, ClientConfigError) as error:
+            # Files that are being replaced one by one: what was read before is good until they fit.
+            self.config = before
+            self._log.warn("certificates of {server} were not read again: {error}", server=self._host, error=str(error))
+
+    def request(self, method: bytes, url: bytes, headers: Any, body: Any, pair: tuple[bytes, bytes]) -> Any:
+        """A Deferred of the response, on a connection that shows the certificate and key of `pair`."""
+        if self._stale or pair != self._pair:
+            self._stale, self._pair = False, pair
+            self._renew()
+            self._background.add(self._drop(), "closing connections with an old certificate")
+        return self._agent.request(method, url, headers, body)
+
+    async def _drop(self) -> None:
+        await self._pool.closeCachedConnections()
+
+    async def close(self) -> None:
+        """Close kept connections."""
+        await self._background.stop()
+        await self._pool.closeCachedConnections()

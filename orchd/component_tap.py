@@ -1,0 +1,82 @@
+"""The controllers and the scheduler in processes of their own: what `twistd {short}-controller-manager`
+and `twistd {short}-scheduler` run, whichever dialect these names are of.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from twisted.application.service import IService, MultiService
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchd.assembly.capabilities import capabilities
+from orchd.assembly.controller_manager import ControllerManager
+from orchd.assembly.runtime import RELEASE
+from orchd.config.component import ComponentOptions, ComponentSettings
+from orchd.daemon import ProcessEnd, collect_seldom, exit_cleanly_on_sigterm
+from orchd.dialect import Dialect
+from orchd.txkit.json_log import LoggedServices
+from orchd.txkit.notify import Notifier
+
+_log = Logger(namespace="orchd")
+
+#: Makes the service of a component from its settings and reactor; `failed` is told when it cannot go on.
+Make = Callable[[ComponentSettings, Any, Callable[[Failure], object] | None], Any]
+
+
+def _controller_manager(settings: ComponentSettings, reactor: Any, failed: Callable[[Failure], object] | None) -> Any:
+    return ControllerManager(
+        settings, reactor, wall=time.time, environment=os.environ, release=RELEASE, failed=failed
+    ).service
+
+
+def _scheduler(settings: ComponentSettings, reactor: Any, failed: Callable[[Failure], object] | None) -> Any:
+    # Here and not above: the controllers do not need numpy.
+    try:
+        from orchd.assembly.scheduler_process import SchedulerProcess, write_configuration
+    except ModuleNotFoundError as error:
+        if error.name != "numpy":
+            raise
+        raise ValueError("numpy is not installed: install orchd[scheduler]") from None
+    written = write_configuration(settings)
+    if written:
+        _log.info("the configuration was written to {path}", path=written)
+        raise SystemExit(0)
+    return SchedulerProcess(
+        settings, reactor, wall=time.time, environment=os.environ, release=RELEASE, failed=failed
+    ).service
+
+
+#: What is run, by the component's name.
+COMPONENTS: dict[str, Make] = {"controller-manager": _controller_manager, "scheduler": _scheduler}
+
+
+def options(name: str, dialect: Dialect) -> ComponentOptions:
+    """The options of a component; `dialect` is the one of the name under which it was called."""
+    return ComponentOptions(name, dialect, capabilities=capabilities())
+
+
+def make_service(name: str, given: ComponentOptions, reactor: Any = None) -> IService:
+    """A component as a service; see `orchd.tap.makeService` for what a `reactor` means."""
+    settings = given.made()
+    if reactor is not None:
+        made: IService = COMPONENTS[name](settings, reactor, None)
+        return made
+    from twisted.internet import reactor as installed
+
+    notifier = Notifier.from_environment(installed, os.environ, os.getpid())
+    collect_seldom()
+    try:
+        service = COMPONENTS[name](settings, installed, ProcessEnd(installed))
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"{settings.dialect('{short}')}-{name}: {error}") from error
+    service.ready.addCallback(lambda _: notifier.ready("running"))
+    installed.callWhenRunning(installed.callLater, 0, exit_cleanly_on_sigterm, installed)
+    together: MultiService = LoggedServices(json=settings.flags["logging-format"] == "json")
+    together.addService(notifier)
+    together.addService(service)
+    return together

@@ -1,0 +1,213 @@
+"""Settings of the controllers and the scheduler in processes of their own.
+
+Durations are seconds. A file name is "" when the flag was not given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any
+from urllib.parse import urlsplit
+
+from orchd.config import feature_gates
+from orchd.config.identity import FrontProxySettings, front_proxy
+from orchd.config.leader_election import ElectionSettings, election
+from orchd.config.options import Options, PlainErrors
+from orchd.config.settings import Capabilities, SettingsBuilder
+from orchd.config.table import component_table
+from orchd.config.values import NamedCertKey
+from orchd.dialect import Dialect
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientSettings:
+    """How the API server is reached. `master` replaces the server of the file; without both, the process is in a pod."""
+
+    config_file: str
+    master: str
+    content_type: str
+    qps: float
+    burst: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortSettings:
+    """The HTTPS port. Without a certificate one is made in `cert_dir`, or for this run alone when that is "", too."""
+
+    bind_address: IPv4Address | IPv6Address
+    port: int
+    cert_dir: str
+    cert_file: str
+    key_file: str
+    sni: tuple[NamedCertKey, ...]
+    min_tls: str
+    ciphers: tuple[str, ...]
+    share_port: bool
+    share_address: bool
+    http2_max_streams: int
+    profiling: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelegatedAuthentication:
+    """Who asks at the port. `config_file` is the client configuration for token reviews and for the look-up of
+    authorities in the cluster, which `skip_lookup` leaves out and `tolerate_failure` does without when it fails."""
+
+    config_file: str
+    skip_lookup: bool
+    tolerate_failure: bool
+    token_ttl: float
+    client_ca_file: str
+    front_proxy: FrontProxySettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelegatedAuthorization:
+    """Whether they may. `config_file` is the client configuration for access reviews; `open_paths` are served without."""
+
+    config_file: str
+    authorized_ttl: float
+    unauthorized_ttl: float
+    open_paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentSettings:
+    """Everything that both components have. `controllers` are the names of those to run, () for the scheduler."""
+
+    name: str
+    dialect: Dialect
+    client: ClientSettings
+    port: PortSettings
+    authentication: DelegatedAuthentication
+    authorization: DelegatedAuthorization
+    election: ElectionSettings
+    controllers: tuple[str, ...]
+    features: Mapping[str, bool]
+    verbosity: int
+    #: Every flag's value by its name in the table.
+    flags: Mapping[str, Any]
+    #: Names of the flags that were given.
+    given: frozenset[str]
+
+
+class ComponentOptions(PlainErrors, Options):
+    """All flags of one component in a process of its own, for `twistd`. After `parseOptions`, `component` has the
+    settings. `dialect` is what --dialect is when it is not given."""
+
+    def __init__(
+        self, name: str, dialect: Dialect, *, capabilities: Capabilities | None = None, **keywords: Any
+    ) -> None:
+        super().__init__(flags=component_table(name), capabilities=capabilities, dialect=dialect, **keywords)
+        self._name = name
+        self.component: ComponentSettings | None = None
+
+    def _make_settings(self) -> None:
+        builder = _ComponentBuilder(self._name, self.dialect, self.by_name, self.given.keys(), self._capabilities)
+        self.component = builder.component()
+
+    def made(self) -> ComponentSettings:
+        """The settings, of no flags when none were parsed."""
+        if self.component is None:
+            self.parseOptions(())
+        assert self.component is not None
+        return self.component
+
+
+class _ComponentBuilder(SettingsBuilder):
+    """One method per group of settings."""
+
+    def __init__(
+        self, name: str, dialect: Dialect, values: Mapping[str, Any], given: Collection[str], can: Capabilities
+    ) -> None:
+        super().__init__(dialect, values, given, can, {})
+        self._name = name
+
+    def component(self) -> ComponentSettings:
+        v = self._values
+        try:
+            features = feature_gates.resolve(self._dialect, v["feature-gates"])
+        except ValueError as error:
+            raise self._error("feature-gates", str(error)) from None
+        return ComponentSettings(
+            name=self._name,
+            dialect=self._dialect,
+            client=self._client(),
+            port=self._port(),
+            authentication=self._delegated_authentication(),
+            authorization=DelegatedAuthorization(
+                config_file=v["authorization-{short}config"],
+                authorized_ttl=self._at_least("authorization-webhook-cache-authorized-ttl", 0),
+                unauthorized_ttl=self._at_least("authorization-webhook-cache-unauthorized-ttl", 0),
+                open_paths=self._open_paths(),
+            ),
+            election=election(v, self._error, self._lock_name()),
+            controllers=self._controller_names() if "controllers" in v else (),
+            features=features,
+            verbosity=self._at_least("v", 0),
+            flags=dict(v),
+            given=frozenset(self._given),
+        )
+
+    def _lock_name(self) -> str:
+        name: str = self._values["leader-elect-resource-name"]
+        if "lock-object-name" in self._given and "leader-elect-resource-name" not in self._given:
+            name = self._values["lock-object-name"]
+        return name
+
+    def _client(self) -> ClientSettings:
+        v = self._values
+        master = v["master"]
+        if master and urlsplit(master).scheme not in ("https", "http"):
+            raise self._error("master", f"{master!r} is not http://host:port or https://host:port")
+        known = ("application/json", self._dialect.protobuf)
+        if v["{short}-api-content-type"] not in ("", *known):
+            raise self._error("{short}-api-content-type", f"{v['{short}-api-content-type']!r} is none of {', '.join(known)}")
+        return ClientSettings(
+            config_file=v["{short}config"],
+            master=master,
+            content_type=v["{short}-api-content-type"] or known[0],
+            qps=v["{short}-api-qps"],
+            burst=self._at_least("{short}-api-burst", 0),
+        )
+
+    def _port(self) -> PortSettings:
+        v = self._values
+        self._check_metric_labels()
+        cert, key = self._pair("tls-cert-file", "tls-private-key-file")
+        if not 0 <= v["secure-port"] <= 65535:
+            raise self._error("secure-port", "must be between 0 and 65535 (0: no port)")
+        return PortSettings(
+            bind_address=self._bind_address(),
+            port=v["secure-port"],
+            cert_dir=v["cert-dir"],
+            cert_file=cert,
+            key_file=key,
+            sni=v["tls-sni-cert-key"],
+            min_tls=v["tls-min-version"] or "VersionTLS12",
+            ciphers=self._ciphers(),
+            share_port=v["permit-port-sharing"],
+            share_address=v["permit-address-sharing"],
+            http2_max_streams=self._at_least("http2-max-streams-per-connection", 0),
+            profiling=v["profiling"],
+        )
+
+    def _delegated_authentication(self) -> DelegatedAuthentication:
+        v = self._values
+        return DelegatedAuthentication(
+            config_file=v["authentication-{short}config"],
+            skip_lookup=v["authentication-skip-lookup"],
+            tolerate_failure=v["authentication-tolerate-lookup-failure"],
+            token_ttl=self._at_least("authentication-token-webhook-cache-ttl", 0),
+            client_ca_file=v["client-ca-file"],
+            front_proxy=front_proxy(v, self._error),
+        )
+
+    def _open_paths(self) -> tuple[str, ...]:
+        paths: tuple[str, ...] = self._values["authorization-always-allow-paths"]
+        for path in paths:
+            if "*" in path[:-1]:
+                raise self._error("authorization-always-allow-paths", f"{path!r}: only a trailing * is allowed")
+        return paths

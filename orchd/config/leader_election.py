@@ -1,0 +1,52 @@
+"""Settings of leader election: which of several processes does the work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orchd.config.identity import Fail, Values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElectionSettings:
+    """Seconds; `lock` is the kind of the lock object, which is called `name` in `namespace`."""
+
+    enabled: bool
+    lease_duration: float
+    renew_deadline: float
+    retry_period: float
+    lock: str
+    namespace: str
+    name: str
+
+
+def election(values: Values, fail: Fail, name: str) -> ElectionSettings:
+    """The election of a component whose lock object is called `name`. Raises FlagError for times that do not fit."""
+    enabled = values["leader-elect"]
+    lease, renew = values["leader-elect-lease-duration"], values["leader-elect-renew-deadline"]
+    retry, namespace = values["leader-elect-retry-period"], values["leader-elect-resource-namespace"]
+    if enabled:
+        if lease < 1:
+            raise fail("leader-elect-lease-duration", "must be at least 1s")
+        if renew <= 0:
+            raise fail("leader-elect-renew-deadline", "must be greater than zero")
+        if retry <= 0:
+            raise fail("leader-elect-retry-period", "must be greater than zero")
+        if lease <= renew:
+            raise fail("leader-elect-lease-duration", "must be greater than --leader-elect-renew-deadline")
+        # Pauses between attempts are stretched by up to a fifth.
+        if renew <= 1.2 * retry:
+            raise fail("leader-elect-renew-deadline", "must be greater than 1.2 times --leader-elect-retry-period")
+        if not namespace:
+            raise fail("leader-elect-resource-namespace", "needs a namespace")
+        if not name:
+            raise fail("leader-elect-resource-name", "needs a name")
+    return ElectionSettings(
+        enabled=enabled,
+        lease_duration=lease,
+        renew_deadline=renew,
+        retry_period=retry,
+        lock=values["leader-elect-resource-lock"],
+        namespace=namespace,
+        name=name,
+    )

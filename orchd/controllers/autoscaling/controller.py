@@ -1,0 +1,263 @@
+"""The autoscaling controller: one look at one autoscaler, again after every period."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.client.informers import key_of
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.controllers.autoscaling.evaluation import EvaluationError, Evaluator, Proposal, Target
+from orchd.controllers.autoscaling.metrics import MetricsClient
+from orchd.controllers.autoscaling.normalization import History, normalize
+from orchd.controllers.autoscaling.replicas import Tuning
+from orchd.controllers.base import Controller, Key
+from orchd.controllers.event_objects import NORMAL, WARNING
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import PODS, labels, namespace, spec, status
+from orchd.errors import ApiError
+from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.objects.selectors import LabelSelector
+
+AUTOSCALERS: Final = ResourceRef("autoscaling", "v2", "horizontalpodautoscalers")
+_ABLE, _ACTIVE, _LIMITED = "AbleToScale", "ScalingActive", "ScalingLimited"
+
+
+class _StoppedError(Exception):
+    """No more can be done for an autoscaler now; its status says why."""
+
+
+class _Draft:
+    """The status of an autoscaler while it is being made."""
+
+    def __init__(self, autoscaler: Object, now: float) -> None:
+        self._before = status(autoscaler)
+        self._now = now
+        self.conditions = [dict(each) for each in self._before.get("conditions") or ()]
+
+    def set(self, type_: str, value: bool, reason: str, message: str) -> None:
+        """Set a condition; its transition time changes with its status only."""
+        text = "True" if value else "False"
+        found = next((c for c in self.conditions if c.get("type") == type_), None)
+        if found is None:
+            found = {"type": type_}
+            self.conditions.append(found)
+        if found.get("status") != text:
+            found["lastTransitionTime"] = timestamp(self._now)
+        found.update(status=text, reason=reason, message=message)
+
+    def finish(self, current: int, desired: int, metrics: list[dict[str, Any]] | None, rescaled: bool) -> dict[str, Any]:
+        """The whole status."""
+        fresh: dict[str, Any] = {"desiredReplicas": desired, "conditions": self.conditions}
+        if current:
+            fresh["currentReplicas"] = current
+        if metrics is not None and [m for m in metrics if m]:
+            fresh["currentMetrics"] = [m or {"type": ""} for m in metrics]
+        scaled_at = timestamp(self._now) if rescaled else self._before.get("lastScaleTime")
+        if scaled_at:
+            fresh["lastScaleTime"] = scaled_at
+        return fresh
+
+
+class HorizontalPodAutoscalerController(Controller):
+    name = "horizontalpodautoscaling"
+    account = "horizontal-pod-autoscaler"
+    component = "horizontal-pod-autoscaler"
+    subject = ("autoscaling/v2", "HorizontalPodAutoscaler")
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env, workers=1)
+        self._autoscalers = self.follow(AUTOSCALERS, self._changed, primary=True)
+        self._pods = self.follow(PODS)
+        self._evaluator = Evaluator(MetricsClient(self.client, env.dialect, env.catalog))
+        self._histories: dict[Key, History] = {}
+
+    def _changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if new is None and old is not None:
+            self._histories.pop(key_of(old), None)
+        elif new is not None and (old is None or spec(old) != spec(new)):
+            self.queue.add(key_of(new))
+
+    async def reconcile(self, key: Key) -> float | None:
+        autoscaler = self._autoscalers.get(*key)
+        if autoscaler is None:
+            self._histories.pop(key, None)
+            return None
+        draft = _Draft(autoscaler, self.env.wall())
+        try:
+            fresh = await self._look(key, autoscaler, draft)
+        except _StoppedError:
+            before = status(autoscaler)
+            fresh = draft.finish(
+                int(before.get("currentReplicas") or 0),
+                int(before.get("desiredReplicas") or 0),
+                before.get("currentMetrics"),
+                False,
+            )
+            if "observedGeneration" in before:
+                fresh["observedGeneration"] = before["observedGeneration"]
+        await self._write(autoscaler, fresh)
+        return float(self.env.settings.horizontal_pod_autoscaler_sync_period)
+
+    # -- one look
+
+    async def _look(self, key: Key, autoscaler: Object, draft: _Draft) -> dict[str, Any]:
+        ref, scale = await self._scale(autoscaler, draft)
+        current = int(spec(scale).get("replicas") or 0)
+        least, most = int(spec(autoscaler).get("minReplicas", 1)), int(spec(autoscaler).get("maxReplicas") or 0)
+        history = self._histories.setdefault(key, History())
+        if not history.recommendations:
+            history.recommendations.append((self.env.clock.seconds(), current))
+        if current == 0 and least != 0:
+            draft.set(_ACTIVE, False, "ScalingDisabled", "scaling is disabled since the replica count of the target is zero")
+            return draft.finish(current, 0, None, False)
+        metrics: list[dict[str, Any]] | None = None
+        if current > most:
+            wanted, why = most, "Current number of replicas above Spec.MaxReplicas"
+        elif current < least:
+            wanted, why = least, "Current number of replicas below Spec.MinReplicas"
+        else:
+            proposal, metrics = await self._propose(autoscaler, scale, draft)
+            if proposal is None:
+                before = status(autoscaler)
+                return draft.finish(current, int(before.get("desiredReplicas") or 0), before.get("currentMetrics"), False)
+            why = f"{proposal.metric} above target" if proposal.size > current else "All metrics below target"
+            wanted = self._normalize(history, autoscaler, draft, current, proposal.size, least, most)
+        if wanted == current:
+            return draft.finish(current, current, metrics, False)
+        return await self._rescale(autoscaler, draft, ref, scale, wanted, why, history, metrics)
+
+    async def _scale(self, autoscaler: Object, draft: _Draft) -> tuple[ResourceRef, Object]:
+        """The target's resource and its Scale."""
+        target = spec(autoscaler).get("scaleTargetRef") or {}
+        version, kind = str(target.get("apiVersion") or "v1"), str(target.get("kind", ""))
+        resource = self.env.catalog().kind(version, kind)
+        try:
+            if resource is None:
+                group = version.rpartition("/")[0]
+                raise ApiError(404, "NotFound", f'no matches for kind "{kind}" in group "{group}"')
+            ref = ResourceRef(resource.group, resource.version, resource.plural)
+            scale = await self.client.get(ref, namespace(autoscaler), str(target.get("name", "")), subresource="scale")
+        except ApiError as error:
+            self.record(autoscaler, WARNING, "FailedGetScale", error.message)
+            note = f"the HPA controller was unable to get the target's current scale: {error.message}"
+            draft.set(_ABLE, False, "FailedGetScale", note)
+            raise _StoppedError from error
+        draft.set(_ABLE, True, "SucceededGetScale", "the HPA controller was able to get the target's current scale")
+        return ref, scale
+
+    async def _propose(
+        self, autoscaler: Object, scale: Object, draft: _Draft
+    ) -> tuple[Proposal | None, list[dict[str, Any]]]:
+        """The largest size that a metric asks for; None when what cannot be measured might ask for more."""
+        target = self._target(autoscaler, scale, draft)
+        if target is None:
+            return None, []
+        settings = self.env.settings
+        tuning = Tuning(
+            now=self.env.wall(),
+            tolerance=settings.horizontal_pod_autoscaler_tolerance,
+            cpu_initialization=settings.horizontal_pod_autoscaler_cpu_initialization_period,
+            initial_readiness=settings.horizontal_pod_autoscaler_initial_readiness_delay,
+        )
+        best: Proposal | None = None
+        statuses: list[dict[str, Any]] = []
+        errors: list[EvaluationError] = []
+        metrics = spec(autoscaler).get("metrics") or ()
+        for metric in metrics:
+            try:
+                proposal = await self._evaluator.evaluate(metric, target, tuning)
+            except EvaluationError as error:
+                self.record(autoscaler, WARNING, error.reason, error.cause)
+                errors.append(error)
+                statuses.append({})
+                continue
+            statuses.append(proposal.status)
+            if best is None or proposal.size > best.size:
+                best = proposal
+        if best is None or (errors and best.size < target.wanted):
+            first = errors[0] if errors else EvaluationError("InvalidMetricSourceType", "no metrics")
+            draft.set(_ACTIVE, False, first.reason, f"the HPA was unable to compute the replica count: {first.cause}")
+            note = f"invalid metrics ({len(errors)} invalid out of {len(metrics)}), first error is: {first}"
+            self.record(autoscaler, WARNING, "FailedComputeMetricsReplicas", note)
+            return None, statuses
+        note = f"the HPA was able to successfully calculate a replica count from {best.metric}"
+        draft.set(_ACTIVE, True, "ValidMetricFound", note)
+        return best, statuses
+
+    def _target(self, autoscaler: Object, scale: Object, draft: _Draft) -> Target | None:
+        """What is scaled, with its pods; None when the Scale does not say which these are."""
+        text = status(scale).get("selector")
+        if not text:
+            self._refuse(autoscaler, draft, "SelectorRequired", "selector is required", "the HPA target's scale is missing a selector")
+            return None
+        try:
+            selector = LabelSelector.parse(str(text))
+        except ApiError as error:
+            note = f"couldn't convert selector into a corresponding internal selector object: {error.message}"
+            self._refuse(autoscaler, draft, "InvalidSelector", note, note)
+            return None
+        pods = [pod for pod in self._pods.list(namespace(autoscaler)) if selector.matches(labels(pod))]
+        return Target(
+            namespace(autoscaler), int(spec(scale).get("replicas") or 0), int(status(scale).get("replicas") or 0), selector, pods
+        )
+
+    def _refuse(self, autoscaler: Object, draft: _Draft, reason: str, note: str, message: str) -> None:
+        self.record(autoscaler, WARNING, reason, note)
+        draft.set(_ACTIVE, False, "InvalidSelector", message)
+        self.record(autoscaler, WARNING, "FailedComputeMetricsReplicas", note)
+
+    def _normalize(
+        self, history: History, autoscaler: Object, draft: _Draft, current: int, wanted: int, least: int, most: int
+    ) -> int:
+        found = normalize(
+            history,
+            spec(autoscaler).get("behavior"),
+            current=current,
+            wanted=wanted,
+            least=least,
+            most=most,
+            now=self.env.clock.seconds(),
+            window=self.env.settings.horizontal_pod_autoscaler_downscale_stabilization,
+        )
+        draft.set(_ABLE, True, *found.able)
+        draft.set(_LIMITED, found.limited, *found.limit)
+        return found.size
+
+    async def _rescale(
+        self,
+        autoscaler: Object,
+        draft: _Draft,
+        ref: ResourceRef,
+        scale: Object,
+        wanted: int,
+        why: str,
+        history: History,
+        metrics: list[dict[str, Any]] | None,
+    ) -> dict[str, Any]:
+        current = int(spec(scale).get("replicas") or 0)
+        changed = {**scale, "spec": {**spec(scale), "replicas": wanted}}
+        target = str(spec(autoscaler)["scaleTargetRef"]["name"])
+        try:
+            await self.client.update(ref, namespace(autoscaler), target, changed, subresource="scale")
+        except ApiError as error:
+            note = f"New size: {wanted}; reason: {why}; error: {error.message}"
+            self.record(autoscaler, WARNING, "FailedRescale", note)
+            note = f"the HPA controller was unable to update the target scale: {error.message}"
+            draft.set(_ABLE, False, "FailedUpdateScale", note)
+            before = status(autoscaler)
+            return draft.finish(current, int(before.get("desiredReplicas") or 0), before.get("currentMetrics"), False)
+        note = f"the HPA controller was able to update the target scale to {wanted}"
+        draft.set(_ABLE, True, "SucceededRescale", note)
+        self.record(autoscaler, NORMAL, "SuccessfulRescale", f"New size: {wanted}; reason: {why}")
+        history.store_change(spec(autoscaler).get("behavior"), current, wanted, self.env.clock.seconds())
+        return draft.finish(current, wanted, metrics, True)
+
+    async def _write(self, autoscaler: Object, fresh: dict[str, Any]) -> None:
+        if fresh == status(autoscaler):
+            return
+        body = {**autoscaler, "status": fresh}
+        try:
+            await self.client.update(AUTOSCALERS, *key_of(autoscaler), body, subresource="status")
+        except ApiError as error:
+            if error.code != 404:
+                raise

@@ -1,0 +1,173 @@
+"""Values from the metrics APIs: of resources, of pods, of objects and external ones. All values are in thousandths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.controllers.objects import seconds_of
+from orchd.dialect import Dialect
+from orchd.errors import ApiError
+from orchd.kinds.catalog import Catalog
+from orchd.kinds.objects.scalars import Quantity, ScalarError
+from orchd.kinds.objects.selectors import LabelSelector
+
+#: Seconds over which a value was measured, where it does not say.
+_WINDOW: Final = 60.0
+#: Versions of the custom metrics API, the preferred one first.
+_CUSTOM_VERSIONS: Final = ("v1beta2", "v1beta1")
+_UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0}
+
+
+class MetricsError(Exception):
+    """A metric cannot be had; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodMetric:
+    """A value of one pod, measured over `window` seconds before `at` (seconds since the epoch)."""
+
+    value: int
+    at: float = 0.0
+    window: float = _WINDOW
+
+
+def milli(value: Any) -> int:
+    """A quantity in thousandths, rounded up. Raises MetricsError."""
+    try:
+        return int(Quantity.parse(value).milli)
+    except ScalarError as error:
+        raise MetricsError(f"wrong quantity {value!r}: {error}") from error
+
+
+def _window(text: Any) -> float:
+    """Seconds of a duration such as ``30s`` or ``1m30s``."""
+    total, number = 0.0, ""
+    for letter in str(text or ""):
+        if letter.isdigit() or letter == ".":
+            number += letter
+        elif letter in _UNITS and number:
+            total, number = total + float(number) * _UNITS[letter], ""
+    return total or _WINDOW
+
+
+class MetricsClient:
+    """Reads as the service account of `client`."""
+
+    def __init__(self, client: IClient, dialect: Dialect, catalog: Callable[[], Catalog]) -> None:
+        self._client = client
+        self._catalog = catalog
+        self._resource = ResourceRef(dialect("metrics.{abbr}.io"), "v1beta1", "pods")
+        self._custom = dialect("custom.metrics.{abbr}.io")
+        self._external = dialect("external.metrics.{abbr}.io")
+
+    async def resource(
+        self, namespace: str, selector: LabelSelector, resource: str, container: str = ""
+    ) -> dict[str, PodMetric]:
+        """The usage of a resource by pod, of all containers or of one."""
+        what = "unable to fetch metrics from resource metrics API"
+        items = await self._items(self._resource, namespace, what, label_selector=str(selector))
+        if not items:
+            raise MetricsError("no metrics returned from resource metrics API")
+        found = {}
+        for item in items:
+            usage = _usage(item, resource, container)
+            if usage is not None:
+                at = seconds_of(item.get("timestamp")) or 0.0
+                found[str(item["metadata"]["name"])] = PodMetric(usage, at, _window(item.get("window")))
+        return found
+
+    async def of_pods(
+        self, namespace: str, selector: LabelSelector, metric: str, metric_selector: LabelSelector
+    ) -> dict[str, PodMetric]:
+        """A custom metric by pod."""
+        items = await self._custom_items(f"pods/*/{metric}", namespace, str(selector), metric_selector)
+        found = {}
+        for item in items:
+            at, window = seconds_of(item.get("timestamp")) or 0.0, item.get("windowSeconds")
+            value = PodMetric(milli(item.get("value")), at, float(window) if window is not None else _WINDOW)
+            found[str((item.get("describedObject") or {}).get("name", ""))] = value
+        return found
+
+    async def of_object(
+        self, namespace: str, described: dict[str, Any], metric: str, metric_selector: LabelSelector
+    ) -> int:
+        """A custom metric of one object."""
+        kind, name = str(described.get("kind", "")), str(described.get("name", ""))
+        if kind == "Namespace":
+            items = await self._custom_items(f"metrics/{metric}", name, "", metric_selector)
+        else:
+            resource = self._catalog().kind(str(described.get("apiVersion") or "v1"), kind)
+            if resource is None:
+                raise MetricsError(f'no matches for kind "{kind}" in version "{described.get("apiVersion", "")}"')
+            title = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+            within = namespace if resource.namespaced else ""
+            items = await self._custom_items(f"{title}/{name}/{metric}", within, "", metric_selector)
+        return milli(items[0].get("value"))
+
+    async def external(self, namespace: str, metric: str, selector: LabelSelector) -> list[int]:
+        """The values of an external metric."""
+        what = "unable to fetch metrics from external metrics API"
+        ref = ResourceRef(self._external, "v1beta1", metric)
+        items = await self._items(ref, namespace, what, label_selector=str(selector))
+        if not items:
+            raise MetricsError("no metrics returned from external metrics API")
+        return [milli(item.get("value")) for item in items]
+
+    async def _custom_items(
+        self, path: str, namespace: str, selector: str, metric_selector: LabelSelector
+    ) -> list[Object]:
+        what = "unable to fetch metrics from custom metrics API"
+        query = {} if metric_selector.everything else {"metricLabelSelector": str(metric_selector)}
+        for version in _CUSTOM_VERSIONS:
+            ref = ResourceRef(self._custom, version, path)
+            try:
+                answer = await self._client.list(ref, namespace, label_selector=selector, query=query)
+            except ApiError as error:
+                if error.code == 404 and not (error.details or {}).get("name"):
+                    continue
+                raise MetricsError(f"{what}: {_reason(error, ref)}") from error
+            items: list[Object] = answer.get("items") or []
+            if not items:
+                raise MetricsError("no metrics returned from custom metrics API")
+            return items
+        raise MetricsError(f"{what}: no custom metrics API ({self._custom}) registered")
+
+    async def _items(self, ref: ResourceRef, namespace: str, what: str, *, label_selector: str) -> list[Object]:
+        try:
+            answer = await self._client.list(ref, namespace, label_selector=label_selector)
+        except ApiError as error:
+            raise MetricsError(f"{what}: {_reason(error, ref)}") from error
+        items: list[Object] = answer.get("items") or []
+        return items
+
+
+def _reason(error: ApiError, ref: ResourceRef) -> str:
+    """What went wrong, in words that name the resource where no server knows it."""
+    title = f"(get {ref.plural}.{ref.group})"
+    if error.code == 404 and not (error.details or {}).get("name"):
+        return f"the server could not find the requested resource {title}"
+    if error.code == 503:
+        return f"the server is currently unable to handle the request {title}"
+    return error.message
+
+
+def _usage(item: Object, resource: str, container: str) -> int | None:
+    """What the containers of a pod use together; None where one does not say."""
+    containers: Iterable[dict[str, Any]] = item.get("containers") or ()
+    if container:
+        containers = [c for c in containers if c.get("name") == container]
+        if not containers:
+            pod = item["metadata"]
+            raise MetricsError(
+                f"container {container} not present in metrics for pod {pod.get('namespace', '')}/{pod['name']}"
+            )
+    total = 0
+    for each in containers:
+        value = (each.get("usage") or {}).get(resource)
+        if value is None:
+            return None
+        total += milli(value)
+    return total

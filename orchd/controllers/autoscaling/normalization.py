@@ -1,0 +1,159 @@
+"""Sizes within limits: stabilization windows, policies for the rate of change, and the range of the autoscaler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any, Final
+
+#: Without a behavior, a size may double, and small ones reach this one at once.
+_LEAST_STEP: Final = 4
+_TOO_FAST: Final = (
+    "ScaleUpLimit", "the desired replica count is increasing faster than the maximum scale rate",
+)  # fmt: skip
+_TOO_FAST_DOWN: Final = (
+    "ScaleDownLimit", "the desired replica count is decreasing faster than the maximum scale rate",
+)  # fmt: skip
+_TOO_MANY: Final = ("TooManyReplicas", "the desired replica count is more than the maximum replica count")
+_TOO_FEW: Final = ("TooFewReplicas", "the desired replica count is less than the minimum replica count")
+_IN_RANGE: Final = ("DesiredWithinRange", "the desired count is within the acceptable range")
+_READY: Final = ("ReadyForNewScale", "recommended size matches current size")
+_STABLE_DOWN: Final = (
+    "ScaleDownStabilized",
+    "recent recommendations were higher than current one, applying the highest recent recommendation",
+)
+_STABLE_UP: Final = (
+    "ScaleUpStabilized",
+    "recent recommendations were lower than current one, applying the lowest recent recommendation",
+)
+Reason = tuple[str, str]
+
+
+@dataclass(slots=True)
+class History:
+    """What was recommended for one autoscaler, and by how much it changed its target: (monotonic seconds, number)."""
+
+    recommendations: list[tuple[float, int]] = field(default_factory=list)
+    ups: list[tuple[float, int]] = field(default_factory=list)
+    downs: list[tuple[float, int]] = field(default_factory=list)
+
+    def store_change(self, behavior: Mapping[str, Any] | None, before: int, after: int, now: float) -> None:
+        """Remember a change for as long as a policy asks for it."""
+        if behavior is None:
+            return
+        kept, rules = (self.ups, behavior.get("scaleUp")) if after > before else (self.downs, behavior.get("scaleDown"))
+        longest = max((int(p.get("periodSeconds") or 0) for p in (rules or {}).get("policies") or ()), default=0)
+        kept[:] = [(at, number) for at, number in kept if at > now - longest]
+        kept.append((now, abs(after - before)))
+
+
+@dataclass(frozen=True, slots=True)
+class Normalized:
+    """A size, why recent recommendations did or did not hold it back, whether limits did, and which."""
+
+    size: int
+    able: Reason
+    limited: bool
+    limit: Reason
+
+
+def normalize(
+    history: History,
+    behavior: Mapping[str, Any] | None,
+    *,
+    current: int,
+    wanted: int,
+    least: int,
+    most: int,
+    now: float,
+    window: float,
+) -> Normalized:
+    """`window` is the stabilization window in seconds for sizes that shrink, where the behavior does not have one."""
+    if behavior is None:
+        stable, able = _stabilize_plainly(history, wanted, now, window)
+        size, limit = _limit_plainly(current, stable, least, most)
+    else:
+        stable, able = _stabilize(history, behavior, current, wanted, now, window)
+        size, limit = _limit(history, behavior, current, stable, least, most, now)
+    return Normalized(size, able, size != stable, limit)
+
+
+def _stabilize_plainly(history: History, wanted: int, now: float, window: float) -> tuple[int, Reason]:
+    recent = [(at, size) for at, size in history.recommendations if at > now - window]
+    stable = max([wanted, *(size for _, size in recent)])
+    history.recommendations = [*recent, (now, wanted)]
+    return stable, _READY if stable == wanted else _STABLE_DOWN
+
+
+def _limit_plainly(current: int, wanted: int, least: int, most: int) -> tuple[int, Reason]:
+    step = max(2 * current, _LEAST_STEP)
+    limit, why = (step, _TOO_FAST) if most > step else (most, _TOO_MANY)
+    if wanted < least:
+        return least, _TOO_FEW
+    return (limit, why) if wanted > limit else (wanted, _IN_RANGE)
+
+
+def _stabilize(
+    history: History, behavior: Mapping[str, Any], current: int, wanted: int, now: float, window: float
+) -> tuple[int, Reason]:
+    up_window = float((behavior.get("scaleUp") or {}).get("stabilizationWindowSeconds") or 0)
+    given = (behavior.get("scaleDown") or {}).get("stabilizationWindowSeconds")
+    down_window = window if given is None else float(given)
+    lowest = min([wanted, *(size for at, size in history.recommendations if at > now - up_window)])
+    highest = max([wanted, *(size for at, size in history.recommendations if at > now - down_window)])
+    stable = min(max(current, lowest), highest)
+    longest = max(up_window, down_window)
+    history.recommendations = [(at, size) for at, size in history.recommendations if at >= now - longest]
+    history.recommendations.append((now, wanted))
+    if stable == wanted:
+        return stable, _READY
+    return stable, _STABLE_UP if wanted >= current else _STABLE_DOWN
+
+
+def _limit(
+    history: History, behavior: Mapping[str, Any], current: int, wanted: int, least: int, most: int, now: float
+) -> tuple[int, Reason]:
+    if wanted > current:
+        limit = max(current, _up_limit(current, history.ups, behavior.get("scaleUp") or {}, now))
+        limit, why = (limit, _TOO_FAST) if most > limit else (most, _TOO_MANY)
+        if wanted > limit:
+            return limit, why
+    elif wanted < current:
+        limit = min(current, _down_limit(current, history.downs, behavior.get("scaleDown") or {}, now))
+        limit, why = (limit, _TOO_FAST_DOWN) if least < limit else (least, _TOO_FEW)
+        if wanted < limit:
+            return limit, why
+    return wanted, _IN_RANGE
+
+
+def _changed(events: Iterable[tuple[float, int]], period: Any, now: float) -> int:
+    return sum(number for at, number in events if at > now - float(period or 0))
+
+
+def _up_limit(current: int, events: list[tuple[float, int]], rules: Mapping[str, Any], now: float) -> int:
+    choice = rules.get("selectPolicy") or "Max"
+    if choice == "Disabled":
+        return current
+    proposals = []
+    for policy in rules.get("policies") or ():
+        start = current - _changed(events, policy.get("periodSeconds"), now)
+        value = int(policy.get("value") or 0)
+        # Rounded up: a size that does not change at all would never do so.
+        proposals.append(start + value if policy.get("type") == "Pods" else ceil(start * (100 + value) / 100))
+    choose: Callable[..., int] = min if choice == "Min" else max
+    return choose(proposals, default=current)
+
+
+def _down_limit(current: int, events: list[tuple[float, int]], rules: Mapping[str, Any], now: float) -> int:
+    choice = rules.get("selectPolicy") or "Max"
+    if choice == "Disabled":
+        return current
+    proposals = []
+    for policy in rules.get("policies") or ():
+        start = current + _changed(events, policy.get("periodSeconds"), now)
+        value = int(policy.get("value") or 0)
+        proposals.append(start - value if policy.get("type") == "Pods" else start * (100 - value) // 100)
+    # The smallest change leaves the largest size.
+    choose: Callable[..., int] = max if choice == "Min" else min
+    return choose(proposals, default=current)

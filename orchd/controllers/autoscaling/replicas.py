@@ -1,0 +1,177 @@
+"""From values of metrics to numbers of replicas. Pure.
+
+Pods that are not ready or whose metrics are missing are counted so that they never make a change larger, and never turn it
+around: for a larger size they count as idle, for a smaller one as busy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any
+
+from orchd.client.interfaces import Object
+from orchd.controllers import pods as podfacts
+from orchd.controllers.autoscaling.metrics import MetricsError, PodMetric, milli
+from orchd.controllers.objects import condition, deleting, name, seconds_of, spec, status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Seconds, and the part by which a ratio may differ from 1 without consequences. `now` is seconds since the epoch."""
+
+    now: float
+    tolerance: float = 0.1
+    cpu_initialization: float = 300.0
+    initial_readiness: float = 30.0
+
+
+@dataclass(slots=True)
+class Groups:
+    """Names of pods by what their metrics are worth. `ready` is a number."""
+
+    ready: int = 0
+    unready: set[str] = field(default_factory=set)
+    missing: set[str] = field(default_factory=set)
+    ignored: set[str] = field(default_factory=set)
+
+
+def group_pods(pods: Iterable[Object], metrics: Mapping[str, PodMetric], resource: str, tuning: Tuning) -> Groups:
+    """Pods that end are ignored; those that have not started, and whose CPU is still that of their start, are unready."""
+    out = Groups()
+    for pod in pods:
+        phase = status(pod).get("phase")
+        metric = metrics.get(name(pod))
+        if deleting(pod) or phase == "Failed":
+            out.ignored.add(name(pod))
+        elif phase == "Pending":
+            out.unready.add(name(pod))
+        elif metric is None:
+            out.missing.add(name(pod))
+        elif resource == "cpu" and _starting(pod, metric, tuning):
+            out.unready.add(name(pod))
+        else:
+            out.ready += 1
+    return out
+
+
+def _starting(pod: Object, metric: PodMetric, tuning: Tuning) -> bool:
+    ready = condition(status(pod), "Ready")
+    started = seconds_of(status(pod).get("startTime"))
+    if ready is None or started is None:
+        return True
+    since = seconds_of(ready.get("lastTransitionTime")) or 0.0
+    if started + tuning.cpu_initialization > tuning.now:
+        return ready.get("status") == "False" or metric.at < since + metric.window
+    return ready.get("status") == "False" and started + tuning.initial_readiness > since
+
+
+def requests_of(pods: Iterable[Object], resource: str, container: str) -> dict[str, int]:
+    """What the pods' containers (or the one of a name) request of a resource. Raises MetricsError."""
+    out = {}
+    for pod in pods:
+        total = 0
+        for each in spec(pod).get("containers") or ():
+            if not container or each.get("name") == container:
+                wanted = ((each.get("resources") or {}).get("requests") or {}).get(resource)
+                if wanted is None:
+                    raise MetricsError(f"missing request for {resource}")
+                total += milli(wanted)
+        out[name(pod)] = total
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The ratio of usage to target, the usage in percent of the requests (0 where there are none) and the mean value."""
+
+    ratio: float
+    percent: int
+    value: int
+
+
+def utilization(metrics: Mapping[str, PodMetric], requests: Mapping[str, int], target: int) -> Usage:
+    """Usage in percent of what the pods request. Raises MetricsError."""
+    known = [pod for pod in metrics if pod in requests]
+    requested = sum(requests[pod] for pod in known)
+    if not requested:
+        raise MetricsError("no metrics returned matched known pods")
+    used = sum(metrics[pod].value for pod in known)
+    percent = used * 100 // requested
+    return Usage(percent / target, percent, used // len(known))
+
+
+def average(metrics: Mapping[str, PodMetric], target: int) -> Usage:
+    """Usage as a mean value of the pods."""
+    mean = sum(m.value for m in metrics.values()) // len(metrics)
+    return Usage(mean / target, 0, mean)
+
+
+def by_pods(
+    pods: list[Object],
+    metrics: Mapping[str, PodMetric],
+    current: int,
+    resource: str,
+    tuning: Tuning,
+    measure: Callable[[Mapping[str, PodMetric]], Usage],
+    busy: Callable[[str], int],
+) -> tuple[int, Usage]:
+    """The size that brings the usage to its target, and the usage. `busy` is what a pod without metrics is taken to use when
+    the size would shrink. Raises MetricsError."""
+    if not pods:
+        raise MetricsError("no pods returned by selector while calculating replica count")
+    groups = group_pods(pods, metrics, resource, tuning)
+    counted = {pod: m for pod, m in metrics.items() if pod not in groups.ignored and pod not in groups.unready}
+    if not counted:
+        raise MetricsError("did not receive metrics for any ready pods")
+    usage = measure(counted)
+    starting = bool(groups.unready) and usage.ratio > 1.0
+    if not starting and not groups.missing:
+        if abs(1.0 - usage.ratio) <= tuning.tolerance:
+            return current, usage
+        return ceil(usage.ratio * groups.ready), usage
+    if usage.ratio < 1.0:
+        counted |= {pod: PodMetric(busy(pod)) for pod in groups.missing}
+    elif usage.ratio > 1.0:
+        counted |= {pod: PodMetric(0) for pod in groups.missing}
+    if starting:
+        counted |= {pod: PodMetric(0) for pod in groups.unready}
+    again = measure(counted).ratio
+    turned = (usage.ratio < 1.0 < again) or (usage.ratio > 1.0 > again)
+    if abs(1.0 - again) <= tuning.tolerance or turned:
+        return current, usage
+    wanted = ceil(again * len(counted))
+    if (again < 1.0 and wanted > current) or (again > 1.0 and wanted < current):
+        return current, usage
+    return wanted, usage
+
+
+def by_ratio(ratio: float, current: int, pods: Iterable[Object], tuning: Tuning) -> int:
+    """The size for a value that all pods have a part in. Raises MetricsError."""
+    if not current:
+        return ceil(ratio)
+    if abs(1.0 - ratio) <= tuning.tolerance:
+        return current
+    found = list(pods)
+    if not found:
+        raise MetricsError(
+            "unable to calculate ready pods: no pods returned by selector while calculating replica count"
+        )
+    ready = sum(1 for pod in found if status(pod).get("phase") == "Running" and podfacts.ready(pod))
+    return ceil(ratio * ready)
+
+
+def per_pod(value: int, target: int, running: int, tuning: Tuning) -> tuple[int, int]:
+    """The size for a value that is divided among the pods, and the part of one of them now."""
+    if not running:
+        return ceil(value / target), 0
+    wanted = running
+    if abs(1.0 - value / (target * running)) > tuning.tolerance:
+        wanted = ceil(value / target)
+    return wanted, ceil(value / running)
+
+
+def format_milli(value: int) -> Any:
+    """Thousandths as a quantity."""
+    return f"{value // 1000}" if value % 1000 == 0 else f"{value}m"

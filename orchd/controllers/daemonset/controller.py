@@ -1,0 +1,226 @@
+"""The daemon set controller: what makes work, and the order of one pass."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from twisted.python.failure import Failure
+
+from orchd.client.informers import key_of
+from orchd.client.interfaces import Object
+from orchd.controllers import pods as podfacts
+from orchd.controllers import revisions
+from orchd.controllers.adoption import claim
+from orchd.controllers.base import Controller, Key, terminating_namespace
+from orchd.controllers.daemonset.backoff import Backoff
+from orchd.controllers.daemonset.plans import Plan, Planner, by_target, should_run
+from orchd.controllers.daemonset.template import HASH_LABEL, on_node, pod_template, target_node
+from orchd.controllers.event_objects import WARNING
+from orchd.controllers.expectations import Expectations
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import (
+    BY_CONTROLLER,
+    DAEMON_SETS,
+    NODES,
+    PODS,
+    REVISIONS,
+    deleting,
+    index_by_controller,
+    labels,
+    name,
+    namespace,
+    owner,
+    owner_reference,
+    spec,
+    status,
+    uid,
+)
+from orchd.controllers.pod_control import PodControl
+from orchd.errors import ApiError
+from orchd.kinds.objects.selectors import LabelSelector
+
+#: Pods made or deleted in one pass.
+_BURST: Final = 250
+
+
+class DaemonSetController(Controller):
+    name = "daemonset"
+    account = "daemon-set-controller"
+    subject = ("apps/v1", "DaemonSet")
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env, workers=2)
+        self._control = PodControl(self.client, self.recorder, *self.subject)
+        self._sets = self.follow(DAEMON_SETS, self._set_changed, primary=True)
+        self._pods = self.follow(PODS, self._pod_changed)
+        self._nodes = self.follow(NODES, self._node_changed)
+        self._revisions = self.follow(REVISIONS)
+        index_by_controller(self._pods)
+        index_by_controller(self._revisions)
+        self._expected: Expectations[Key] = Expectations(self._pods, env.clock.seconds)
+        self._backoff = Backoff(env.clock.seconds)
+
+    # -- what makes work
+
+    def _set_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if new is None and old is not None:
+            self._expected.forget(key_of(old))
+        self.enqueue(event, old, new)
+
+    def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        self._expected.observe(old, new)
+        for pod in (old, new):
+            reference = None if pod is None else owner(pod)
+            if pod is not None and reference is not None and reference.get("kind") == "DaemonSet":
+                self.queue.add((namespace(pod), str(reference["name"])))
+        if new is not None and owner(new) is None and not deleting(new):
+            for each in self._sets.list(namespace(new)):
+                if self._selector(each).matches(labels(new)):
+                    self.queue.add(key_of(each))
+
+    def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        """Only sets for which the node begins or ceases to fit; a node's heartbeats change nothing."""
+        if old is not None and new is not None and _placing(old) == _placing(new):
+            return
+        for each in self._sets.list():
+            before = (False, False) if old is None else should_run(self.dialect, each, old)
+            after = (False, False) if new is None else should_run(self.dialect, each, new)
+            if before != after or new is None:
+                self.queue.add(key_of(each))
+
+    def _selector(self, each: Object) -> LabelSelector:
+        return LabelSelector.from_object(spec(each).get("selector") or {})
+
+    # -- the work
+
+    async def reconcile(self, key: Key) -> float | None:
+        parent = self._sets.get(*key)
+        if parent is None:
+            self._expected.forget(key)
+            return None
+        if not spec(parent).get("selector"):
+            note = "This daemon set is selecting all pods. A non-empty selector is required."
+            self.record(parent, WARNING, "SelectingAll", note)
+            return None
+        if deleting(parent):
+            return None
+        known = await self._claim(parent, self._revisions, REVISIONS)
+        current, collisions = await revisions.newest(self.client, parent, *self.subject, known, HASH_LABEL)
+        revision = labels(current).get(HASH_LABEL, "")
+        pause = self._expected.pause(key)
+        if pause:
+            planner = await self._planner(parent, revision)
+            await self._tell(parent, planner, collisions, observed=False)
+            return pause
+        again = await self._sync(key, parent, revision)
+        planner = await self._planner(parent, revision)
+        await self._clean_up(parent, known, name(current))
+        await self._tell(parent, planner, collisions, observed=True)
+        return again if again is not None else self._until_available(parent, planner)
+
+    async def _claim(self, parent: Object, informer: Any, ref: Any) -> list[Object]:
+        return await claim(
+            self.client,
+            parent,
+            parent_ref=DAEMON_SETS,
+            api_version=self.subject[0],
+            kind=self.subject[1],
+            selector=self._selector(parent),
+            informer=informer,
+            ref=ref,
+        )
+
+    async def _planner(self, parent: Object, revision: str) -> Planner:
+        pods = await self._claim(parent, self._pods, PODS)
+        by_node = by_target(pods, target_node)
+        return Planner(self.dialect, parent, self._nodes.list(), by_node, revision, self.env.wall())
+
+    async def _sync(self, key: Key, parent: Object, revision: str) -> float | None:
+        """Make and delete pods; seconds after which failed pods are to be looked at again."""
+        planner = await self._planner(parent, revision)
+        plan = planner.place()
+        again = self._admit_failed(parent, plan)
+        await self._carry_out(key, parent, plan, revision)
+        if not self._expected.pause(key):
+            # Pods that were just made count as unavailable, so the plan is made anew.
+            planner = await self._planner(parent, revision)
+            await self._carry_out(key, parent, planner.roll(), revision)
+        return again
+
+    def _admit_failed(self, parent: Object, plan: Plan) -> float | None:
+        """Let failed pods be deleted, with a growing pause between those of one node."""
+        again: float | None = None
+        for node, pod in plan.failed:
+            left = self._backoff.attempt(f"{uid(parent)}/{node}")
+            if left:
+                again = left if again is None else min(again, left)
+                continue
+            note = f"Found failed daemon pod {namespace(pod)}/{name(pod)} on node {node}, will try to kill it"
+            self.record(parent, WARNING, "FailedDaemonPod", note)
+            plan.delete.append(pod)
+        return again
+
+    async def _carry_out(self, key: Key, parent: Object, plan: Plan, revision: str) -> None:
+        """Raises what the first failing write raised."""
+        template = pod_template(self.dialect, parent, revision)
+        reference = owner_reference(parent, *self.subject)
+        wanted = plan.create[:_BURST]
+
+        async def make(number: int) -> None:
+            pod = podfacts.from_template(on_node(template, wanted[number]), name(parent), reference)
+            self._expected.created(key, await self._control.create(parent, pod))
+
+        async def delete(pod: Object) -> None:
+            await self._control.delete(parent, pod)
+            self._expected.deleted(key, pod)
+
+        _, problem = await podfacts.slow_start(len(wanted), make)
+        results = await podfacts.side_by_side([delete(pod) for pod in plan.delete[:_BURST]])
+        failures = [r for r in (problem, *results) if isinstance(r, Failure)]
+        for failure in failures:
+            if not (isinstance(failure.value, ApiError) and terminating_namespace(failure.value)):
+                failure.raiseException()
+
+    async def _clean_up(self, parent: Object, known: list[Object], current: str) -> None:
+        """Delete the oldest revisions beyond the history limit, but none that a pod has."""
+        old = sorted((r for r in known if name(r) != current), key=lambda r: int(r.get("revision") or 0))
+        surplus = len(old) - int(spec(parent).get("revisionHistoryLimit", 10))
+        live = {labels(pod).get(HASH_LABEL) for pod in self._pods.by_index(BY_CONTROLLER, uid(parent))}
+        for each in old:
+            if surplus <= 0:
+                return
+            if labels(each).get(HASH_LABEL) not in live:
+                await self.remove(REVISIONS, namespace(each), name(each), uid=uid(each))
+                surplus -= 1
+
+    # -- status
+
+    async def _tell(self, parent: Object, planner: Planner, collisions: int, *, observed: bool) -> None:
+        fresh: dict[str, Any] = dict(planner.status())
+        generation = parent["metadata"].get("generation") if observed else status(parent).get("observedGeneration")
+        if generation:
+            fresh["observedGeneration"] = int(generation)
+        if collisions:
+            fresh["collisionCount"] = collisions
+        if status(parent).get("conditions"):
+            fresh["conditions"] = status(parent)["conditions"]
+        if fresh == {k: v for k, v in status(parent).items() if k != "collisionCount" or v}:
+            return
+        try:
+            changed = {**parent, "status": fresh}
+            await self.client.update(DAEMON_SETS, namespace(parent), name(parent), changed, subresource="status")
+        except ApiError as error:
+            if error.code != 404:
+                raise
+
+    def _until_available(self, parent: Object, planner: Planner) -> float | None:
+        """Seconds after which ready pods may be available."""
+        least = int(spec(parent).get("minReadySeconds") or 0)
+        numbers = planner.status()
+        waits = least and numbers["numberReady"] != numbers.get("numberAvailable", 0)
+        return float(least) if waits else None
+
+
+def _placing(node: Object) -> tuple[Any, ...]:
+    """What of a node decides whether daemons may run on it."""
+    return labels(node), spec(node).get("taints")

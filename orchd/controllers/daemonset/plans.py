@@ -1,0 +1,203 @@
+"""What is to be done for a daemon set: pods to delete and nodes that need one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchd.client.interfaces import Object
+from orchd.controllers import pods as podfacts
+from orchd.controllers.daemonset.template import HASH_LABEL, add_default_tolerations, is_updated
+from orchd.controllers.objects import deleting, labels, name, spec, status
+from orchd.controllers.percent import scale_percent
+from orchd.dialect import Dialect
+from orchd.kinds.objects.placement import find_untolerated_taint, fits_required_affinity
+
+ByNode = Mapping[str, list[Object]]
+
+
+@dataclass(slots=True)
+class Plan:
+    """Pods to delete, names of nodes that need a pod, and failed pods (to be deleted too, not too often)."""
+
+    delete: list[Object] = field(default_factory=list)
+    create: list[str] = field(default_factory=list)
+    failed: list[tuple[str, Object]] = field(default_factory=list)
+
+
+def should_run(dialect: Dialect, parent: Object, node: Object) -> tuple[bool, bool]:
+    """May the set start a pod on a node, and may one that is there stay?"""
+    pod_spec = spec(parent)["template"].get("spec") or {}
+    if pod_spec.get("nodeName") and pod_spec["nodeName"] != name(node):
+        return False, False
+    pod_spec = add_default_tolerations(dialect, pod_spec)
+    if not fits_required_affinity(pod_spec, node):
+        return False, False
+    taints = spec(node).get("taints") or ()
+    if find_untolerated_taint(taints, pod_spec["tolerations"], ("NoSchedule", "NoExecute")) is None:
+        return True, True
+    return False, find_untolerated_taint(taints, pod_spec["tolerations"], ("NoExecute",)) is None
+
+
+def oldest_first(pod: Object) -> tuple[Any, ...]:
+    """Sort key: pods with a node, then by age."""
+    return not spec(pod).get("nodeName"), pod["metadata"].get("creationTimestamp") or "", name(pod)
+
+
+def _limit(parent: Object, member: str, nodes: int) -> int:
+    limits = (spec(parent).get("updateStrategy") or {}).get("rollingUpdate") or {}
+    return scale_percent(limits.get(member), nodes, up=True)
+
+
+def _surges(parent: Object) -> bool:
+    limits = (spec(parent).get("updateStrategy") or {}).get("rollingUpdate") or {}
+    return _rolling(parent) and scale_percent(limits.get("maxSurge"), 100, up=True) > 0
+
+
+def _rolling(parent: Object) -> bool:
+    return bool((spec(parent).get("updateStrategy") or {}).get("type", "RollingUpdate") == "RollingUpdate")
+
+
+class Planner:
+    """For one pass over one set. `revision` is the hash of its current template."""
+
+    def __init__(self, dialect: Dialect, parent: Object, nodes: Iterable[Object], by_node: ByNode, revision: str, now: float) -> None:
+        self._parent = parent
+        self._by_node = by_node
+        self._revision = revision
+        self._now = now
+        self._fit = {name(node): should_run(dialect, parent, node) for node in nodes}
+
+    def _available(self, pod: Object) -> bool:
+        return podfacts.available(pod, int(spec(self._parent).get("minReadySeconds") or 0), self._now)
+
+    def place(self) -> Plan:
+        """One pod on every node that fits, none elsewhere."""
+        plan = Plan()
+        for node, (starts, stays) in self._fit.items():
+            pods = self._by_node.get(node)
+            if starts and pods is None:
+                plan.create.append(node)
+            elif stays:
+                self._thin_out(plan, node, starts, pods or [])
+            elif pods is not None:
+                plan.delete.extend(pod for pod in pods if not deleting(pod))
+        for node, pods in self._by_node.items():
+            if node not in self._fit:
+                # Never to be scheduled, so that no node will ever confirm its end.
+                plan.delete.extend(pod for pod in pods if not spec(pod).get("nodeName") and not deleting(pod))
+        return plan
+
+    def _thin_out(self, plan: Plan, node: str, starts: bool, pods: list[Object]) -> None:
+        """Failed pods go, and all but one of the others; two stay while the newer one replaces the older."""
+        running = []
+        for pod in pods:
+            if deleting(pod):
+                continue
+            if status(pod).get("phase") == "Failed":
+                plan.failed.append((node, pod))
+            else:
+                running.append(pod)
+        running.sort(key=oldest_first)
+        if not _surges(self._parent):
+            plan.delete.extend(running[1:])
+            return
+        if not running and starts:
+            plan.create.append(node)
+        if len(running) < 2:
+            return
+        fresh = [pod for pod in running if labels(pod).get(HASH_LABEL) == self._revision]
+        old = [pod for pod in running if labels(pod).get(HASH_LABEL) != self._revision]
+        plan.delete.extend([*fresh[1:], *old[1:]])
+        if fresh and old and (not podfacts.ready(old[0]) or self._available(fresh[0])):
+            plan.delete.append(old[0])
+
+    def roll(self) -> Plan:
+        """The next step of a rolling update, after `place` found nothing more to do."""
+        plan = Plan()
+        if not _rolling(self._parent):
+            return plan
+        nodes = sum(1 for starts, _ in self._fit.values() if starts)
+        surge, unavailable = _limit(self._parent, "maxSurge", nodes), _limit(self._parent, "maxUnavailable", nodes)
+        if surge:
+            self._surge(plan, surge)
+        else:
+            self._replace(plan, unavailable or (1 if nodes else 0))
+        return plan
+
+    def _pairs(self) -> Iterable[tuple[str, Object | None, Object | None, bool]]:
+        """Node, new pod, old pod, and whether there is at most one of each."""
+        for node, pods in sorted(self._by_node.items()):
+            fresh: list[Object] = []
+            old: list[Object] = []
+            for pod in pods:
+                if not deleting(pod):
+                    (fresh if is_updated(self._parent, pod, self._revision) else old).append(pod)
+            clear = len(fresh) <= 1 and len(old) <= 1
+            yield node, fresh[0] if fresh else None, old[0] if old else None, clear
+
+    def _replace(self, plan: Plan, most: int) -> None:
+        """Old pods go that are of no use, and as many others as there may be nodes without a pod."""
+        missing = 0
+        candidates: list[Object] = []
+        for _, fresh, old, clear in self._pairs():
+            if not clear or (fresh is None) == (old is None):
+                missing += 1
+            elif fresh is not None:
+                missing += not self._available(fresh)
+            elif old is not None:
+                (candidates if self._available(old) else plan.delete).append(old)
+        plan.delete.extend(candidates[: max(0, most - missing)])
+
+    def _surge(self, plan: Plan, most: int) -> None:
+        """New pods come beside old ones, and old ones go when the new ones are available."""
+        surging = 0
+        candidates: list[str] = []
+        for node, fresh, old, clear in self._pairs():
+            if not clear:
+                surging += 1
+            elif old is None:
+                continue
+            elif fresh is None:
+                (candidates if self._available(old) else plan.create).append(node)
+            elif self._available(fresh):
+                plan.delete.append(old)
+            else:
+                surging += 1
+        plan.create.extend(candidates[: max(0, most - surging)])
+
+    def status(self) -> dict[str, int]:
+        """The numbers of the set's status."""
+        desired = current = misplaced = ready = available = fresh = 0
+        for node, (starts, _) in self._fit.items():
+            pods = self._by_node.get(node)
+            desired += starts
+            if not pods:
+                continue
+            if not starts:
+                misplaced += 1
+                continue
+            current += 1
+            pod = min(pods, key=oldest_first)
+            ready += podfacts.ready(pod)
+            available += self._available(pod)
+            fresh += is_updated(self._parent, pod, self._revision)
+        numbers = {
+            "currentNumberScheduled": current,
+            "numberMisscheduled": misplaced,
+            "desiredNumberScheduled": desired,
+            "numberReady": ready,
+        }
+        optional = {"updatedNumberScheduled": fresh, "numberAvailable": available, "numberUnavailable": desired - available}
+        return {**numbers, **{key: value for key, value in optional.items() if value}}
+
+
+def by_target(pods: Iterable[Object], target: Callable[[Object], str]) -> dict[str, list[Object]]:
+    """Pods by the node that they run on or are meant for; those without one are left out."""
+    found: dict[str, list[Object]] = {}
+    for pod in pods:
+        node = target(pod)
+        if node:
+            found.setdefault(node, []).append(pod)
+    return found

@@ -1,0 +1,94 @@
+"""The pods of a daemon set: their tolerations, labels and node, and which node a pod is meant for. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from orchd.client.interfaces import Object
+from orchd.controllers.objects import annotations_of, labels, spec
+from orchd.dialect import Dialect
+
+HASH_LABEL: Final = "controller-revision-hash"
+GENERATION_LABEL: Final = "pod-template-generation"
+_GENERATION_ANNOTATION: Final = "deprecated.daemonset.template.generation"
+#: Conditions of a node, as taint keys below "node.{long}.io/", that daemons tolerate, with the effect.
+_TOLERATED: Final = (
+    ("not-ready", "NoExecute"),
+    ("unreachable", "NoExecute"),
+    ("disk-pressure", "NoSchedule"),
+    ("memory-pressure", "NoSchedule"),
+    ("pid-pressure", "NoSchedule"),
+    ("unschedulable", "NoSchedule"),
+)
+_OF_HOST_NETWORK: Final = ("network-unavailable", "NoSchedule")
+
+
+def generation(parent: Object) -> str | None:
+    """The generation of the template as the set's annotation has it."""
+    text = annotations_of(parent).get(_GENERATION_ANNOTATION, "")
+    return text if text.lstrip("-").isdigit() else None
+
+
+def is_updated(parent: Object, pod: Object, revision: str) -> bool:
+    """Is the pod of the set's current template, whose revision has the hash `revision`?"""
+    wanted = generation(parent)
+    if wanted is not None and labels(pod).get(GENERATION_LABEL) == wanted:
+        return True
+    return bool(revision) and labels(pod).get(HASH_LABEL) == revision
+
+
+def add_default_tolerations(dialect: Dialect, pod_spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A pod spec with the tolerations that every daemon has."""
+    tolerations = [dict(each) for each in pod_spec.get("tolerations") or ()]
+    wanted = (*_TOLERATED, _OF_HOST_NETWORK) if pod_spec.get("hostNetwork") else _TOLERATED
+    for condition, effect in wanted:
+        fresh = {"key": dialect("node.{long}.io/") + condition, "operator": "Exists", "effect": effect}
+        for place, each in enumerate(tolerations):
+            same = (each.get("key"), each.get("operator"), each.get("effect"), each.get("value") or "")
+            if same == (fresh["key"], "Exists", effect, ""):
+                tolerations[place] = fresh
+                break
+        else:
+            tolerations.append(fresh)
+    return {**pod_spec, "tolerations": tolerations}
+
+
+def pod_template(dialect: Dialect, parent: Object, revision: str) -> dict[str, Any]:
+    """The template of new pods, without their node."""
+    template = spec(parent)["template"]
+    metadata = template.get("metadata") or {}
+    tags = dict(metadata.get("labels") or {})
+    wanted = generation(parent)
+    if wanted is not None:
+        tags[GENERATION_LABEL] = wanted
+    if revision:
+        tags[HASH_LABEL] = revision
+    pod_spec = add_default_tolerations(dialect, template.get("spec") or {})
+    return {**template, "metadata": {**metadata, "labels": tags}, "spec": pod_spec}
+
+
+def on_node(template: Mapping[str, Any], node: str) -> dict[str, Any]:
+    """The template of the pod for one node: the scheduler binds it to that node and no other."""
+    fields = [{"key": "metadata.name", "operator": "In", "values": [node]}]
+    within = template["spec"]
+    affinity = within.get("affinity") or {}
+    of_nodes = affinity.get("nodeAffinity") or {}
+    required = of_nodes.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    chosen = {**required, "nodeSelectorTerms": [{"matchFields": fields}]}
+    of_nodes = {**of_nodes, "requiredDuringSchedulingIgnoredDuringExecution": chosen}
+    return {**template, "spec": {**within, "affinity": {**affinity, "nodeAffinity": of_nodes}}}
+
+
+def target_node(pod: Object) -> str:
+    """The node that a pod runs on or is meant for; "" for none."""
+    if spec(pod).get("nodeName"):
+        return str(spec(pod)["nodeName"])
+    of_nodes = (spec(pod).get("affinity") or {}).get("nodeAffinity") or {}
+    required = of_nodes.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    for term in required.get("nodeSelectorTerms") or ():
+        for field in term.get("matchFields") or ():
+            values = list(field.get("values") or ())
+            if field.get("key") == "metadata.name" and field.get("operator") == "In" and len(values) == 1:
+                return str(values[0])
+    return ""

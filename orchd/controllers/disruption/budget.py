@@ -1,0 +1,106 @@
+"""The arithmetic of disruption budgets, over plain objects. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from orchd.client.interfaces import Object
+from orchd.controllers import pods as podfacts
+from orchd.controllers.objects import condition, deleting, name, seconds_of, spec, status
+from orchd.controllers.percent import scale_percent
+from orchd.kinds.objects.scalars import timestamp
+
+#: Seconds after which an eviction that has not deleted its pod is taken back.
+DELETION_TIMEOUT: Final = 120.0
+ALLOWED: Final = "DisruptionAllowed"
+
+
+def needs_scale(budget: Object) -> bool:
+    """Is the budget relative to the size that the owners of the pods are to have?"""
+    return spec(budget).get("maxUnavailable") is not None or isinstance(spec(budget).get("minAvailable"), str)
+
+
+def compute_desired(budget: Object, pods: int, scale: int) -> tuple[int, int]:
+    """How many pods are expected and how many of them must be healthy. `scale` is that of the owners."""
+    most = spec(budget).get("maxUnavailable")
+    least = spec(budget).get("minAvailable")
+    if most is not None:
+        return scale, max(0, scale - scale_percent(most, scale, up=True))
+    if isinstance(least, str):
+        return scale, scale_percent(least, scale, up=True)
+    return (pods, int(least)) if least is not None else (0, 0)
+
+
+def sort_evictions(budget: Object, pods: Iterable[Object], now: float) -> tuple[dict[str, str], list[Object], float | None]:
+    """Evictions that are still to delete their pods, pods whose eviction has failed, and seconds until one may have."""
+    found = status(budget).get("disruptedPods") or {}
+    pending: dict[str, str] = {}
+    failed: list[Object] = []
+    left: float | None = None
+    for pod in pods:
+        at = found.get(name(pod))
+        if at is None or deleting(pod):
+            continue
+        remaining = (seconds_of(at) or 0.0) + DELETION_TIMEOUT - now
+        if remaining < 0:
+            failed.append(pod)
+        else:
+            pending[name(pod)] = at
+            left = remaining if left is None else min(left, remaining)
+    return pending, failed, left
+
+
+def count_healthy(pods: Iterable[Object], pending: Mapping[str, str]) -> int:
+    """Pods that are ready and not about to be deleted."""
+    return sum(1 for pod in pods if not deleting(pod) and name(pod) not in pending and podfacts.ready(pod))
+
+
+def next_status(
+    budget: Object, *, expected: int, wanted: int, current: int, pending: Mapping[str, str], now: float
+) -> dict[str, Any]:
+    """The status after a count."""
+    allowed = max(0, current - wanted) if expected > 0 else 0
+    generation = int(budget["metadata"].get("generation") or 0)
+    fresh: dict[str, Any] = {
+        "disruptionsAllowed": allowed,
+        "currentHealthy": current,
+        "desiredHealthy": wanted,
+        "expectedPods": expected,
+    }
+    if generation:
+        fresh["observedGeneration"] = generation
+    if pending:
+        fresh["disruptedPods"] = dict(pending)
+    value, reason = ("True", "SufficientPods") if allowed else ("False", "InsufficientPods")
+    fresh["conditions"] = _conditions(budget, value, reason, "", generation, now)
+    return fresh
+
+
+def make_failed_status(budget: Object, message: str, now: float) -> dict[str, Any]:
+    """The status after a count that failed: nothing may be evicted."""
+    generation = int(status(budget).get("observedGeneration") or 0)
+    found = _conditions(budget, "False", "SyncFailed", message, generation, now)
+    return {"currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0, **status(budget), "disruptionsAllowed": 0, "conditions": found}
+
+
+def has_failed(budget: Object) -> bool:
+    """Did the last count fail?"""
+    found = condition(status(budget), ALLOWED)
+    return found is not None and found.get("reason") == "SyncFailed"
+
+
+def _conditions(
+    budget: Object, value: str, reason: str, message: str, generation: int, now: float
+) -> list[dict[str, Any]]:
+    old = condition(status(budget), ALLOWED)
+    since = timestamp(now)
+    if old is not None and old.get("status") == value:
+        since = str(old.get("lastTransitionTime"))
+    fresh: dict[str, Any] = {"type": ALLOWED, "status": value, "lastTransitionTime": since, "reason": reason, "message": message}
+    if generation:
+        fresh["observedGeneration"] = generation
+    found = [dict(c) for c in status(budget).get("conditions") or ()]
+    if old is None:
+        return [*found, fresh]
+    return [fresh if c.get("type") == ALLOWED else c for c in found]

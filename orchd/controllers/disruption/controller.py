@@ -1,0 +1,85 @@
+"""The disruption controller: what is queued, and the count of one budget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchd.client.informers import key_of
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.controllers.base import Controller, Key
+from orchd.controllers.disruption import budget as counting
+from orchd.controllers.disruption.scales import ScaleError, Scales
+from orchd.controllers.event_objects import NORMAL, WARNING, with_type
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import PODS, labels, name, namespace, spec, status
+from orchd.errors import ApiError
+from orchd.kinds.objects.selectors import LabelSelector
+
+BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
+
+
+class DisruptionController(Controller):
+    name = "disruption"
+    account = "disruption-controller"
+    component = "controllermanager"
+    subject = ("policy/v1", "PodDisruptionBudget")
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env, workers=1)
+        self._budgets = self.follow(BUDGETS, primary=True)
+        self._pods = self.follow(PODS, self._pod_changed)
+        self._scales = Scales(self.client, env.catalog, {ref: self.follow(ref, self._owner_changed) for ref in Scales.REFS})
+
+    def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        for pod in (old, new):
+            if pod is None or (pod is old and new is not None and labels(old) == labels(new)):
+                continue
+            for budget in self._budgets.list(namespace(pod)):
+                if self._selects(budget, pod):
+                    self.queue.add(key_of(budget))
+
+    def _owner_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        """Another size of an owner changes what budgets of its namespace expect; a new owner may be one that they missed."""
+        if new is None or (old is not None and spec(old).get("replicas") == spec(new).get("replicas")):
+            return
+        for budget in self._budgets.list(namespace(new)):
+            if counting.needs_scale(budget) and (old is not None or counting.has_failed(budget)):
+                self.queue.add(key_of(budget))
+
+    def _selects(self, budget: Object, pod: Object) -> bool:
+        selector = spec(budget).get("selector")
+        return selector is not None and LabelSelector.from_object(selector).matches(labels(pod))
+
+    async def reconcile(self, key: Key) -> float | None:
+        budget = self._budgets.get(*key)
+        if budget is None:
+            return None
+        pods = [pod for pod in self._pods.list(key[0]) if self._selects(budget, pod)]
+        if not pods:
+            self.record(budget, NORMAL, "NoPods", "No matching pods found")
+        now = self.env.wall()
+        try:
+            scale = await self._scales.total(pods) if counting.needs_scale(budget) else 0
+        except ScaleError as error:
+            note = f"Failed to calculate the number of expected pods: {error}"
+            self.record(budget, WARNING, "CalculateExpectedPodCountFailed", note)
+            await self._write(budget, counting.make_failed_status(budget, str(error), now))
+            return None
+        expected, wanted = counting.compute_desired(budget, len(pods), scale)
+        pending, failed, left = counting.sort_evictions(budget, pods, now)
+        for pod in failed:
+            note = f"Pod was expected by PDB {namespace(budget)}/{name(budget)} to be deleted but it wasn't"
+            self.recorder.event(with_type(pod, "v1", "Pod"), WARNING, "NotDeleted", note)
+        current = counting.count_healthy(pods, pending)
+        fresh = counting.next_status(budget, expected=expected, wanted=wanted, current=current, pending=pending, now=now)
+        await self._write(budget, fresh)
+        return left
+
+    async def _write(self, budget: Object, fresh: dict[str, Any]) -> None:
+        if fresh == status(budget):
+            return
+        try:
+            await self.client.update(BUDGETS, *key_of(budget), {**budget, "status": fresh}, subresource="status")
+        except ApiError as error:
+            if error.code != 404:
+                raise

@@ -1,0 +1,203 @@
+"""EndpointSlices that mirror Endpoints which somebody else writes, for services without a selector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from ipaddress import ip_address
+from typing import Any, Final
+
+from orchd.client.informers import key_of
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.controllers.base import Controller, Key, terminating_namespace
+from orchd.controllers.endpoints import targets
+from orchd.controllers.event_objects import WARNING
+from orchd.controllers.expectations import Expectations
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import (
+    ENDPOINTS,
+    SERVICES,
+    annotations_of,
+    deleting,
+    labels,
+    name,
+    namespace,
+    owner_reference,
+    spec,
+)
+from orchd.errors import ApiError
+
+_BY_SERVICE: Final = "controllers/mirrored-service"
+
+#: Address family and ports: what endpoints of one slice share.
+Group = tuple[str, tuple[targets.Port, ...]]
+
+
+def group_addresses(found: Object, most: int) -> tuple[dict[Group, list[dict[str, Any]]], int, int]:
+    """The endpoints of Endpoints by group, the number of wrong addresses and of those beyond `most` in their subset."""
+    groups: dict[Group, list[dict[str, Any]]] = {}
+    wrong = surplus = 0
+    for subset in found.get("subsets") or ():
+        ports = _ports(subset.get("ports") or ())
+        added = 0
+        for member, ready in (("addresses", True), ("notReadyAddresses", False)):
+            for address in subset.get(member) or ():
+                if added >= most:
+                    surplus += 1
+                    continue
+                family = _family(str(address.get("ip", "")))
+                if not family:
+                    wrong += 1
+                    continue
+                groups.setdefault((family, ports), []).append(_endpoint(address, ready))
+                added += 1
+    return groups, wrong, surplus
+
+
+def _ports(found: Iterable[dict[str, Any]]) -> tuple[targets.Port, ...]:
+    return tuple(
+        sorted(
+            targets.Port(p.get("name") or "", int(p.get("port") or 0), p.get("protocol") or "TCP", p.get("appProtocol") or "")
+            for p in found
+        )
+    )
+
+
+def _family(text: str) -> str:
+    try:
+        return f"IPv{ip_address(text).version}"
+    except ValueError:
+        return ""
+
+
+def _endpoint(address: dict[str, Any], ready: bool) -> dict[str, Any]:
+    out: dict[str, Any] = {"addresses": [address["ip"]], "conditions": {"ready": ready}}
+    for key in ("targetRef", "nodeName", "hostname"):
+        if address.get(key):
+            out[key] = address[key]
+    return out
+
+
+class EndpointSliceMirroringController(Controller):
+    """Keys are those of Endpoints and of services, which have the same names."""
+
+    name = "endpointslicemirroring"
+    account = "endpointslicemirroring-controller"
+    component = "endpoint-slice-mirroring-controller"
+    subject = ("v1", "Endpoints")
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env, workers=env.settings.mirroring_concurrent_service_endpoint_syncs)
+        group = env.dialect("discovery.{abbr}.io")
+        self._most = env.settings.mirroring_max_endpoints_per_subset
+        self._ref = ResourceRef(group, "v1", "endpointslices")
+        self._api_version = f"{group}/v1"
+        self._service_label = env.dialect("{long}.io/service-name")
+        self._managed_label = env.dialect("endpointslice.{long}.io/managed-by")
+        self._skip_label = env.dialect("endpointslice.{long}.io/skip-mirror")
+        self._manager = env.dialect("endpointslicemirroring-controller.{abbr}.io")
+        self._leader = env.dialect("control-plane.alpha.{long}.io/leader")
+        self._unmirrored = (env.dialect("endpoints.{long}.io/last-change-trigger-time"), env.dialect.last_applied)
+        self._batch = env.settings.mirroring_endpointslice_updates_batch_period
+        self._endpoints = self.follow(ENDPOINTS, self._endpoints_changed, primary=True)
+        self._services = self.follow(SERVICES, self._service_changed)
+        self._slices = self.follow(self._ref, self._slice_changed)
+        self._slices.add_index(_BY_SERVICE, self._service_of)
+        self._expected: Expectations[Key] = Expectations(self._slices, env.clock.seconds)
+
+    def _endpoints_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        obj = new or old
+        if obj is not None:
+            self.queue.add_after(key_of(obj), self._batch)
+
+    def _service_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if old is None or new is None or bool(spec(old).get("selector")) != bool(spec(new).get("selector")):
+            self.enqueue(event, old, new)
+
+    def _service_of(self, found: Object) -> Iterable[str]:
+        if labels(found).get(self._managed_label) != self._manager:
+            return ()
+        return (f"{namespace(found)}/{labels(found).get(self._service_label, '')}",)
+
+    def _slice_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        self._expected.observe(old, new)
+        for each in (old, new):
+            for value in () if each is None else self._service_of(each):
+                within, _, called = value.partition("/")
+                self.queue.add((within, called))
+
+    async def reconcile(self, key: Key) -> float | None:
+        pause = self._expected.pause(key)
+        if pause:
+            return pause
+        found = self._endpoints.get(*key)
+        current = [s for s in self._slices.by_index(_BY_SERVICE, f"{key[0]}/{key[1]}") if not deleting(s)]
+        if found is None or not self._mirrors(found):
+            for each in current:
+                await self.remove(self._ref, namespace(each), name(each))
+            return None
+        wanted, wrong, surplus = group_addresses(found, self._most)
+        if wrong:
+            note = f"Skipped {wrong} invalid IP addresses when mirroring to EndpointSlices"
+            self.record(found, WARNING, "InvalidIPAddress", note)
+        if surplus:
+            note = (
+                f"A max of {self._most} addresses can be mirrored to EndpointSlices per Endpoints subset. "
+                f"{surplus + wrong} addresses were skipped"
+            )
+            self.record(found, WARNING, "TooManyAddressesToMirror", note)
+        try:
+            await self._write(key, found, wanted, current)
+        except ApiError as error:
+            if not terminating_namespace(error):
+                raise
+        return None
+
+    def _mirrors(self, found: Object) -> bool:
+        """Does a service without a selector want these Endpoints, and do they want to be mirrored?"""
+        if deleting(found) or labels(found).get(self._skip_label) == "true" or self._leader in annotations_of(found):
+            return False
+        service = self._services.get(*key_of(found))
+        return service is not None and not spec(service).get("selector")
+
+    async def _write(
+        self, key: Key, found: Object, wanted: dict[Group, list[dict[str, Any]]], current: list[Object]
+    ) -> None:
+        """One slice for each group; slices that are of no use for their own group serve another one of their family."""
+        by_group: dict[Group, list[Object]] = {}
+        for each in sorted(current, key=name):
+            by_group.setdefault((str(each.get("addressType")), _ports(each.get("ports") or ())), []).append(each)
+        chosen = {group: by_group[group].pop(0) for group in wanted if group in by_group}
+        surplus = [each for found_slices in by_group.values() for each in found_slices]
+        for group, entries in wanted.items():
+            old = chosen.get(group)
+            if old is None:
+                old = next((each for each in surplus if each.get("addressType") == group[0]), None)
+                if old is not None:
+                    surplus.remove(old)
+            await self._put(key, found, group, entries, old)
+        for each in surplus:
+            await self.remove(self._ref, namespace(each), name(each))
+
+    async def _put(
+        self, key: Key, found: Object, group: Group, entries: list[dict[str, Any]], old: Object | None
+    ) -> None:
+        tags = {**labels(found), self._service_label: name(found), self._managed_label: self._manager}
+        notes = {k: v for k, v in annotations_of(found).items() if k not in self._unmirrored}
+        ports = [{"name": p.name, **p.as_json()} for p in group[1]]
+        made: dict[str, Any] = {"addressType": group[0], "ports": ports, "endpoints": entries}
+        if old is not None:
+            same = labels(old) == tags and annotations_of(old) == notes and _ports(old.get("ports") or ()) == group[1]
+            if same and (old.get("endpoints") or []) == entries:
+                return
+            metadata = {**old["metadata"], "labels": tags, "annotations": notes}
+            await self.client.update(self._ref, namespace(old), name(old), {**old, **made, "metadata": metadata})
+            return
+        metadata = {
+            "generateName": f"{name(found)}-",
+            "namespace": namespace(found),
+            "labels": tags,
+            "annotations": notes,
+            "ownerReferences": [owner_reference(found, "v1", "Endpoints")],
+        }
+        body = {"apiVersion": self._api_version, "kind": "EndpointSlice", "metadata": metadata, **made}
+        self._expected.created(key, await self.client.create(self._ref, namespace(found), body))

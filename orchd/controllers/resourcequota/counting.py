@@ -1,0 +1,82 @@
+"""Numbers of objects by namespace, of those resources that quotas count. Nothing of the objects is kept but their uids."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from random import Random
+
+from twisted.internet.interfaces import IReactorTime
+
+from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.controllers.monitor import Monitor
+from orchd.controllers.objects import namespace, uid
+from orchd.txkit.background import Background
+
+
+class ObjectCounts:
+    """Follows a resource from when it is first asked for. `changed(ref, namespace)` is called when objects went away,
+    with namespace "" when a resource has been counted for the first time."""
+
+    def __init__(
+        self, client: IClient, clock: IReactorTime, random: Random, changed: Callable[[ResourceRef, str], None]
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._random = random
+        self._changed = changed
+        self._monitors: dict[ResourceRef, Monitor] = {}
+        self._namespaces: dict[ResourceRef, dict[str, str]] = {}
+        self._numbers: dict[ResourceRef, Counter[str]] = {}
+        self._background = Background()
+        self._stopped = False
+
+    def count(self, ref: ResourceRef, within: str) -> int | None:
+        """How many objects a namespace has; None while that is not known yet."""
+        monitor = self._monitors.get(ref)
+        if monitor is None:
+            self._follow(ref)
+            return None
+        return self._numbers[ref][within] if monitor.synced else None
+
+    def keep(self, refs: set[ResourceRef]) -> None:
+        """Stop following every other resource."""
+        for ref in [r for r in self._monitors if r not in refs]:
+            self._monitors.pop(ref).close()
+            del self._namespaces[ref], self._numbers[ref]
+
+    async def stop(self) -> None:
+        self._stopped = True
+        for monitor in self._monitors.values():
+            monitor.close()
+        await self._background.stop()
+
+    def _follow(self, ref: ResourceRef) -> None:
+        if self._stopped:
+            return
+        self._namespaces[ref], self._numbers[ref] = {}, Counter()
+        monitor = self._monitors[ref] = Monitor(
+            self._client, ref, self._clock, self._random, seen=self._seen, gone=self._gone, known=self._known
+        )
+        self._background.add(monitor.run(), f"resource quota, {ref.plural}")
+        self._background.add(self._tell(ref, monitor), f"resource quota, first count of {ref.plural}")
+
+    async def _tell(self, ref: ResourceRef, monitor: Monitor) -> None:
+        await monitor.wait_synced()
+        if monitor.synced:
+            self._changed(ref, "")
+
+    def _known(self, ref: ResourceRef) -> set[str]:
+        return set(self._namespaces.get(ref, ()))
+
+    def _seen(self, ref: ResourceRef, obj: Object) -> None:
+        known = self._namespaces.get(ref)
+        if known is not None and uid(obj) not in known:
+            known[uid(obj)] = namespace(obj)
+            self._numbers[ref][namespace(obj)] += 1
+
+    def _gone(self, ref: ResourceRef, gone: str) -> None:
+        within = self._namespaces.get(ref, {}).pop(gone, None)
+        if within is not None:
+            self._numbers[ref][within] -= 1
+            self._changed(ref, within)

@@ -1,0 +1,65 @@
+"""Scopes of resource quotas: which objects a quota is about. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from orchd.kinds.catalog import Resource
+from orchd.kinds.objects.quota.amounts import Object, amounts, spec
+
+
+def quality(pod: Object) -> str:
+    """BestEffort when no container asks for cpu or memory, NotBestEffort otherwise."""
+    for key in ("containers", "initContainers"):
+        for container in spec(pod).get(key) or ():
+            resources = container.get("resources") or {}
+            for part in ("requests", "limits"):
+                values = amounts(resources.get(part))
+                if any(values[n].nano for n in ("cpu", "memory") if n in values):
+                    return "NotBestEffort"
+    return "BestEffort"
+
+
+def _crosses_namespaces(pod: Object) -> bool:
+    affinity = spec(pod).get("affinity") or {}
+    for key in ("podAffinity", "podAntiAffinity"):
+        block = affinity.get(key) or {}
+        terms = list(block.get("requiredDuringSchedulingIgnoredDuringExecution") or ())
+        preferred = block.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        terms.extend(p.get("podAffinityTerm") or {} for p in preferred)
+        if any(t.get("namespaces") or t.get("namespaceSelector") is not None for t in terms):
+            return True
+    return False
+
+
+def _in_scope(pod: Object, scope: str, operator: str, values: Iterable[str]) -> bool:
+    if scope in ("Terminating", "NotTerminating"):
+        return (spec(pod).get("activeDeadlineSeconds") is not None) == (scope == "Terminating")
+    if scope in ("BestEffort", "NotBestEffort"):
+        return quality(pod) == scope
+    if scope == "CrossNamespacePodAffinity":
+        return _crosses_namespaces(pod)
+    if scope != "PriorityClass":
+        return False
+    name = spec(pod).get("priorityClassName") or ""
+    match operator:
+        case "In":
+            return name in values
+        case "NotIn":
+            return name not in values
+        case "DoesNotExist":
+            return not name
+    return bool(name)
+
+
+def in_scopes(resource: Resource, obj: Object, quota: Object) -> bool:
+    """Is `obj` in every scope of a quota? Only pods are in any."""
+    body = spec(quota)
+    scopes = [(s, "Exists", ()) for s in body.get("scopes") or ()]
+    scopes.extend(
+        (e.get("scopeName", ""), e.get("operator", ""), e.get("values") or ())
+        for e in (body.get("scopeSelector") or {}).get("matchExpressions") or ()
+    )
+    if not scopes:
+        return True
+    return resource.group == "" and resource.plural == "pods" and all(_in_scope(obj, *scope) for scope in scopes)

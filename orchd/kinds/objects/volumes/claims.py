@@ -1,0 +1,100 @@
+"""What claims and volumes say: class, size, modes, and whether they are bound to each other."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+from orchd.dialect import Dialect
+from orchd.kinds.objects.scalars import Quantity
+
+#: An API object or a part of one. Shared: never edited.
+Object: TypeAlias = dict[str, Any]
+
+#: Annotation of claims: the binding was carried through.
+BIND_COMPLETED: Final = "pv.{long}.io/bind-completed"
+#: Annotation of claims and volumes: the binding is a controller's choice, not a user's.
+BOUND_BY_CONTROLLER: Final = "pv.{long}.io/bound-by-controller"
+#: Annotation of claims: the node for which a volume is to be provisioned.
+SELECTED_NODE: Final = "volume.{long}.io/selected-node"
+#: Old form of the class of claims and volumes.
+BETA_CLASS: Final = "volume.beta.{long}.io/storage-class"
+#: Provisioner of classes that provision nothing.
+NO_PROVISIONER: Final = "{long}.io/no-provisioner"
+
+WAIT_FOR_FIRST_CONSUMER: Final = "WaitForFirstConsumer"
+_NOTHING: Final = Quantity.of(0)
+
+
+def annotation(obj: Object, name: str) -> str | None:
+    """An annotation; None without it."""
+    found: str | None = (obj["metadata"].get("annotations") or {}).get(name)
+    return found
+
+
+def class_of(obj: Object, dialect: Dialect) -> str:
+    """The storage class of a claim or volume; "" without one."""
+    beta = annotation(obj, dialect(BETA_CLASS))
+    return beta if beta is not None else (obj.get("spec") or {}).get("storageClassName") or ""
+
+
+def requested(claim: Object) -> Quantity:
+    """The storage that a claim asks for; 0 when it does not say."""
+    found = ((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage")
+    return _NOTHING if found is None else Quantity.parse(found)
+
+
+def capacity(volume: Object) -> Quantity:
+    found = (volume["spec"].get("capacity") or {}).get("storage")
+    return _NOTHING if found is None else Quantity.parse(found)
+
+
+def volume_mode(obj: Object) -> str:
+    found: str = obj["spec"].get("volumeMode") or "Filesystem"
+    return found
+
+
+def has_access_modes(volume: Object, claim: Object) -> bool:
+    """Does a volume have every access mode that a claim wants?"""
+    return set(claim["spec"].get("accessModes") or ()) <= set(volume["spec"].get("accessModes") or ())
+
+
+def fully_bound(claim: Object, dialect: Dialect) -> bool:
+    """Is a claim bound, and has the binding been carried through?"""
+    return bool(claim["spec"].get("volumeName")) and annotation(claim, dialect(BIND_COMPLETED)) is not None
+
+
+def bound_to(volume: Object, claim: Object) -> bool:
+    """Is a volume bound to a claim, or reserved for one of its name?"""
+    reference = volume["spec"].get("claimRef")
+    if reference is None:
+        return False
+    metadata = claim["metadata"]
+    if (reference.get("namespace", ""), reference.get("name", "")) != (metadata.get("namespace", ""), metadata["name"]):
+        return False
+    return not reference.get("uid") or reference["uid"] == metadata.get("uid")
+
+
+def bind(volume: Object, claim: Object, dialect: Dialect) -> tuple[dict[str, Any], bool]:
+    """A volume as it is when bound to a claim, and whether that changes it. A binding that the user did not ask for is
+    marked as a controller's."""
+    changed = False
+    metadata, spec = dict(volume["metadata"]), dict(volume["spec"])
+    reference, target = spec.get("claimRef") or {}, claim["metadata"]
+    if any(reference.get(name, "") != target.get(name, "") for name in ("namespace", "name", "uid")):
+        spec["claimRef"] = {
+            "kind": "PersistentVolumeClaim",
+            "apiVersion": "v1",
+            **{name: target[name] for name in ("namespace", "name", "uid", "resourceVersion") if target.get(name)},
+        }
+        changed = True
+    mark = dialect(BOUND_BY_CONTROLLER)
+    if not bound_to(volume, claim) and annotation(volume, mark) is None:
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), mark: "yes"}
+        changed = True
+    return {**volume, "metadata": metadata, "spec": spec}, changed
+
+
+def select_node(claim: Object, node_name: str, dialect: Dialect) -> dict[str, Any]:
+    """A claim whose volume is to be provisioned for a node."""
+    annotations = {**(claim["metadata"].get("annotations") or {}), dialect(SELECTED_NODE): node_name}
+    return {**claim, "metadata": {**claim["metadata"], "annotations": annotations}}

@@ -1,0 +1,89 @@
+"""Which volume a claim gets: one reserved for it, else the smallest that suits it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from orchd.dialect import Dialect
+from orchd.kinds.objects.selectors import EVERYTHING, LabelSelector
+from orchd.kinds.objects.volumes.claims import (
+    Object,
+    bound_to,
+    capacity,
+    class_of,
+    has_access_modes,
+    requested,
+    volume_mode,
+)
+from orchd.kinds.objects.volumes.topology import Labels, usable_on
+
+
+def find_volume(
+    claim: Object,
+    volumes: Iterable[Object],
+    dialect: Dialect,
+    *,
+    node: Labels | None = None,
+    excluded: Collection[str] = (),
+    delayed: bool = False,
+) -> Object | None:
+    """The volume for a claim; None when none suits it. Raises ValueError for a claim with an invalid selector.
+
+    `node` are the labels of the node on which the volume must be usable; None when that does not matter yet. `excluded`
+    are names of volumes that other claims get. `delayed`: the claim waits for its first consumer, so without a node only a
+    volume that is reserved for it counts. `volumes` may contain those of other classes.
+    """
+    reserved, found = candidates(claim, volumes, dialect, checked_modes=node is not None)
+    if reserved is not None and reserved["metadata"]["name"] not in excluded:
+        return reserved if node is None or usable_on(reserved, node) else None
+    if node is None and delayed:
+        return None
+    for volume in found:
+        if volume["metadata"]["name"] not in excluded and (node is None or usable_on(volume, node)):
+            return volume
+    return None
+
+
+def candidates(
+    claim: Object, volumes: Iterable[Object], dialect: Dialect, *, checked_modes: bool = True
+) -> tuple[Object | None, list[Object]]:
+    """The volume that is reserved for a claim, or None, and all others that suit it wherever they are, the smallest first
+    (those of one size in the order given). Whether a node can use them is not looked at.
+
+    `checked_modes`: access modes must suit as well; who lists volumes by access modes need not ask. Raises ValueError."""
+    size, mode = requested(claim), volume_mode(claim)
+    reserved: Object | None = None
+    found: list[Object] = []
+    suits = _Suitable(claim, dialect, checked_modes)
+    for volume in volumes:
+        mine = bound_to(volume, claim)
+        if volume["spec"].get("claimRef") is not None and not mine:
+            continue
+        if capacity(volume) < size or volume_mode(volume) != mode or volume["metadata"].get("deletionTimestamp"):
+            continue
+        if mine:
+            reserved = reserved if reserved is not None else volume
+        elif suits(volume):
+            found.append(volume)
+    return reserved, sorted(found, key=capacity)
+
+
+class _Suitable:
+    """What a volume that is not reserved must have besides its size."""
+
+    def __init__(self, claim: Object, dialect: Dialect, checked_modes: bool) -> None:
+        selector = claim["spec"].get("selector")
+        self._selector = EVERYTHING if selector is None else LabelSelector.from_object(selector)
+        self._class = class_of(claim, dialect)
+        self._claim = claim
+        self._dialect = dialect
+        self._checked_modes = checked_modes
+
+    def __call__(self, volume: Object) -> bool:
+        if (volume.get("status") or {}).get("phase") != "Available":
+            return False
+        if not self._selector.matches(volume["metadata"].get("labels")):
+            return False
+        if class_of(volume, self._dialect) != self._class:
+            return False
+        return not self._checked_modes or has_access_modes(volume, self._claim)

@@ -1,0 +1,133 @@
+"""The second half of a scheduling cycle: from the chosen node to the bound pod, or everything undone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from twisted.internet.defer import CancelledError
+from twisted.logger import Logger
+
+from orchd.errors import ApiError
+from orchd.scheduler.framework.profile import Profile
+from orchd.scheduler.interfaces import ExtenderError, IExtender
+from orchd.scheduler.pod_conditions import SCHEDULER_ERROR, UNSCHEDULABLE
+from orchd.scheduler.pods import Pod
+from orchd.scheduler.values import Code, CycleState, Status
+from orchd.scheduler.waiting_pods import WaitingPods
+
+
+class BindError(Exception):
+    """The cycle failed after a node was chosen. `reason` is the one of the condition; `at_binding` says that all but the
+    binding itself went well, so that the pod is worth trying again soon."""
+
+    def __init__(self, message: str, reason: str = SCHEDULER_ERROR, *, at_binding: bool = False) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.at_binding = at_binding
+
+
+_ALLOWED = Status(Code.SUCCESS)
+
+
+class Binder:
+    """Of one profile."""
+
+    log = Logger()
+
+    def __init__(self, profile: Profile, extenders: Sequence[IExtender], waiting: WaitingPods) -> None:
+        self._profile = profile
+        self._extenders = extenders
+        self._waiting = waiting
+        self._numbers = profile.handle.numbers
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Run reserve plugins. Raises BindError."""
+        for plugin in self._profile.reserves:
+            try:
+                status = plugin.reserve(state, pod, node_name)
+            except Exception as error:  # a bug in one plugin must not lose the pod; it is logged, told, and retried
+                self.log.failure("plugin {name} failed to reserve", name=plugin.name)
+                raise BindError(f'running Reserve plugin "{plugin.name}": {error}') from None
+            if status is not None:
+                raise BindError(f'running Reserve plugin "{plugin.name}": {status.message}')
+
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Undo what was reserved."""
+        for plugin in reversed(self._profile.reserves):
+            try:
+                plugin.unreserve(state, pod, node_name)
+            except Exception:  # the other plugins still have to undo theirs; the failure is logged
+                self.log.failure("plugin {name} did not undo its reservation", name=plugin.name)
+
+    def permit(self, state: CycleState, pod: Pod, node_name: str) -> dict[str, float]:
+        """Run permit plugins: those that hold the pod, with seconds. Raises BindError."""
+        holders: dict[str, float] = {}
+        for plugin in self._profile.permits:
+            try:
+                status, seconds = plugin.permit(state, pod, node_name)
+            except Exception as error:  # as in reserve
+                self.log.failure("plugin {name} failed to permit", name=plugin.name)
+                raise BindError(f'running Permit plugin "{plugin.name}": {error}') from None
+            if status is None:
+                continue
+            if status.code is Code.WAIT:
+                holders[plugin.name] = seconds
+            elif status.rejected:
+                raise BindError(status.message, UNSCHEDULABLE)
+            else:
+                raise BindError(f'running Permit plugin "{plugin.name}": {status.message}')
+        return holders
+
+    async def bind(self, state: CycleState, pod: Pod, node_name: str, holders: dict[str, float]) -> None:
+        """Wait for permission, run pre-bind, bind and post-bind plugins. Raises BindError."""
+        if holders:
+            begun = self._numbers.now()
+            status = await self._waiting.hold(pod, holders)
+            self._numbers.permit_waits.observe(self._numbers.now() - begun, (status or _ALLOWED).code.label)
+            if status is not None:
+                raise BindError(status.message, UNSCHEDULABLE)
+        begun = self._numbers.now()
+        for plugin in self._profile.pre_binds:
+            status = await self._run(plugin.name, "PreBind", plugin.pre_bind(state, pod, node_name))
+            if status is not None:
+                raise BindError(f'running PreBind plugin "{plugin.name}": {status.message}')
+        self._numbers.point("PreBind", self._profile.name, begun)
+        begun = self._numbers.now()
+        await self._bind(state, pod, node_name)
+        self._numbers.point("Bind", self._profile.name, begun)
+        for plugin in self._profile.post_binds:
+            try:
+                plugin.post_bind(state, pod, node_name)
+            except Exception:  # the pod is bound whatever a plugin makes of it; the failure is logged
+                self.log.failure("plugin {name} failed after a binding", name=plugin.name)
+
+    async def _bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        for extender in self._extenders:
+            if extender.binds and extender.interested(pod):
+                try:
+                    await extender.bind(pod, node_name)
+                except ExtenderError as error:
+                    raise BindError(f"binding rejected: {error}", at_binding=True) from None
+                return
+        for plugin in self._profile.binds:
+            status = await self._run(plugin.name, "Bind", plugin.bind(state, pod, node_name))
+            if status is None:
+                return
+            if status.code is not Code.SKIP:
+                message = f'binding rejected: running Bind plugin "{plugin.name}": {status.message}'
+                raise BindError(message, at_binding=True)
+        raise BindError("binding rejected: bind status: Skip, ", at_binding=True)
+
+    async def _run(self, name: str, point: str, call: Any) -> Status | None:
+        """What a plugin answers; what it raises is a status too."""
+        try:
+            status: Status | None = await call
+        except CancelledError:
+            raise
+        except ApiError as error:
+            return Status(Code.ERROR, (error.message,))
+        except Exception as error:  # a bug in one plugin must not lose the pod; it is logged, told, and retried
+            self.log.failure("{point} plugin {name} failed", point=point, name=name)
+            return Status(Code.ERROR, (str(error),))
+        return status

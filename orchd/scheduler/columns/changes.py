@@ -1,0 +1,38 @@
+"""Which rows changed since a reader last looked: a bounded log that any number of readers follow by version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from orchd.scheduler.values import Columns
+
+#: Changes that are kept. Who lags further behind computes everything again.
+LIMIT = 4096
+
+
+class ChangeLog:
+    """`version` counts changes. Entries are dropped in halves when there are too many."""
+
+    __slots__ = ("_base", "_columns", "_rows", "version")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self._base = 0
+        self._rows: list[int] = []
+        self._columns: list[int] = []
+
+    def add(self, row: int, columns: Columns | int) -> None:
+        """Note that `columns` of `row` changed."""
+        if len(self._rows) >= 2 * LIMIT:
+            del self._rows[:LIMIT], self._columns[:LIMIT]
+            self._base += LIMIT
+        self._rows.append(row)
+        self._columns.append(int(columns))
+        self.version += 1
+
+    def since(self, version: int) -> Iterator[tuple[int, int]] | None:
+        """(row, columns) of every change after `version`; None when they are no longer known."""
+        begin = version - self._base
+        if begin < 0:
+            return None
+        return zip(self._rows[begin:], self._columns[begin:], strict=True)

@@ -1,0 +1,197 @@
+"""Node labels as columns of small numbers, and node selectors as masks over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Mask = NDArray[np.bool_]
+    Values = NDArray[np.int32]
+
+#: Selectors whose masks are kept.
+_KEPT = 512
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
+
+
+class LabelColumn:
+    """One label key: for each row the number of its value, -1 without one. Numbers of values are never reused."""
+
+    __slots__ = ("numbers", "rows", "values")
+
+    def __init__(self, size: int) -> None:
+        self.rows: Values = np.full(size, -1, dtype=np.int32)
+        self.values: list[str] = []
+        self.numbers: dict[str, int] = {}
+
+    def number(self, value: str) -> int:
+        found = self.numbers.get(value)
+        if found is None:
+            found = self.numbers[value] = len(self.values)
+            self.values.append(value)
+        return found
+
+    def table(self, accept: Callable[[str], bool]) -> Mask:
+        """For each value, and -1 at the end, whether it is accepted; a node without the label is not."""
+        out = np.zeros(len(self.values) + 1, dtype=np.bool_)
+        out[:-1] = [accept(value) for value in self.values]
+        return out
+
+
+class Labels:
+    """Columns are made when a key is first asked for. `nodes` gives (row, labels) of all nodes."""
+
+    def __init__(self, size: int, nodes: Callable[[], Iterable[tuple[int, Mapping[str, str], str]]]) -> None:
+        self.size = size
+        self._nodes = nodes
+        self._columns: dict[str, LabelColumn] = {}
+        self._masks: dict[bytes, Mask] = {}
+        self._names: LabelColumn | None = None
+
+    def column(self, key: str) -> LabelColumn:
+        found = self._columns.get(key)
+        if found is None:
+            found = self._columns[key] = LabelColumn(self.size)
+            for row, labels, _ in self._nodes():
+                value = labels.get(key)
+                if value is not None:
+                    found.rows[row] = found.number(value)
+        return found
+
+    def grow(self, size: int) -> None:
+        self.size = size
+        self._masks.clear()
+        for column in (*self._columns.values(), *([self._names] if self._names else [])):
+            more = np.full(size, -1, dtype=np.int32)
+            more[: len(column.rows)] = column.rows
+            column.rows = more
+
+    def put(self, row: int, labels: Mapping[str, str], name: str) -> None:
+        """A node is in `row` now."""
+        self._masks.clear()
+        for key, column in self._columns.items():
+            value = labels.get(key)
+            column.rows[row] = -1 if value is None else column.number(value)
+        if self._names is not None:
+            self._names.rows[row] = self._names.number(name)
+
+    def remove(self, row: int) -> None:
+        self._masks.clear()
+        for column in self._columns.values():
+            column.rows[row] = -1
+        if self._names is not None:
+            self._names.rows[row] = -1
+
+    # -- selectors
+
+    def match_labels(self, wanted: Mapping[str, str]) -> Mask:
+        """Rows that have all these labels."""
+        signature = b"=" + orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS)
+        found = self._masks.get(signature)
+        if found is None:
+            found = np.ones(self.size, dtype=np.bool_)
+            for key, value in wanted.items():
+                column = self.column(key)
+                found &= column.rows == column.numbers.get(value, -2)
+            self._keep(signature, found)
+        return found
+
+    def match_terms(self, terms: Sequence[Mapping[str, Any]]) -> Mask:
+        """Rows that match any of these node selector terms."""
+        signature = orjson.dumps(list(terms), option=orjson.OPT_SORT_KEYS)
+        found = self._masks.get(signature)
+        if found is None:
+            found = np.zeros(self.size, dtype=np.bool_)
+            for term in terms:
+                found |= self._term(term)
+            self._keep(signature, found)
+        return found
+
+    def _keep(self, signature: bytes, mask: Mask) -> None:
+        if len(self._masks) >= _KEPT:
+            self._masks.clear()
+        mask.setflags(write=False)
+        self._masks[signature] = mask
+
+    def _term(self, term: Mapping[str, Any]) -> Mask:
+        expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
+        # An empty term matches no node.
+        found = np.full(self.size, bool(expressions or fields), dtype=np.bool_)
+        for each in expressions:
+            found &= self._requirement(self.column(each["key"]), each)
+        for each in fields:
+            found &= self._requirement(self._name_column(), each) if each["key"] == "metadata.name" else False
+        return found
+
+    def _name_column(self) -> LabelColumn:
+        if self._names is None:
+            self._names = LabelColumn(self.size)
+            for row, _, name in self._nodes():
+                self._names.rows[row] = self._names.number(name)
+        return self._names
+
+    @staticmethod
+    def _requirement(column: LabelColumn, requirement: Mapping[str, Any]) -> Mask:
+        operator, values = requirement.get("operator"), requirement.get("values") or ()
+        has: Mask = column.rows >= 0
+        if operator == "Exists":
+            return has
+        if operator == "DoesNotExist":
+            return ~has
+        if operator in ("In", "NotIn"):
+            table = np.zeros(len(column.values) + 1, dtype=np.bool_)
+            table[[column.numbers[value] for value in values if value in column.numbers]] = True
+            inside: Mask = table[column.rows]
+            return inside if operator == "In" else ~inside
+        mask: Mask = column.table(lambda value: compare(operator, value, values))[column.rows]
+        return mask
+
+
+def compare(operator: Any, value: str, values: Sequence[str]) -> bool:
+    """Gt and Lt of node selectors: both sides must be whole numbers."""
+    here, bound = whole(value), whole(values[0]) if len(values) == 1 else None
+    if here is None or bound is None:
+        return False
+    return here > bound if operator == "Gt" else here < bound if operator == "Lt" else False
+
+
+def whole(text: str) -> int | None:
+    """The 64-bit number that a text is, else None."""
+    try:
+        number = int(text)
+    except ValueError:
+        return None
+    return number if _LOWEST <= number <= _HIGHEST and text.strip() == text and "_" not in text else None
+
+
+def match_plain(terms: Sequence[Mapping[str, Any]], labels: Mapping[str, str], name: str) -> bool:
+    """Plain form of `Labels.match_terms`, for one node."""
+    return any(_term_matches(term, labels, name) for term in terms)
+
+
+def _term_matches(term: Mapping[str, Any], labels: Mapping[str, str], name: str) -> bool:
+    expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
+    if not expressions and not fields:
+        return False
+    return all(_holds(each, labels.get(each["key"])) for each in expressions) and all(
+        each["key"] == "metadata.name" and _holds(each, name) for each in fields
+    )
+
+
+def _holds(requirement: Mapping[str, Any], value: str | None) -> bool:
+    operator, values = requirement.get("operator"), requirement.get("values") or ()
+    match operator:
+        case "In":
+            return value is not None and value in values
+        case "NotIn":
+            return value is None or value not in values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+    return value is not None and compare(operator, value, values)

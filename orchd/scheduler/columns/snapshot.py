@@ -1,0 +1,311 @@
+"""The snapshot: nodes as rows, what they have and what is requested of them as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from zope.interface import implementer
+
+from orchd.dialect import Dialect
+from orchd.scheduler.columns.changes import ChangeLog
+from orchd.scheduler.columns.images import Images
+from orchd.scheduler.columns.labels import Labels
+from orchd.scheduler.columns.ports import Ports
+from orchd.scheduler.columns.tallies import Rule, Tallies, Tally
+from orchd.scheduler.columns.visiting import visiting_order, zone_of
+from orchd.scheduler.interfaces import ISnapshot
+from orchd.scheduler.nodes import NodeFacts, NodeView
+from orchd.scheduler.pods import Pod
+from orchd.scheduler.resources import BASIC
+from orchd.scheduler.values import Columns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Higher than any priority.
+NO_PODS = 2**62
+#: Rows to begin with; then the columns double.
+_FIRST = 64
+
+
+@implementer(ISnapshot)
+class Snapshot:
+    """See `ISnapshot`. Besides that:
+
+    `allocatable[r, row]` and `requested[r, row]` are whole numbers for resource r of `resources` (-1 where a name is not
+    known); `lowest[row]` is the lowest priority of a pod there (NO_PODS without any); `nonzero[0, row]` and `nonzero[1, row]` are milli CPU and bytes as scores count them; `pods_on` and
+    `pods_allowed` are counts; `unschedulable` is a mask; `taints[row]` is the number of a list of `taint_lists`.
+    """
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self.size = _FIRST
+        self.count = 0
+        self.log = ChangeLog()
+        self.resources: dict[str, int] = {name: index for index, name in enumerate(BASIC)}
+        self.allocatable: NDArray[np.int64] = np.zeros((len(BASIC), _FIRST), dtype=np.int64)
+        self.requested: NDArray[np.int64] = np.zeros((len(BASIC), _FIRST), dtype=np.int64)
+        self.nonzero: NDArray[np.int64] = np.zeros((2, _FIRST), dtype=np.int64)
+        self.pods_on: NDArray[np.int64] = np.zeros(_FIRST, dtype=np.int64)
+        self.pods_allowed: NDArray[np.int64] = np.zeros(_FIRST, dtype=np.int64)
+        self.lowest: NDArray[np.int64] = np.full(_FIRST, NO_PODS, dtype=np.int64)
+        self.alive: NDArray[np.bool_] = np.zeros(_FIRST, dtype=np.bool_)
+        self.unschedulable: NDArray[np.bool_] = np.zeros(_FIRST, dtype=np.bool_)
+        self.taints: NDArray[np.int32] = np.zeros(_FIRST, dtype=np.int32)
+        self.taint_lists: list[tuple[Mapping[str, str], ...]] = [()]
+        self._taint_numbers: dict[tuple[tuple[str, str, str], ...], int] = {(): 0}
+        self.labels = Labels(_FIRST, self._labelled)
+        self.ports = Ports()
+        self.images = Images()
+        self.tallies = Tallies(_FIRST)
+        self.nodes: list[NodeFacts | None] = [None] * _FIRST
+        self._rows: dict[str, int] = {}
+        self._free = list(range(_FIRST - 1, -1, -1))
+        self._pods: list[dict[str, Pod]] = [{} for _ in range(_FIRST)]
+        #: Pods on nodes that are not there (yet, or any more), by node name.
+        self._elsewhere: dict[str, dict[str, Pod]] = {}
+        self._with_volumes: dict[int, int] = {}
+        #: Zone -> names in the order in which the nodes came.
+        self._zones: dict[str, dict[str, None]] = {}
+        self._order: NDArray[np.intp] | None = None
+        self._names: tuple[str, ...] | None = None
+
+    # -- reading
+
+    @property
+    def version(self) -> int:
+        return self.log.version
+
+    def row_of(self, name: str) -> int:
+        return self._rows.get(name, -1)
+
+    def name_of(self, row: int) -> str:
+        facts = self.nodes[row]
+        assert facts is not None
+        return facts.name
+
+    def names(self) -> tuple[str, ...]:
+        """The name in each row, "" for an empty one; the same tuple until a node comes or goes."""
+        if self._names is None:
+            self._names = tuple("" if facts is None else facts.name for facts in self.nodes)
+        return self._names
+
+    def rows(self) -> NDArray[np.intp]:
+        if self._order is None:
+            self._order = np.array([self._rows[name] for name in visiting_order(self._zones)], dtype=np.intp)
+        return self._order
+
+    def node(self, row: int) -> NodeView:
+        facts = self.nodes[row]
+        assert facts is not None
+        return NodeView(facts, row, self._pods[row].values())
+
+    def pods(self, row: int) -> Collection[Pod]:
+        return self._pods[row].values()
+
+    def rows_with_volumes(self) -> Iterable[int]:
+        return self._with_volumes
+
+    def label(self, key: str) -> NDArray[np.int32]:
+        return self.labels.column(key).rows
+
+    def label_value(self, key: str, number: int) -> str:
+        return self.labels.column(key).values[number]
+
+    def match_selector(self, terms: Sequence[Mapping[str, Any]]) -> NDArray[np.bool_]:
+        return self.labels.match_terms(terms)
+
+    def changed(self, since: int, columns: Columns) -> Sequence[int] | None:
+        changes = self.log.since(since)
+        return None if changes is None else [row for row, touched in changes if touched & columns]
+
+    def tally(self, rule: Rule, *, live: bool = False, with_affinity: bool = False) -> Tally:
+        """A count over rows that is kept up to date; see `tallies`."""
+        return self.tallies.tally(rule, live=live, with_affinity=with_affinity)
+
+    def _labelled(self) -> Iterator[tuple[int, Mapping[str, str], str]]:
+        for name, row in self._rows.items():
+            facts = self.nodes[row]
+            assert facts is not None
+            yield row, facts.labels, name
+
+    # -- nodes
+
+    def put_node(self, facts: NodeFacts) -> None:
+        """A node came, or changed."""
+        row = self._rows.get(facts.name, -1)
+        if row < 0:
+            row = self._open_row(facts)
+        else:
+            old = self.nodes[row]
+            assert old is not None
+            if old.counts_as(facts):
+                self.nodes[row] = facts
+                return
+            self.images.remove(row, old)
+            if zone_of(self._dialect, old) != zone_of(self._dialect, facts):
+                self._leave_zone(old)
+                self._enter_zone(facts)
+        self.nodes[row] = facts
+        self.images.add(row, facts)
+        self.labels.put(row, facts.labels, facts.name)
+        self.allocatable[:, row] = 0
+        for name, number in facts.allocatable.items():
+            resource = self.resource(name)  # may replace the columns
+            self.allocatable[resource, row] = number
+        self.pods_allowed[row] = facts.pods_allowed
+        self.unschedulable[row] = facts.unschedulable
+        self.taints[row] = self._taint_number(facts)
+        self.log.add(row, Columns.NODE)
+
+    def _open_row(self, facts: NodeFacts) -> int:
+        if not self._free:
+            self._grow()
+        row = self._free.pop()
+        self._rows[facts.name] = row
+        self.alive[row] = True
+        self.count += 1
+        self._names = None
+        self._enter_zone(facts)
+        self.log.add(row, Columns.ALL)
+        for pod in self._elsewhere.pop(facts.name, {}).values():
+            self._place(pod, row)
+        return row
+
+    def remove_node(self, name: str) -> None:
+        """A node is gone; pods that the API still shows on it are kept apart until they go too, or it comes back."""
+        row = self._rows.pop(name, -1)
+        if row < 0:
+            return
+        facts = self.nodes[row]
+        assert facts is not None
+        pods = dict(self._pods[row])
+        for pod in pods.values():
+            self._displace(pod, row)
+        if pods:
+            self._elsewhere[name] = pods
+        self._leave_zone(facts)
+        self.images.remove(row, facts)
+        self.labels.remove(row)
+        self.nodes[row] = None
+        self.alive[row] = self.unschedulable[row] = False
+        self.allocatable[:, row] = 0
+        self.pods_allowed[row] = self.taints[row] = 0
+        self.count -= 1
+        self._free.append(row)
+        self._names = None
+        self.log.add(row, Columns.ALL)
+
+    def _enter_zone(self, facts: NodeFacts) -> None:
+        self._zones.setdefault(zone_of(self._dialect, facts), {})[facts.name] = None
+        self._order = None
+
+    def _leave_zone(self, facts: NodeFacts) -> None:
+        zone = zone_of(self._dialect, facts)
+        self._zones[zone].pop(facts.name)
+        if not self._zones[zone]:
+            del self._zones[zone]
+        self._order = None
+
+    def _taint_number(self, facts: NodeFacts) -> int:
+        key = tuple((t.get("key", ""), t.get("value") or "", t.get("effect", "")) for t in facts.taints)
+        found = self._taint_numbers.get(key)
+        if found is None:
+            found = self._taint_numbers[key] = len(self.taint_lists)
+            self.taint_lists.append(facts.taints)
+        return found
+
+    def resource(self, name: str) -> int:
+        """The index of a resource's columns, which are made when it is new."""
+        found = self.resources.get(name)
+        if found is None:
+            found = self.resources[name] = len(self.resources)
+            none = np.zeros((1, self.size), dtype=np.int64)
+            self.allocatable = np.vstack((self.allocatable, none))
+            self.requested = np.vstack((self.requested, none))
+        return found
+
+    def _grow(self) -> None:
+        old, self.size = self.size, self.size * 2
+        for name in ("allocatable", "requested", "nonzero"):
+            column = getattr(self, name)
+            setattr(self, name, np.concatenate((column, np.zeros_like(column)), axis=1))
+        for name in ("pods_on", "pods_allowed", "alive", "unschedulable", "taints"):
+            column = getattr(self, name)
+            setattr(self, name, np.concatenate((column, np.zeros_like(column))))
+        self.lowest = np.concatenate((self.lowest, np.full_like(self.lowest, NO_PODS)))
+        self.labels.grow(self.size)
+        self.tallies.grow(self.size)
+        self.nodes += [None] * old
+        self._pods += [{} for _ in range(old)]
+        self._free = list(range(self.size - 1, old - 1, -1))
+        self._names = None
+
+    # -- pods
+
+    def add_pod(self, pod: Pod) -> None:
+        """A pod is on (or assumed to be on) the node `pod.node_name`."""
+        row = self._rows.get(pod.node_name, -1)
+        if row < 0:
+            self._elsewhere.setdefault(pod.node_name, {})[pod.uid] = pod
+        else:
+            self._place(pod, row)
+
+    def remove_pod(self, pod: Pod) -> None:
+        """A record that was added is no longer on its node."""
+        row = self._rows.get(pod.node_name, -1)
+        if row >= 0:
+            self._displace(pod, row)
+            return
+        pods = self._elsewhere.get(pod.node_name, {})
+        pods.pop(pod.uid, None)
+        if not pods:
+            self._elsewhere.pop(pod.node_name, None)
+
+    def replace_pod(self, old: Pod, new: Pod) -> None:
+        """As `remove_pod` and `add_pod`; cheaper, and no change, where nothing that counts is different."""
+        if old.template is new.template and old.deleting == new.deleting and old.node_name == new.node_name:
+            row = self._rows.get(new.node_name, -1)
+            pods = self._elsewhere.setdefault(new.node_name, {}) if row < 0 else self._pods[row]
+            pods[new.uid] = new
+            return
+        self.remove_pod(old)
+        self.add_pod(new)
+
+    def _place(self, pod: Pod, row: int) -> None:
+        self._pods[row][pod.uid] = pod
+        if pod.priority < self.lowest[row]:
+            self.lowest[row] = pod.priority
+        self._count(pod, row, 1)
+
+    def _displace(self, pod: Pod, row: int) -> None:
+        pods = self._pods[row]
+        gone = pods.pop(pod.uid)
+        if gone.priority == self.lowest[row]:
+            self.lowest[row] = min((other.priority for other in pods.values()), default=NO_PODS)
+        self._count(gone, row, -1)
+
+    def _count(self, pod: Pod, row: int, sign: int) -> None:
+        template = pod.template
+        touched = Columns.RESOURCES | Columns.PODS
+        for name, number in template.requests.items():
+            resource = self.resource(name)  # may replace the columns
+            self.requested[resource, row] += sign * number
+        cpu, memory = template.nonzero
+        self.nonzero[0, row] += sign * cpu
+        self.nonzero[1, row] += sign * memory
+        self.pods_on[row] += sign
+        if template.ports:
+            self.ports.count(row, template.ports, sign)
+            touched |= Columns.PORTS
+        if template.volumes:
+            left = self._with_volumes.get(row, 0) + sign
+            if left:
+                self._with_volumes[row] = left
+            else:
+                del self._with_volumes[row]
+            touched |= Columns.VOLUMES
+        self.tallies.count(template, row, sign, deleting=pod.deleting)
+        self.log.add(row, touched)

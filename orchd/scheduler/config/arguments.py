@@ -1,0 +1,151 @@
+"""Arguments of plugins: defaults and the way from JSON to values and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from orchd.scheduler.config.model import (
+    LEAST_ALLOCATED,
+    SYSTEM_DEFAULTING,
+    Arguments,
+    DefaultPreemptionArgs,
+    InterPodAffinityArgs,
+    Json,
+    NodeAffinityArgs,
+    NodeResourcesBalancedAllocationArgs,
+    NodeResourcesFitArgs,
+    PodTopologySpreadArgs,
+    ResourceSpec,
+    ScoringStrategy,
+    ShapePoint,
+    UntypedArgs,
+    VolumeBindingArgs,
+)
+
+_DEFAULT_RESOURCES: Final = (ResourceSpec("cpu", 1), ResourceSpec("memory", 1))
+
+
+def read(plugin: str, given: Json) -> Arguments:
+    """The arguments of a configurable plugin, with defaults; `given` is in the shape of their type."""
+    return _READERS[plugin](given)
+
+
+def default(plugin: str) -> Arguments | None:
+    """The arguments of a plugin that was given none; None when it takes none."""
+    reader = _READERS.get(plugin)
+    return None if reader is None else reader({})
+
+
+def write(args: Arguments) -> dict[str, Any]:
+    """Arguments as JSON, without apiVersion and kind. Members that would be empty are left out, as the reference does."""
+    match args:
+        case DefaultPreemptionArgs():
+            return {
+                "minCandidateNodesPercentage": args.min_candidate_nodes_percentage,
+                "minCandidateNodesAbsolute": args.min_candidate_nodes_absolute,
+            }
+        case InterPodAffinityArgs():
+            return {"hardPodAffinityWeight": args.hard_pod_affinity_weight}
+        case NodeAffinityArgs():
+            return {} if args.added_affinity is None else {"addedAffinity": args.added_affinity}
+        case NodeResourcesBalancedAllocationArgs():
+            return _present({"resources": _write_resources(args.resources)})
+        case NodeResourcesFitArgs():
+            return _write_fit(args)
+        case PodTopologySpreadArgs():
+            return _present({"defaultConstraints": list(args.default_constraints), "defaultingType": args.defaulting_type})
+        case VolumeBindingArgs():
+            return {"bindTimeoutSeconds": args.bind_timeout_seconds, **_present({"shape": _write_shape(args.shape)})}
+        case UntypedArgs():
+            return dict(args.data or {})
+
+
+def _present(members: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value}
+
+
+def _write_fit(args: NodeResourcesFitArgs) -> dict[str, Any]:
+    strategy = args.scoring_strategy
+    scoring = _present({"type": strategy.type, "resources": _write_resources(strategy.resources)})
+    if strategy.shape is not None:
+        scoring["requestedToCapacityRatio"] = _present({"shape": _write_shape(strategy.shape)})
+    lists = {
+        "ignoredResources": list(args.ignored_resources),
+        "ignoredResourceGroups": list(args.ignored_resource_groups),
+    }
+    return {**_present(lists), "scoringStrategy": scoring}
+
+
+def _write_resources(resources: Iterable[ResourceSpec]) -> list[dict[str, Any]]:
+    return [{"name": each.name, "weight": each.weight} for each in resources]
+
+
+def _write_shape(points: Iterable[ShapePoint]) -> list[dict[str, int]]:
+    return [{"utilization": each.utilization, "score": each.score} for each in points]
+
+
+def _preemption(given: Json) -> Arguments:
+    return DefaultPreemptionArgs(
+        min_candidate_nodes_percentage=given.get("minCandidateNodesPercentage", 10),
+        min_candidate_nodes_absolute=given.get("minCandidateNodesAbsolute", 100),
+    )
+
+
+def _pod_affinity(given: Json) -> Arguments:
+    return InterPodAffinityArgs(hard_pod_affinity_weight=given.get("hardPodAffinityWeight", 1))
+
+
+def _node_affinity(given: Json) -> Arguments:
+    return NodeAffinityArgs(added_affinity=given.get("addedAffinity"))
+
+
+def _balanced(given: Json) -> Arguments:
+    return NodeResourcesBalancedAllocationArgs(resources=_resources(given.get("resources")))
+
+
+def _fit(given: Json) -> Arguments:
+    strategy = given.get("scoringStrategy")
+    if strategy is None:
+        strategy = {"type": LEAST_ALLOCATED}
+    ratio = strategy.get("requestedToCapacityRatio")
+    return NodeResourcesFitArgs(
+        ignored_resources=tuple(given.get("ignoredResources") or ()),
+        ignored_resource_groups=tuple(given.get("ignoredResourceGroups") or ()),
+        scoring_strategy=ScoringStrategy(
+            type=strategy.get("type", ""),
+            resources=_resources(strategy.get("resources")),
+            shape=None if ratio is None else _shape(ratio.get("shape")),
+        ),
+    )
+
+
+def _spread(given: Json) -> Arguments:
+    return PodTopologySpreadArgs(
+        default_constraints=tuple(given.get("defaultConstraints") or ()),
+        defaulting_type=given.get("defaultingType") or SYSTEM_DEFAULTING,
+    )
+
+
+def _volumes(given: Json) -> Arguments:
+    return VolumeBindingArgs(bind_timeout_seconds=given.get("bindTimeoutSeconds", 600), shape=_shape(given.get("shape")))
+
+
+def _resources(given: Iterable[Json] | None) -> tuple[ResourceSpec, ...]:
+    """A weight of 0 stands for 1."""
+    return tuple(ResourceSpec(each["name"], each.get("weight") or 1) for each in given or ()) or _DEFAULT_RESOURCES
+
+
+def _shape(given: Iterable[Json] | None) -> tuple[ShapePoint, ...]:
+    return tuple(ShapePoint(each["utilization"], each["score"]) for each in given or ())
+
+
+_READERS: Final[dict[str, Callable[[Json], Arguments]]] = {
+    "DefaultPreemption": _preemption,
+    "InterPodAffinity": _pod_affinity,
+    "NodeAffinity": _node_affinity,
+    "NodeResourcesBalancedAllocation": _balanced,
+    "NodeResourcesFit": _fit,
+    "PodTopologySpread": _spread,
+    "VolumeBinding": _volumes,
+}

@@ -1,0 +1,190 @@
+"""A configuration file to values: strict about names and types, defaults applied, not yet validated.
+
+Messages are those of the reference's decoder: the first problem that keeps a text from being a configuration, or all names
+that are unknown or stand twice, those of plugin arguments after the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from orchd.dialect import STOCK_CONFIG_FILE_KIND, Dialect
+from orchd.kinds.codec import decode, json_, yaml_
+from orchd.kinds.codec.decode import BodyError
+from orchd.kinds.codec.mediatype import Form
+from orchd.kinds.ir import Type
+from orchd.kinds.objects import shape, strict
+from orchd.kinds.objects.shape import ShapeError
+from orchd.scheduler.config import reading, types
+from orchd.scheduler.config.model import Arguments, ConfigError, SchedulerConfiguration, UntypedArgs
+
+_HEAD: Final = ("apiVersion", "kind")
+_STRICT: Final = "strict decoding error: "
+
+
+def decode_configuration(data: bytes, dialect: Dialect) -> SchedulerConfiguration:
+    """The configuration in a YAML or JSON text. Raises ConfigError."""
+    form = Form.JSON if data.lstrip()[:1] == b"{" else Form.YAML
+    try:
+        document = decode.parse(data, form)
+    except BodyError as error:
+        raise ConfigError(str(error)) from None
+    version = _version(document, data, dialect)
+    wanted = types.configuration(version, dialect)
+    # The members as they stand in the text show what stands twice; YAML says that by itself.
+    members = json_.decode_members(data) if form is Form.JSON else document
+    problems: list[str] = []
+    if form is Form.YAML:
+        repeated = yaml_.duplicates(data)
+        problems += [repeated] if repeated else []
+    renamed = _with_stock_name(members, dialect)
+    problems += strict.names(_without_head(renamed), wanted)
+    given = _shaped(_with_stock_name(document, dialect), wanted, data, form)
+    args = _ArgumentsReader(version, dialect, renamed)
+    config = reading.configuration(given, version, dialect, args)
+    problems += args.problems
+    if problems:
+        raise ConfigError(_STRICT + ", ".join(problems))
+    return config
+
+
+def default_configuration(dialect: Dialect) -> SchedulerConfiguration:
+    """What holds without a file: the defaults of the newest version."""
+    version = types.VERSIONS[0]
+    args = _ArgumentsReader(version, dialect, {})
+    return reading.configuration(shape.empty(types.configuration(version, dialect)), version, dialect, args)
+
+
+class _ArgumentsReader:
+    """Reads the arguments of plugins: `reading.ReadArguments`. Names that are wrong are collected in `problems`."""
+
+    def __init__(self, version: str, dialect: Dialect, members: Any) -> None:
+        self._version = version
+        self._dialect = dialect
+        self._members = members
+        self.problems: list[str] = []
+
+    def __call__(self, profile: int, index: int, plugin: str, given: Any, read: Callable[[Any], Arguments]) -> Arguments:
+        if plugin not in types.CONFIGURABLE:
+            return UntypedArgs(given)
+        place = f"decoding .profiles[{profile}].pluginConfig[{index}]: "
+        kind = f"{plugin}Args"
+        if not isinstance(given, dict | None):
+            raise ConfigError(f"{place}decoding args for plugin {plugin}: {_not_an_object(given)}")
+        given = given or {}
+        self._check_kind(given, kind, plugin, place)
+        version = _api_versions(self._dialect).get(given.get("apiVersion") or "", self._version)
+        if version != self._version:
+            place = f".Profiles[{profile}].PluginConfig[{index}].Args"
+            raise ConfigError(f"converting {place} into internal type: no kind is registered for the type {version}.{kind}")
+        wanted = types.arguments(plugin, self._version, self._dialect)
+        members = _descend(self._members, "profiles", profile, "pluginConfig", index, "args")
+        wrong = strict.names(_without_head({} if members is None else members), wanted)
+        if wrong:
+            self.problems.append(
+                f"{place}{_STRICT}decoding args for plugin {plugin}: {_STRICT}{', '.join(wrong)}"
+            )
+        try:
+            return read(shape.canonical(_without_head(given), wanted))
+        except ShapeError as error:
+            raise ConfigError(f"{place}decoding args for plugin {plugin}: {error}") from None
+
+    def _check_kind(self, given: Mapping[str, Any], kind: str, plugin: str, place: str) -> None:
+        """Arguments need not say what they are, but must not be of another kind or version."""
+        for name in _HEAD:
+            if not isinstance(given.get(name, ""), str):
+                why = f"json: cannot unmarshal {shape.found(given[name])} into Go struct field .{name} of type string"
+                raise ConfigError(f"{place}decoding args for plugin {plugin}: couldn't get version/kind; json parse error: {why}")
+        group = self._dialect(types.GROUP)
+        version = given.get("apiVersion") or types.api_version(self._version, self._dialect)
+        found = given.get("kind") or kind
+        if version not in _api_versions(self._dialect) or found.removesuffix("Args") not in types.CONFIGURABLE:
+            raise ConfigError(f"{place}decoding args for plugin {plugin}: {_unregistered(found, version, self._dialect)}")
+        if found != kind:
+            raise ConfigError(f"{place}args for plugin {plugin} were not of type {kind}.{group}, got {found}.{group}")
+
+
+def _version(document: Mapping[str, Any], data: bytes, dialect: Dialect) -> str:
+    """The version of a document that says it is a configuration. Raises ConfigError."""
+    kind, api_version = document.get("kind") or "", document.get("apiVersion") or ""
+    text = data.decode("utf-8", "replace")
+    if not kind:
+        raise ConfigError(f"Object 'Kind' is missing in '{text}'")
+    if not api_version:
+        raise ConfigError(f"Object 'apiVersion' is missing in '{text}'")
+    version = _api_versions(dialect).get(api_version)
+    is_args = kind.endswith("Args") and kind.removesuffix("Args") in types.CONFIGURABLE
+    if version is None or (kind != dialect(types.KIND) and not is_args):
+        raise ConfigError(_unregistered(kind, api_version, dialect))
+    if is_args:
+        raise ConfigError(f"couldn't decode as {dialect(types.KIND)}, got {api_version}, Kind={kind}: ")
+    return version
+
+
+def _api_versions(dialect: Dialect) -> dict[str, str]:
+    return {types.api_version(version, dialect): version for version in types.VERSIONS}
+
+
+def _unregistered(kind: str, api_version: str, dialect: Dialect) -> str:
+    return f'no kind "{kind}" is registered for version "{api_version}" in scheme "{dialect(types.SCHEME)}"'
+
+
+def _not_an_object(value: Any) -> str:
+    return f"couldn't get version/kind; json parse error: json: cannot unmarshal {shape.found(value)} into Go value"
+
+
+def _shaped(document: Mapping[str, Any], wanted: Type, data: bytes, form: Form) -> dict[str, Any]:
+    try:
+        return shape.canonical(_without_head(document), wanted)
+    except ShapeError as error:
+        raise ConfigError(_exactly(error, wanted, data, form)) from None
+
+
+def _exactly(error: ShapeError, wanted: Type, data: bytes, form: Form) -> str:
+    """The text of an error; numbers of a JSON text are quoted as they were written."""
+    if form is Form.JSON:
+        try:
+            shape.canonical(_without_head(json_.decode_exact(data)), wanted)
+        except ShapeError as exact:
+            return str(exact)
+    return str(error)
+
+
+def _without_head(value: Any) -> Any:
+    """An object without apiVersion and kind."""
+    if isinstance(value, strict.Members):
+        return strict.Members(member for member in value if member[0] not in _HEAD)
+    return {name: item for name, item in value.items() if name not in _HEAD} if isinstance(value, dict) else value
+
+
+def _with_stock_name(document: Any, dialect: Dialect) -> Any:
+    """The document with the client configuration's file under the dialect's name: stock tools write another in any
+    dialect."""
+    stock, own = STOCK_CONFIG_FILE_KIND, dialect.config_file_kind
+    connection = dict(_pairs(document)).get("clientConnection")
+    if stock == own or stock not in dict(_pairs(connection)):
+        return document
+    renamed = [(own if name == stock else name, item) for name, item in _pairs(connection)]
+    if len(dict(renamed)) < len(renamed):
+        raise ConfigError(f'{_STRICT}duplicate field "{own}"')
+    pairs = [(name, type(connection)(renamed) if item is connection else item) for name, item in _pairs(document)]
+    return type(document)(pairs)
+
+
+def _pairs(value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, strict.Members):
+        return list(value)
+    return list(value.items()) if isinstance(value, dict) else []
+
+
+def _descend(value: Any, *steps: str | int) -> Any:
+    """What stands at a path of a text; the last of several members of one name counts. None when there is nothing."""
+    for step in steps:
+        if isinstance(step, str):
+            value = dict(_pairs(value)).get(step)
+        elif isinstance(value, list) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value

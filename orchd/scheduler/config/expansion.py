@@ -1,0 +1,128 @@
+"""Profiles to what the framework runs: the plugins of each extension point in order, multiPoint expanded, with weights."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from orchd.scheduler.config.model import Arguments, ConfigError, PluginSet, Profile, SchedulerConfiguration
+from orchd.scheduler.config.pluginsets import ALL
+from orchd.scheduler.config.types import MULTI_POINT, POINTS
+
+#: The largest sum of weighted scores that the reference can count.
+MOST_TOTAL_SCORE: Final = 2**63 - 1
+MOST_NODE_SCORE: Final = 100
+
+#: Plugin name -> the extension points that it implements, as the configuration calls them.
+Implemented = Mapping[str, Collection[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpandedProfile:
+    """`points` has every extension point, with the names of its plugins in running order; `weights` those of the score
+    plugins; `arguments` what each plugin is made with."""
+
+    scheduler_name: str
+    points: Mapping[str, tuple[str, ...]]
+    weights: Mapping[str, int]
+    arguments: Mapping[str, Arguments]
+
+    @property
+    def plugins(self) -> list[str]:
+        """Every plugin that is needed, sorted."""
+        return sorted({name for names in self.points.values() for name in names})
+
+
+def expand_all(config: SchedulerConfiguration, implemented: Implemented) -> tuple[ExpandedProfile, ...]:
+    """The profiles in order. Raises ConfigError for an unknown plugin, one at a point that it does not implement, one that
+    is enabled twice, and profiles that sort the queue differently."""
+    found: list[ExpandedProfile] = []
+    for profile in config.profiles:
+        try:
+            expanded = _expand(profile, implemented)
+        except ConfigError as error:
+            raise ConfigError(f"creating profile for scheduler name {profile.scheduler_name}: {error}") from None
+        if found:
+            _same_order(found[0], expanded)
+        found.append(expanded)
+    return tuple(found)
+
+
+def _same_order(first: ExpandedProfile, other: ExpandedProfile) -> None:
+    ours, theirs = first.points["queueSort"][0], other.points["queueSort"][0]
+    if ours != theirs:
+        raise ConfigError(f'different queue sort plugins for profile "{other.scheduler_name}": "{theirs}", first: "{ours}"')
+    if first.arguments.get(ours) != other.arguments.get(ours):
+        raise ConfigError(f'different queue sort plugin args for profile "{other.scheduler_name}"')
+
+
+def _expand(profile: Profile, implemented: Implemented) -> ExpandedProfile:
+    multiple = profile.plugins[MULTI_POINT]
+    points = {}
+    for point in POINTS:
+        own = _own(profile.plugins[point], point, implemented)
+        points[point] = (*own, *_from_multi_point(multiple, profile.plugins[point], point, implemented))
+    if len(points["queueSort"]) != 1:
+        raise ConfigError(f'one queue sort plugin required for profile with scheduler name "{profile.scheduler_name}"')
+    if not points["bind"]:
+        raise ConfigError(f'at least one bind plugin is needed for profile with scheduler name "{profile.scheduler_name}"')
+    return ExpandedProfile(
+        scheduler_name=profile.scheduler_name,
+        points=points,
+        weights=_weights(profile, points["score"]),
+        arguments={each.name: each.args for each in profile.plugin_config},
+    )
+
+
+def _interface(point: str) -> str:
+    """An extension point as messages call it: preFilter is PreFilterPlugin."""
+    return f"{point[0].upper()}{point[1:]}Plugin"
+
+
+def _own(plugins: PluginSet, point: str, implemented: Implemented) -> list[str]:
+    """The plugins that are enabled at this point by name."""
+    names: list[str] = []
+    for plugin in plugins.enabled:
+        found = implemented.get(plugin.name)
+        if found is None:
+            raise ConfigError(f'{_interface(point)} "{plugin.name}" does not exist')
+        if point not in found:
+            raise ConfigError(f'plugin "{plugin.name}" does not extend {_interface(point)} plugin')
+        _once(plugin.name, names, point)
+    return names
+
+
+def _from_multi_point(multiple: PluginSet, plugins: PluginSet, point: str, implemented: Implemented) -> list[str]:
+    """The plugins that multiPoint brings to a point: what the point names itself, enabled or disabled, goes its own way."""
+    if ALL in plugins.disabled:
+        return []
+    own = {each.name for each in plugins.enabled} | set(plugins.disabled)
+    names: list[str] = []
+    for plugin in multiple.enabled:
+        found = implemented.get(plugin.name)
+        if found is None:
+            raise ConfigError(f'{_interface(point)} "{plugin.name}" does not exist')
+        if point in found and plugin.name not in own:
+            _once(plugin.name, names, point)
+    return names
+
+
+def _once(name: str, names: list[str], point: str) -> None:
+    if name in names:
+        raise ConfigError(f'plugin "{name}" already registered as "{_interface(point)}"')
+    names.append(name)
+
+
+def _weights(profile: Profile, names: Collection[str]) -> dict[str, int]:
+    """Weights of score plugins: the point's own before multiPoint's, and 1 where there is none."""
+    found: dict[str, int] = {}
+    total = 0
+    for plugin in (*profile.plugins["score"].enabled, *profile.plugins[MULTI_POINT].enabled):
+        if plugin.name in found or plugin.name not in names:
+            continue
+        weight = found[plugin.name] = plugin.weight or 1
+        if weight * MOST_NODE_SCORE > MOST_TOTAL_SCORE - total:
+            raise ConfigError("total score of Score plugins could overflow")
+        total += weight * MOST_NODE_SCORE
+    return found

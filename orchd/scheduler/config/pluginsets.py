@@ -1,0 +1,94 @@
+"""Default plugins of both versions, and what a profile makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from orchd.scheduler.config.model import Json, Plugin, PluginSet
+from orchd.scheduler.config.types import MULTI_POINT, POINTS
+
+ALL: Final = "*"
+
+#: version -> extension point -> plugins in their order, each with its weight after a colon where it has one.
+_DEFAULTS: Final[dict[str, dict[str, str]]] = {
+    "v1beta2": {
+        "queueSort": "PrioritySort",
+        "preFilter": (
+            "NodeResourcesFit NodePorts VolumeRestrictions PodTopologySpread InterPodAffinity VolumeBinding NodeAffinity"
+        ),
+        "filter": (
+            "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions EBSLimits"
+            " GCEPDLimits NodeVolumeLimits AzureDiskLimits VolumeBinding VolumeZone PodTopologySpread InterPodAffinity"
+        ),
+        "postFilter": "DefaultPreemption",
+        "preScore": "InterPodAffinity PodTopologySpread TaintToleration NodeAffinity",
+        "score": (
+            "NodeResourcesBalancedAllocation:1 ImageLocality:1 InterPodAffinity:1 NodeResourcesFit:1 NodeAffinity:1"
+            " PodTopologySpread:2 TaintToleration:1"
+        ),
+        "reserve": "VolumeBinding",
+        "preBind": "VolumeBinding",
+        "bind": "DefaultBinder",
+    },
+    "v1beta3": {
+        MULTI_POINT: (
+            "PrioritySort NodeUnschedulable NodeName TaintToleration:3 NodeAffinity:2 NodePorts NodeResourcesFit:1"
+            " VolumeRestrictions EBSLimits GCEPDLimits NodeVolumeLimits AzureDiskLimits VolumeBinding VolumeZone"
+            " PodTopologySpread:2 InterPodAffinity:2 DefaultPreemption NodeResourcesBalancedAllocation:1 ImageLocality:1"
+            " DefaultBinder"
+        ),
+    },
+}
+
+
+def defaults(version: str) -> dict[str, PluginSet]:
+    """The plugins of a profile that says nothing."""
+    found = _DEFAULTS[version]
+    return {point: PluginSet(_plugins(found.get(point, ""))) for point in (*POINTS, MULTI_POINT)}
+
+
+def merged(version: str, given: Json | None) -> dict[str, PluginSet]:
+    """The default plugins as a profile's `plugins` changes them."""
+    sets = defaults(version)
+    if given is None:
+        return sets
+    return {point: merge(of_default, _read(given.get(point) or {})) for point, of_default in sets.items()}
+
+
+def merge(base: PluginSet, custom: PluginSet) -> PluginSet:
+    """Defaults that are disabled go, one that is enabled again keeps its place with its new weight, others follow. What is
+    disabled is kept, so that multiPoint does not bring it back at this point."""
+    disabled = {*custom.disabled, *base.disabled}
+    # The last of several of one name replaces the default; the others follow as they are, and are refused later.
+    again = {plugin.name: index for index, plugin in enumerate(custom.enabled)}
+    replacing: set[int] = set()
+    enabled: list[Plugin] = []
+    if ALL not in disabled:
+        for plugin in base.enabled:
+            if plugin.name in disabled:
+                continue
+            index = again.get(plugin.name)
+            if index is not None:
+                replacing.add(index)
+                plugin = custom.enabled[index]
+            enabled.append(plugin)
+    enabled += [plugin for index, plugin in enumerate(custom.enabled) if index not in replacing]
+    return PluginSet(tuple(enabled), (*custom.disabled, *base.disabled))
+
+
+def names(sets: Mapping[str, PluginSet]) -> list[str]:
+    """Every plugin that is enabled anywhere, sorted."""
+    return sorted({plugin.name for each in sets.values() for plugin in each.enabled})
+
+
+def _read(given: Json) -> PluginSet:
+    return PluginSet(
+        tuple(Plugin(each["name"], each.get("weight", 0)) for each in given.get("enabled") or ()),
+        tuple(each["name"] for each in given.get("disabled") or ()),
+    )
+
+
+def _plugins(listed: str) -> tuple[Plugin, ...]:
+    parts = (word.partition(":") for word in listed.split())
+    return tuple(Plugin(name, int(weight or 0)) for name, _, weight in parts)

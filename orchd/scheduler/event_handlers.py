@@ -1,0 +1,223 @@
+"""What informers tell, brought to cluster and queue: which pods wait, which run, and what may help those that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from orchd.client.interfaces import IInformers, Object, ResourceRef
+from orchd.dialect import Dialect
+from orchd.scheduler.cluster import Cluster
+from orchd.scheduler.nodes import NodeFacts, NodeView, untolerated
+from orchd.scheduler.plugins.nodeports import ports_taken
+from orchd.scheduler.plugins.nodes import required_matches
+from orchd.scheduler.pods import Pod, PodTemplate, Templates
+from orchd.scheduler.queue.queue import SchedulingQueue
+from orchd.scheduler.resources import BASIC
+from orchd.scheduler.values import Action, ClusterEvent
+
+PODS = ResourceRef("", "v1", "pods")
+NODES = ResourceRef("", "v1", "nodes")
+_ENDED = ("Succeeded", "Failed")
+
+POD_ADDED = ClusterEvent("pods", Action.ADD, "AssignedPodAdd")
+POD_UPDATED = ClusterEvent("pods", Action.UPDATE, "AssignedPodUpdate")
+POD_DELETED = ClusterEvent("pods", Action.DELETE, "AssignedPodDelete")
+_NODE_ADDED = ClusterEvent("nodes", Action.ADD, "NodeAdd")
+_UNCORDONED = ClusterEvent("nodes", Action.UPDATE_TAINT, "NodeSpecUnschedulableChange")
+_ALLOCATABLE = ClusterEvent("nodes", Action.UPDATE_ALLOCATABLE, "NodeAllocatableChange")
+_LABELS = ClusterEvent("nodes", Action.UPDATE_LABEL, "NodeLabelChange")
+_TAINTS = ClusterEvent("nodes", Action.UPDATE_TAINT, "NodeTaintChange")
+_CONDITIONS = ClusterEvent("nodes", Action.UPDATE_CONDITION, "NodeConditionChange")
+
+#: Plural -> (resource, word of the reference in event labels): followed when a plugin registers for it.
+_OTHERS = {
+    "persistentvolumes": (ResourceRef("", "v1", "persistentvolumes"), "Pv"),
+    "persistentvolumeclaims": (ResourceRef("", "v1", "persistentvolumeclaims"), "Pvc"),
+    "services": (ResourceRef("", "v1", "services"), "Service"),
+    "storageclasses": (ResourceRef("storage.{abbr}.io", "v1", "storageclasses"), "StorageClass"),
+    "csinodes": (ResourceRef("storage.{abbr}.io", "v1", "csinodes"), "CSINode"),
+    "csidrivers": (ResourceRef("storage.{abbr}.io", "v1", "csidrivers"), "CSIDriver"),
+    "csistoragecapacities": (ResourceRef("storage.{abbr}.io", "v1beta1", "csistoragecapacities"), "CSIStorageCapacity"),
+}
+_WORDS = {"ADDED": (Action.ADD, "Add"), "MODIFIED": (Action.UPDATE, "Update"), "DELETED": (Action.DELETE, "Delete")}
+
+
+class EventHandlers:
+    """Listens from `follow` on. `ours` says whether a scheduler name is a profile's; `rejected` is told of pods that left the
+    queue for good: it ends their wait in the permit phase and says whether there was one."""
+
+    def __init__(
+        self,
+        informers: IInformers,
+        dialect: Dialect,
+        *,
+        templates: Templates,
+        cluster: Cluster,
+        queue: SchedulingQueue,
+        ours: Callable[[str], bool],
+        rejected: Callable[[str], bool],
+    ) -> None:
+        self._informers = informers
+        self._dialect = dialect
+        self._templates = templates
+        self._cluster = cluster
+        self._queue = queue
+        self._ours = ours
+        self._rejected = rejected
+        self.pods = informers.informer(PODS)
+        self.nodes = informers.informer(NODES)
+        #: False after `stop`: informers cannot be left.
+        self._listening = True
+
+    def follow(self, events: Iterable[ClusterEvent]) -> None:
+        """Begin to listen to nodes, pods, and the resources that plugins registered for."""
+        self.nodes.add_listener(self._node)
+        self.pods.add_listener(self._pod)
+        wanted: dict[str, Action] = {}
+        for event in events:
+            for plural in _OTHERS if event.resource == "*" else (event.resource,):
+                if plural in _OTHERS:
+                    wanted[plural] = wanted.get(plural, Action(0)) | event.action
+        for plural, actions in wanted.items():
+            ref, word = _OTHERS[plural]
+            ref = ResourceRef(self._dialect(ref.group), ref.version, ref.plural)
+            self._informers.informer(ref).add_listener(self._other(plural, word, actions))
+
+    def stop(self) -> None:
+        self._listening = False
+
+    def _other(self, plural: str, word: str, wanted: Action) -> Callable[[str, Object | None, Object | None], None]:
+        def listener(kind: str, old: Object | None, new: Object | None) -> None:
+            action, suffix = _WORDS[kind]
+            if not self._listening or not action & wanted:
+                return
+            at_once = (new or {}).get("volumeBindingMode") != "WaitForFirstConsumer"
+            if plural == "storageclasses" and action is Action.ADD and at_once:
+                # Classes that bind at once help no pod.
+                return
+            self._queue.move(ClusterEvent(plural, action, word + suffix))
+
+        return listener
+
+    # -- nodes
+
+    def _node(self, kind: str, old: Object | None, new: Object | None) -> None:
+        if not self._listening:
+            return
+        if new is None:
+            assert old is not None
+            self._cluster.remove_node(old["metadata"]["name"])
+            return
+        facts = NodeFacts(new)
+        row = self._cluster.snapshot.row_of(facts.name)
+        before = None if row < 0 else self._cluster.snapshot.nodes[row]
+        self._cluster.put_node(facts)
+        event = _NODE_ADDED if before is None else node_change(before, facts)
+        if event is not None:
+            view = self._cluster.snapshot.node(self._cluster.snapshot.row_of(facts.name))
+            self._queue.move(event, lambda template: may_fit(template, view))
+
+    # -- pods
+
+    def _pod(self, kind: str, old: Object | None, new: Object | None) -> None:
+        if not self._listening:
+            return
+        if new is None:
+            assert old is not None
+            self._gone(old["metadata"]["uid"])
+            return
+        uid = new["metadata"]["uid"]
+        if old is not None and old["metadata"]["uid"] != uid:
+            # Deleted and made anew between two looks.
+            self._gone(old["metadata"]["uid"])
+            old = None
+        if (new.get("status") or {}).get("phase") in _ENDED:
+            self._gone(uid)
+            return
+        pod = self._templates.pod(new)
+        if pod.node_name:
+            self._has_node(pod)
+        elif self._ours(pod.template.scheduler_name):
+            self._waits(pod, old, new)
+        else:
+            self._queue.remove(uid)
+
+    def _has_node(self, pod: Pod) -> None:
+        self._queue.remove(pod.uid)
+        known = self._cluster.pod(pod.uid)
+        fresh = known is None or self._cluster.is_assumed(pod.uid)
+        self._cluster.put_pod(pod)
+        label = POD_ADDED.label if fresh else POD_UPDATED.label
+        # A pod that runs somewhere can help only those that want to be near it.
+        self._queue.move_affine(lambda template: self._is_wanted(template, pod.template), label)
+
+    def _is_wanted(self, template: PodTemplate, other: PodTemplate) -> bool:
+        return any(term.matches(other, self._namespace_labels(other.namespace)) for term in template.affinity)
+
+    def _namespace_labels(self, namespace: str) -> Any:
+        found = self._informers.informer(ResourceRef("", "v1", "namespaces")).get("", namespace)
+        return {} if found is None else found["metadata"].get("labels") or {}
+
+    def _waits(self, pod: Pod, old: Object | None, new: Object) -> None:
+        if self._cluster.is_assumed(pod.uid):
+            return
+        queued = self._queue.get(pod.uid)
+        if queued is None:
+            self._queue.add(pod)
+        else:
+            self._queue.update(queued.pod, pod, changed=old is None or is_changed(old, new))
+
+    def _gone(self, uid: str) -> None:
+        queued = self._queue.get(uid)
+        if queued is not None:
+            self._queue.remove(uid)
+        if self._rejected(uid):
+            self._queue.move(POD_DELETED)
+        if self._cluster.remove_pod(uid) is not None:
+            self._queue.move(POD_DELETED)
+
+
+#: Metadata that changes without anything that matters to scheduling.
+_BOOKKEEPING = ("resourceVersion", "generation", "managedFields", "finalizers")
+
+
+def is_changed(old: Object, new: Object) -> bool:
+    """Is a pending pod another one now, apart from its status and bookkeeping?"""
+    if old.get("spec") != new.get("spec"):
+        return True
+    before, after = old["metadata"], new["metadata"]
+    names: Collection[str] = before.keys() | after.keys()
+    return any(before.get(name) != after.get(name) for name in names if name not in _BOOKKEEPING)
+
+
+def node_change(old: NodeFacts, new: NodeFacts) -> ClusterEvent | None:
+    """The first thing about a node that changed so that it may help pods."""
+    if old.unschedulable and not new.unschedulable:
+        return _UNCORDONED
+    if (old.allocatable, old.pods_allowed) != (new.allocatable, new.pods_allowed):
+        return _ALLOCATABLE
+    if old.labels != new.labels:
+        return _LABELS
+    if old.taints != new.taints:
+        return _TAINTS
+    if old.conditions != new.conditions:
+        return _CONDITIONS
+    return None
+
+
+def may_fit(template: PodTemplate, node: NodeView) -> bool:
+    """Might pods of a template fit a node as it is now (without preemption)? Resources, labels, ports and taints."""
+    facts = node.facts
+    if len(node.pods) + 1 > facts.pods_allowed:
+        return False
+    requests = template.requests
+    if any(requests.values()):
+        for name in (*BASIC, *(each for each in requests if each not in BASIC)):
+            if requests.get(name, 0) > facts.allocatable.get(name, 0) - node.requested.get(name, 0):
+                return False
+    return (
+        required_matches(template, facts)
+        and not ports_taken(template, node)
+        and untolerated(facts.taints, template.tolerations, ("NoSchedule",)) is None
+    )

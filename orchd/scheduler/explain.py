@@ -1,0 +1,118 @@
+"""Why a pod is where it is, or nowhere: decisions as JSON data.
+
+For a pod that was bound it is the decision as it was taken, as long as that is remembered; for one that waits, and for one
+that does not exist yet, the decision as it would be taken now. Nothing is changed by asking.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchd import errors
+from orchd.client.interfaces import Object
+from orchd.scheduler.framework.cycle import CycleError, Decision, UnfitError
+from orchd.scheduler.framework.refusals import Refusals
+from orchd.scheduler.pods import Pod
+from orchd.scheduler.remedies import remedy
+from orchd.scheduler.service import Scheduler
+from orchd.scheduler.values import Code, CycleState
+
+#: Nodes that are looked at one by one: an answer must not hold up others.
+_MOST_REMEDIES = 100
+
+
+async def explain(scheduler: Scheduler, namespace: str, name: str) -> dict[str, Any]:
+    """The explanation for a pod that exists. Raises ApiError: 404 when there is none."""
+    obj = scheduler.news.pods.get(namespace, name)
+    if obj is None:
+        raise errors.not_found("", "pods", name)
+    pod = scheduler.templates.pod(obj)
+    kept = scheduler.history.get(pod.uid)
+    if kept is not None and (pod.node_name or scheduler.cluster.is_assumed(pod.uid)):
+        return describe(kept)
+    if pod.node_name:
+        return {"node": pod.node_name, "feasible": {}, "filtered": {}, "message": "the decision is not remembered"}
+    return await _now(scheduler, pod, obj)
+
+
+async def dry_run(scheduler: Scheduler, obj: Object) -> dict[str, Any]:
+    """The explanation for a pod as it would be scheduled now. Nobody has validated it yet. Raises ApiError: 400."""
+    try:
+        pod = scheduler.templates.pod(obj)
+    except KeyError as error:
+        raise errors.bad_request(f"the pod cannot be read: {error} is missing") from None
+    except (AttributeError, TypeError, ValueError) as error:
+        raise errors.bad_request(f"the pod cannot be read: {error}") from None
+    return await _now(scheduler, pod, obj)
+
+
+async def _now(scheduler: Scheduler, pod: Pod, obj: Object) -> dict[str, Any]:
+    lane = scheduler.lanes.get(pod.template.scheduler_name or scheduler.default_name)
+    if lane is None:
+        return {
+            "node": "", "feasible": {}, "filtered": {},
+            "message": f'no profile of this scheduler is named "{pod.template.scheduler_name}"',
+        }  # fmt: skip
+    position = scheduler.sampling.position
+    try:
+        decision = await lane.decider.decide(CycleState(), pod, lambda: obj)
+    except UnfitError as unfit:
+        return {
+            "node": "",
+            "feasible": {},
+            "filtered": _with_remedies(scheduler, pod, unfit.refusals),
+            "message": str(unfit),
+            "wouldHelp": _remedies(unfit.refusals),
+        }
+    except CycleError as error:
+        return {"node": "", "feasible": {}, "filtered": {}, "message": str(error)}
+    finally:
+        # Pods that are really scheduled go on where the last of them stopped.
+        scheduler.sampling.position = position
+    return describe(decision)
+
+
+def describe(decision: Decision) -> dict[str, Any]:
+    """A decision as the JSON of the explain URL."""
+    feasible: dict[str, Any] = {}
+    for at, row in enumerate(decision.rows.tolist()):
+        entry: dict[str, Any] = {"total": 0 if decision.total is None else int(decision.total[at]), "plugins": {}}
+        for each in decision.scores:
+            weighted = each.weighted
+            entry["plugins"][each.plugin] = weighted if isinstance(weighted, int) else int(weighted[at])
+        if decision.extenders:
+            entry["extenders"] = [int(scores[at]) for scores in decision.extenders]
+        feasible[decision.names[row]] = entry
+    filtered = {} if decision.refusals is None else _filtered(decision.names, decision.refusals)
+    return {"node": decision.node, "feasible": feasible, "filtered": filtered}
+
+
+def _filtered(names: tuple[str, ...], refusals: Refusals) -> dict[str, Any]:
+    return {
+        names[row]: {"plugin": status.plugin, "reasons": list(status.reasons)}
+        for row, status in refusals.statuses().items()
+    }
+
+
+def _with_remedies(scheduler: Scheduler, pod: Pod, refusals: Refusals) -> dict[str, Any]:
+    """Refused nodes; the first ones with what would have to change there."""
+    filtered = _filtered(scheduler.snapshot.names(), refusals)
+    for name in list(filtered)[:_MOST_REMEDIES]:
+        row = scheduler.snapshot.row_of(name)
+        change = remedy(filtered[name]["plugin"], pod, scheduler.snapshot.node(row)) if row >= 0 else ""
+        if change:
+            filtered[name]["remedy"] = change
+    return filtered
+
+
+def _remedies(refusals: Refusals) -> list[dict[str, Any]]:
+    """What would have to change, the change that would open the most nodes first."""
+    found: dict[tuple[str, tuple[str, ...], bool], int] = {}
+    for status in refusals.statuses().values():
+        key = (status.plugin, status.reasons, status.code is Code.UNSCHEDULABLE)
+        found[key] = found.get(key, 0) + 1
+    ranked = sorted(found.items(), key=lambda each: (-each[1], each[0]))
+    return [
+        {"nodes": nodes, "plugin": plugin, "reasons": list(reasons), "preemptionMayHelp": may}
+        for (plugin, reasons, may), nodes in ranked
+    ]

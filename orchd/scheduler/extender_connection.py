@@ -1,0 +1,138 @@
+"""How an extender is reached: POST of JSON over HTTP or HTTPS, bounded in time and size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+from OpenSSL import crypto
+from twisted.internet import ssl
+from twisted.internet.defer import CancelledError, Deferred, TimeoutError
+from twisted.web.client import Agent
+from twisted.web.http_headers import Headers
+from twisted.web.iweb import IPolicyForHTTPS
+from zope.interface import implementer
+
+from orchd.client.streams import read_body
+from orchd.errors import ApiError, quoted
+from orchd.kinds.jsontext import syntax_error
+from orchd.scheduler.config.model import ConfigError, ExtenderConfig, ExtenderTls
+from orchd.scheduler.interfaces import ExtenderError
+from orchd.txkit.answerheads import bounded_heads_pool
+from orchd.txkit.failures import CLOSED, describe, was_cancelled
+from orchd.txkit.timeouts import within
+from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
+
+#: Seconds for an answer where the configuration says nothing.
+DEFAULT_TIMEOUT = 5.0
+#: Bytes of an answer. Five thousand whole nodes are some 60 MB.
+MOST_BODY = 128 * 1024 * 1024
+#: Idle connections that are kept, and for how many seconds.
+_IDLE, _IDLE_SECONDS = 4, 30
+
+
+class ExtenderConnection:
+    """Posts documents below one URL. Call `close` when done. Raises ConfigError for TLS settings that cannot be used."""
+
+    def __init__(self, config: ExtenderConfig, reactor: Any, agent: str) -> None:
+        self._prefix = config.url_prefix.rstrip("/")
+        self._reactor = reactor
+        self._timeout = config.http_timeout or DEFAULT_TIMEOUT
+        self._address = _address(config.url_prefix)
+        self._headers = Headers({"User-Agent": [agent], "Content-Type": ["application/json"]})
+        self._pool = bounded_heads_pool(reactor, persistent=True)
+        self._pool.maxPersistentPerHost = _IDLE
+        self._pool.cachedConnectionTimeout = _IDLE_SECONDS
+        policy = _Policy(config)
+        self._agent = Agent(reactor, contextFactory=policy, pool=self._pool, connectTimeout=self._timeout)
+
+    async def close(self) -> None:
+        """Close kept connections."""
+        await self._pool.closeCachedConnections()
+
+    async def post(self, verb: str, document: Any, *, again: bool = True) -> Any:
+        """The JSON value that the extender answers. `again`: the request may be sent twice, when a kept connection turns
+        out to be closed. Raises ExtenderError."""
+        url = f"{self._prefix}/{verb}"
+        body = orjson.dumps(document)
+        waiting = Deferred.fromCoroutine(self._exchange(url, body, again))
+        try:
+            code, data = await within(waiting, self._timeout, self._reactor)
+        except TimeoutError:
+            why = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+            raise ExtenderError(f"Post {quoted(url)}: {why}") from None
+        if code != 200:
+            raise ExtenderError(f"failed {verb} with extender at URL {url}, code {code}")
+        try:
+            return orjson.loads(data)
+        except orjson.JSONDecodeError as error:
+            raise ExtenderError((syntax_error(data) or str(error)) if data.strip() else "EOF") from None
+
+    async def _exchange(self, url: str, body: bytes, again: bool) -> tuple[int, bytes]:
+        try:
+            response = await self._agent.request(b"POST", url.encode("ascii"), self._headers, BytesBodyProducer(body))
+            return response.code, await read_body(response, MOST_BODY)
+        except ApiError as error:
+            raise ExtenderError(f"Post {quoted(url)}: {error.message}") from None
+        except Exception as error:
+            # Whatever goes wrong out there must become an error that names the extender.
+            if was_cancelled(error):
+                raise CancelledError from error
+            why = describe(error, self._address)
+            if again and why == CLOSED:
+                return await self._exchange(url, body, False)
+            raise ExtenderError(f"Post {quoted(url)}: {why}") from error
+
+
+def _address(url: str) -> tuple[str, int]:
+    """Host and port of a URL. Raises ConfigError for one that nothing can be posted to."""
+    try:
+        url.encode("ascii")
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError as error:
+        raise ConfigError(f"extender {url}: urlPrefix: {error}") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise ConfigError(f"extender {url}: urlPrefix: must be an HTTP or HTTPS URL")
+    return host, port
+
+
+@implementer(IPolicyForHTTPS)
+class _Policy:
+    """Checks the extender's certificate as configured. With enableHTTPS but no authority it is not checked, as in the
+    reference; without either it must be one that this machine trusts."""
+
+    def __init__(self, config: ExtenderConfig) -> None:
+        tls = config.tls or ExtenderTls()
+        name = f"extender {config.url_prefix}: tlsConfig"
+        authority = tls.ca_data or _read(tls.ca_file, f"{name}.caFile")
+        certificate = tls.cert_data or _read(tls.cert_file, f"{name}.certFile")
+        key = tls.key_data or _read(tls.key_file, f"{name}.keyFile")
+        if authority and tls.insecure:
+            raise ConfigError(f"{name}: specifying a root certificates file with the insecure flag is not allowed")
+        if bool(certificate) != bool(key):
+            raise ConfigError(f"{name}: a client certificate needs its key, and a key its certificate")
+        self._name = tls.server_name
+        self._unchecked = tls.insecure or (config.enable_https and not authority)
+        try:
+            self._own = own_certificate(certificate, key)
+            self._trust = trust_roots(authority) if authority else ssl.platformTrust()
+        except (crypto.Error, ValueError) as error:
+            raise ConfigError(f"{name}: certificates or key cannot be read: {error}") from None
+
+    def creatorForNetloc(self, hostname: bytes, port: int) -> Any:
+        if self._unchecked:
+            return UnverifiedConnection(self._own)
+        name = self._name or hostname.decode("ascii").strip("[]")
+        return ssl.optionsForClientTLS(name, trustRoot=self._trust, clientCertificate=self._own)
+
+
+def _read(path: str, field: str) -> bytes:
+    if not path:
+        return b""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{field}: cannot read {path}: {error.strerror or error}") from None

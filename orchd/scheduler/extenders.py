@@ -1,0 +1,197 @@
+"""Extenders: services outside that take part in filtering, scoring, preemption and binding.
+
+Members of messages are called as the reference's fields are; in answers their case does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from zope.interface import implementer
+
+from orchd.client.interfaces import IInformer, IInformers, Object, ResourceRef
+from orchd.dialect import Dialect
+from orchd.errors import quoted
+from orchd.kinds.objects import shape
+from orchd.scheduler.config.model import ExtenderConfig
+from orchd.scheduler.extender_connection import ExtenderConnection
+from orchd.scheduler.interfaces import ExtenderError, ExtenderVerdict, ExtenderVictims, IExtender, ISnapshot
+from orchd.scheduler.pods import Pod
+
+NODES: Final = ResourceRef("", "v1", "nodes")
+PODS: Final = ResourceRef("", "v1", "pods")
+
+
+def make_extenders(
+    configs: Iterable[ExtenderConfig], *, reactor: Any, dialect: Dialect, informers: IInformers, snapshot: ISnapshot
+) -> tuple[HttpExtender, ...]:
+    """The extenders of a configuration in the order in which they are asked: those whose failures are ignored come last.
+    Raises ConfigError for TLS settings that cannot be used."""
+    ordered = sorted(configs, key=lambda config: config.ignorable)
+    nodes, pods = informers.informer(NODES), informers.informer(PODS)
+    agent = dialect("{short}-scheduler")
+    return tuple(
+        HttpExtender(config, ExtenderConnection(config, reactor, agent), nodes, pods, snapshot) for config in ordered
+    )
+
+
+@implementer(IExtender)
+class HttpExtender:
+    """An extender that is asked over HTTP. `nodes` and `pods` give the objects that are sent along."""
+
+    def __init__(
+        self, config: ExtenderConfig, connection: ExtenderConnection, nodes: IInformer, pods: IInformer, snapshot: ISnapshot
+    ) -> None:
+        self._config = config
+        self._connection = connection
+        self._nodes = nodes
+        self._pods = pods
+        self._snapshot = snapshot
+        self._managed = frozenset(each.name for each in config.managed_resources)
+        self.name = config.url_prefix
+        self.weight = config.weight
+        self.ignorable = config.ignorable
+        self.filters = bool(config.filter_verb)
+        self.prioritizes = bool(config.prioritize_verb)
+        self.preempts = bool(config.preempt_verb)
+        self.binds = bool(config.bind_verb)
+        self.ignored_resources = frozenset(each.name for each in config.managed_resources if each.ignored_by_scheduler)
+
+    async def close(self) -> None:
+        """Close kept connections."""
+        await self._connection.close()
+
+    def interested(self, pod: Pod) -> bool:
+        return not self._managed or not self._managed.isdisjoint(pod.template.resource_names)
+
+    # -- filtering and scoring
+
+    async def filter(self, pod: Object, nodes: Sequence[str]) -> ExtenderVerdict:
+        if not self._config.filter_verb:
+            return ExtenderVerdict(nodes, {}, {})
+        answer = await self._ask(self._config.filter_verb, self._arguments(pod, nodes), "v1.ExtenderFilterResult")
+        return ExtenderVerdict(
+            self._remaining(answer, nodes), _reasons(answer, "FailedNodes"), _reasons(answer, "FailedAndUnresolvableNodes")
+        )
+
+    def _remaining(self, answer: Mapping[str, Any], nodes: Sequence[str]) -> list[str]:
+        """The nodes that an answer leaves, in the order in which they were asked about."""
+        names = _member(answer, "NodeNames", list) if self._config.node_cache_capable else None
+        if names is None:
+            listed = _member(answer, "Nodes", dict)
+            items = None if listed is None else _member(listed, "items", list)
+            names = [_name(each) for each in items or ()]
+        known = set(nodes)
+        for name in names:
+            if name not in known:
+                claim = f"claims a filtered node {quoted(str(name))} which is not found in the input node list"
+                raise ExtenderError(f"extender {quoted(self.name)} {claim}")
+        left = set(names)
+        return [name for name in nodes if name in left]
+
+    async def prioritize(self, pod: Object, nodes: Sequence[str]) -> Mapping[str, int]:
+        if not self._config.prioritize_verb:
+            return dict.fromkeys(nodes, 0)
+        answer = await self._connection.post(self._config.prioritize_verb, self._arguments(pod, nodes))
+        if not isinstance(answer, list | None):
+            raise _mismatch(answer, "v1.HostPriorityList")
+        scores: dict[str, int] = {}
+        for each in answer or ():
+            if not isinstance(each, dict):
+                raise _mismatch(each, "v1.HostPriority")
+            scores[_member(each, "Host", str) or ""] = _member(each, "Score", int) or 0
+        return scores
+
+    def _arguments(self, pod: Object, nodes: Sequence[str]) -> dict[str, Any]:
+        if self._config.node_cache_capable:
+            return {"Pod": pod, "Nodes": None, "NodeNames": list(nodes)}
+        found = (self._nodes.get("", name) for name in nodes)
+        return {"Pod": pod, "Nodes": {"metadata": {}, "items": [each for each in found if each is not None]}, "NodeNames": None}
+
+    # -- preemption
+
+    async def preempt(self, pod: Object, victims: Mapping[str, ExtenderVictims]) -> Mapping[str, ExtenderVictims]:
+        if not self._config.preempt_verb:
+            raise ExtenderError(f"preempt verb is not defined for extender {self.name} but run into ProcessPreemption")
+        capable = self._config.node_cache_capable
+        told = {name: self._described(each, whole=not capable) for name, each in victims.items()}
+        document = {
+            "Pod": pod,
+            "NodeNameToVictims": None if capable else told,
+            "NodeNameToMetaVictims": told if capable else None,
+        }
+        answer = await self._ask(self._config.preempt_verb, document, "v1.ExtenderPreemptionResult")
+        remaining = _member(answer, "NodeNameToMetaVictims", dict) or {}
+        return {name: self._found(name, each) for name, each in remaining.items()}
+
+    def _described(self, victims: ExtenderVictims, *, whole: bool) -> dict[str, Any]:
+        if whole:
+            found = (self._pods.get(each.namespace, each.name) for each in victims.pods)
+            pods = [each for each in found if each is not None]
+        else:
+            pods = [{"UID": each.uid} for each in victims.pods]
+        return {"Pods": pods, "NumPDBViolations": victims.violations}
+
+    def _found(self, node: str, answered: Any) -> ExtenderVictims:
+        """The pods on a node that an answer names by uid."""
+        if not isinstance(answered, dict | None):
+            raise _mismatch(answered, "v1.MetaVictims")
+        answered = answered or {}
+        row = self._snapshot.row_of(node)
+        if row < 0:
+            raise ExtenderError(f"nodeinfo not found for node name {quoted(node)}")
+        by_uid = {each.uid: each for each in self._snapshot.pods(row)}
+        pods = []
+        for each in _member(answered, "Pods", list) or ():
+            uid = (_member(each, "UID", str) or "") if isinstance(each, dict) else ""
+            if uid not in by_uid:
+                claim = f"claims to preempt pod (UID: &{{{uid}}}) on node: {node}, but the pod is not found on that node"
+                raise ExtenderError(f"extender: {self.name} {claim}")
+            pods.append(by_uid[uid])
+        return ExtenderVictims(pods, _member(answered, "NumPDBViolations", int) or 0)
+
+    # -- binding
+
+    async def bind(self, pod: Pod, node_name: str) -> None:
+        if not self._config.bind_verb:
+            raise ExtenderError("unexpected empty bindVerb in extender")
+        document = {"PodName": pod.name, "PodNamespace": pod.namespace, "PodUID": pod.uid, "Node": node_name}
+        await self._ask(self._config.bind_verb, document, "v1.ExtenderBindingResult", again=False)
+
+    async def _ask(self, verb: str, document: Any, wanted: str, *, again: bool = True) -> Mapping[str, Any]:
+        """An object that is the answer. Raises ExtenderError, also for one that it holds."""
+        answer = await self._connection.post(verb, document, again=again)
+        if not isinstance(answer, dict | None):
+            raise _mismatch(answer, wanted)
+        answer = answer or {}
+        error = _member(answer, "Error", str)
+        if error:
+            raise ExtenderError(error)
+        return answer
+
+
+def _member(answer: Mapping[str, Any], name: str, kind: type) -> Any:
+    """A member of an answer, found whatever its case; None without one. Raises ExtenderError for one of another type."""
+    value = answer.get(name)
+    if value is None:
+        value = next((item for key, item in answer.items() if key.casefold() == name.casefold()), None)
+    if value is None or (isinstance(value, kind) and not (kind is int and isinstance(value, bool))):
+        return value
+    raise ExtenderError(f"json: cannot unmarshal {shape.found(value)} into Go struct field {name}")
+
+
+def _reasons(answer: Mapping[str, Any], name: str) -> dict[str, str]:
+    """Reasons by node."""
+    return {node: str(reason) for node, reason in (_member(answer, name, dict) or {}).items()}
+
+
+def _name(node: Any) -> str:
+    """The name of a node object of an answer."""
+    metadata = node.get("metadata") if isinstance(node, dict) else None
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _mismatch(value: Any, wanted: str) -> ExtenderError:
+    return ExtenderError(f"json: cannot unmarshal {shape.found(value)} into Go value of type {wanted}")

@@ -1,0 +1,358 @@
+"""The deciding half of a scheduling cycle: from a pod to the node that it is to run on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orchd.client.interfaces import Object
+from orchd.scheduler.columns.snapshot import Snapshot
+from orchd.scheduler.framework.evaluation import Evaluation, Evaluations
+from orchd.scheduler.framework.profile import Profile
+from orchd.scheduler.framework.refusals import Refusals
+from orchd.scheduler.framework.sampling import Sampling
+from orchd.scheduler.framework.whatif import WhatIf
+from orchd.scheduler.interfaces import ExtenderError, IExtender, INominator, IRowFilter, IRowScore
+from orchd.scheduler.pods import Pod
+from orchd.scheduler.values import MAX_SCORE, Code, CycleState, Status, unresolvable, unschedulable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+    Rows = NDArray[np.intp]
+
+#: Gives an object when it is asked for; None when it is gone.
+Told = Callable[[], Object | None]
+
+#: With more nodes than this that pods are nominated to, those that are refused without these pods are not looked at again.
+_FEW_NOMINATED = 64
+NO_NODES = "no nodes available to schedule pods"
+#: Extenders score 0..10, plugins 0..100.
+_EXTENDER_SCALE = MAX_SCORE // 10
+
+
+class CycleError(Exception):
+    """A plugin or extender failed; the text is the reference's."""
+
+
+class NoNodesError(CycleError):
+    """There is no node at all."""
+
+
+class UnfitError(Exception):
+    """No node passed the filters."""
+
+    def __init__(self, refusals: Refusals) -> None:
+        super().__init__(refusals.message())
+        self.refusals = refusals
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What one score plugin gave: normalised and weighted, per feasible row or the same for all."""
+
+    plugin: str
+    weighted: Numbers | int
+
+
+@dataclass(slots=True)
+class Decision:
+    """Where a pod goes, and why. `rows` passed the filters; `refusals` covers the rows that did not and were looked at."""
+
+    node: str
+    names: tuple[str, ...]
+    rows: Rows
+    scores: list[Scored] = field(default_factory=list)
+    extenders: list[Numbers] = field(default_factory=list)
+    total: Numbers | None = None
+    refusals: Refusals | None = None
+
+    def size(self) -> int:
+        """Bytes of its arrays, roughly."""
+        scores = sum(8 if isinstance(each.weighted, int) else each.weighted.nbytes for each in self.scores)
+        return 500 + self.rows.nbytes + scores + (0 if self.refusals is None else self.refusals.size())
+
+
+class Decider:
+    """One per profile. `decide` is synchronous unless extenders take part."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        snapshot: Snapshot,
+        nominator: INominator,
+        *,
+        extenders: Sequence[IExtender],
+        sampling: Sampling,
+        random: Random,
+    ) -> None:
+        self._profile = profile
+        self._snapshot = snapshot
+        self._nominator = nominator
+        self._extenders = extenders
+        self._sampling = sampling
+        self._random = random
+        self._numbers = profile.handle.numbers
+        self._evaluations = Evaluations(
+            snapshot,
+            [(n, each) for n, each in profile.columnar_filters if each.shared],
+            [(n, each) for n, each in profile.columnar_scores if each.shared],
+        )
+        self._unshared = [(n, each) for n, each in profile.columnar_filters if not each.shared]
+        self._unshared_scores = [(n, each) for n, each in profile.columnar_scores if not each.shared]
+        prepared = {plugin.name for plugin in profile.pre_filters}
+        #: The first filter that misses its pre-filter.
+        self._unprepared = next(
+            (
+                (n, each)
+                for n, each in enumerate(profile.filters)
+                if getattr(each, "unprepared", "") and each.name not in prepared
+            ),
+            None,
+        )
+        self.what_if = WhatIf(profile, nominator, self._concerned)
+
+    async def decide(self, state: CycleState, pod: Pod, obj: Told) -> Decision:
+        """The node for a pod. `obj` gives the pod as extenders are told of it. Raises UnfitError, CycleError."""
+        at = self._snapshot
+        if not at.count:
+            raise NoNodesError(NO_NODES)
+        numbers, name = self._numbers, self._profile.name
+        begun = numbers.now()
+        refused = self._pre_filter(state, pod)
+        numbers.point("PreFilter", name, begun, "Success" if refused is None else refused.code.label)
+        if refused is not None:
+            raise UnfitError(Refusals(at, at.rows(), (), {}, refused))
+        begun = numbers.now()
+        evaluation = self._evaluations.of(state, pod)
+        self._check_prepared(evaluation)
+        found = _Filtering(self, evaluation, state, pod)
+        numbers.point("Filter", name, begun, "Success" if found.mask.any() else Code.UNSCHEDULABLE.label)
+        rows = await self._nominated_row(found, pod, obj)
+        if rows is None:
+            rows = self._sampling.choose(at, found.mask)
+            rows = await self._ask_extenders(pod, obj, rows, found.single)
+        if not len(rows):
+            raise UnfitError(found.refusals())
+        decision = Decision("", at.names(), rows, refusals=found.refusals())
+        if len(rows) == 1:
+            decision.node = decision.names[int(rows[0])]
+            return decision
+        begun = numbers.now()
+        await self._score(evaluation, state, pod, obj, decision)
+        numbers.point("Score", name, begun)
+        total = decision.total
+        assert total is not None
+        best = np.nonzero(total == total.max())[0]
+        chosen = int(best[self._random.randrange(len(best))]) if len(best) > 1 else int(best[0])
+        decision.node = decision.names[int(rows[chosen])]
+        return decision
+
+    def _check_prepared(self, evaluation: Evaluation) -> None:
+        """Filters that a profile has without the pre-filter that they rest on fail the cycle, on the first node that reaches
+        them."""
+        if self._unprepared is None:
+            return
+        index, plugin = self._unprepared
+        reached = self._snapshot.alive.copy()
+        for part in evaluation.filters:
+            if part.index < index and part.codes is not None:
+                reached &= part.codes == 0
+        if reached.any():
+            raise CycleError(f'running "{plugin.name}" filter plugin: {plugin.unprepared}')
+
+    def _concerned(self, state: CycleState, pod: Pod) -> list[Any]:
+        """The filters that can refuse a pod on any node: those that are compiled to something, and the plain ones."""
+        idle = {part.index for part in self._evaluations.of(state, pod).filters if part.compiled is None}
+        idle |= {index for index, plugin in self._unshared if plugin.compile_filter(state, pod) is None}
+        return [plugin for index, plugin in enumerate(self._profile.filters) if index not in idle]
+
+    def _pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
+        for plugin in self._profile.pre_filters:
+            status: Status | None = plugin.pre_filter(state, pod)
+            if status is not None:
+                if not status.rejected:
+                    raise CycleError(f'running PreFilter plugin "{plugin.name}": {status.message}')
+                return Status(status.code, status.reasons, plugin.name)
+        return None
+
+    async def _nominated_row(self, found: _Filtering, pod: Pod, obj: Told) -> Rows | None:
+        """The node that the pod is nominated to, when it passes: it is tried before all others."""
+        if not pod.nominated:
+            return None
+        row = self._snapshot.row_of(pod.nominated)
+        if row < 0 or not found.mask[row]:
+            return None
+        rows = await self._ask_extenders(pod, obj, np.array([row], dtype=np.intp), {})
+        return rows if len(rows) else None
+
+    # -- extenders
+
+    async def _ask_extenders(self, pod: Pod, obj: Told, rows: Rows, single: dict[int, Status]) -> Rows:
+        for extender in self._extenders:
+            if not len(rows):
+                break
+            if not extender.filters or not extender.interested(pod):
+                continue
+            names = [self._snapshot.name_of(row) for row in rows.tolist() if self._snapshot.alive[row]]
+            try:
+                verdict = await extender.filter(obj() or {}, names)
+            except ExtenderError as error:
+                if extender.ignorable:
+                    continue
+                raise CycleError(str(error)) from None
+            for name, reason in verdict.unresolvable.items():
+                self._note(single, name, unresolvable(reason))
+            for name, reason in verdict.failed.items():
+                if name not in verdict.unresolvable:
+                    self._note(single, name, unschedulable(reason))
+            left = (self._snapshot.row_of(name) for name in verdict.nodes)
+            rows = np.array([row for row in left if row >= 0], dtype=np.intp)
+        return rows
+
+    def _note(self, single: dict[int, Status], name: str, status: Status) -> None:
+        row = self._snapshot.row_of(name)
+        if row >= 0:
+            before = single.get(row)
+            reasons = status.reasons if before is None else (*before.reasons, *status.reasons)
+            code = status.code if before is None or status.code is Code.UNRESOLVABLE else before.code
+            single[row] = Status(code, reasons)
+
+    # -- scores
+
+    async def _score(self, evaluation: Evaluation, state: CycleState, pod: Pod, obj: Told, decision: Decision) -> None:
+        rows, profile = decision.rows, self._profile
+        by_index: dict[int, tuple[IRowScore | int, Numbers | None]] = {
+            part.index: (part.compiled, part.raw) for part in evaluation.scores
+        }
+        for index, plugin in self._unshared_scores:
+            by_index[index] = (plugin.compile_score(state, pod), None)
+        plain = [each for n, each in enumerate(profile.scores) if n not in by_index]
+        views = [self._snapshot.node(int(row)) for row in rows] if plain else []
+        if plain:
+            for plugin in profile.pre_scores:
+                status = plugin.pre_score(state, pod, views)
+                if status is not None:
+                    raise CycleError(f'running PreScore plugin "{plugin.name}": {status.message}')
+        total: Numbers = np.zeros(len(rows), dtype=np.int64)
+        for index, plugin in enumerate(profile.scores):
+            if index not in by_index:
+                scores: Numbers | int = self._plain_score(state, pod, plugin, views)
+            else:
+                compiled, raw = by_index[index]
+                if isinstance(compiled, int):
+                    scores = compiled
+                else:
+                    scores = compiled.normalize(compiled.scores(rows) if raw is None else raw[rows])
+            weighted = scores * profile.weights[index]
+            total = total + weighted
+            decision.scores.append(Scored(plugin.name, weighted))
+        if not profile.scores and not self._extenders:
+            total += 1
+        decision.total = await self._add_extenders(pod, obj, decision, total)
+
+    @staticmethod
+    def _plain_score(state: CycleState, pod: Pod, plugin: Any, views: Sequence[Any]) -> Numbers:
+        raw = [plugin.score(state, pod, view) for view in views]
+        scores = np.array(plugin.normalize(state, pod, raw), dtype=np.int64)
+        if ((scores < 0) | (scores > MAX_SCORE)).any():
+            wrong = int(scores[(scores < 0) | (scores > MAX_SCORE)][0])
+            raise CycleError(
+                f'plugin "{plugin.name}" returns an invalid score {wrong}, it should in the range of [0, {MAX_SCORE}]'
+                " after normalizing"
+            )
+        return scores
+
+    async def _add_extenders(self, pod: Pod, obj: Told, decision: Decision, total: Numbers) -> Numbers:
+        asked = [each for each in self._extenders if each.prioritizes and each.interested(pod)]
+        if not asked:
+            return total
+        names = [decision.names[row] for row in decision.rows.tolist()]
+        for extender in asked:
+            try:
+                given = await extender.prioritize(obj() or {}, names)
+            except ExtenderError:
+                # Extenders that fail here have no say; the reference ignores them too.
+                continue
+            scores = np.array([given.get(name, 0) for name in names], dtype=np.int64) * extender.weight * _EXTENDER_SCALE
+            decision.extenders.append(scores)
+            total = total + scores
+        return total
+
+
+class _Filtering:
+    """The filter phase of one cycle: which rows pass, and what is needed to say why the others do not."""
+
+    def __init__(self, decider: Decider, evaluation: Evaluation, state: CycleState, pod: Pod) -> None:
+        self._snapshot = decider._snapshot
+        self._what_if = decider.what_if
+        self._filters = decider._profile.filters
+        self.single: dict[int, Status] = {}
+        self.mask: NDArray[np.bool_] = evaluation.passing.copy()
+        self._found: list[tuple[int, IRowFilter, Numbers]] = []
+        self._may_fail = False
+        for part in evaluation.filters:
+            if part.compiled is not None:
+                self._add(part.index, part.compiled, part.codes, joined=part.local)
+        # Filters that look at other objects may find them unusable, which fails the cycle.
+        self._may_fail = True
+        for index, plugin in decider._unshared:
+            compiled = plugin.compile_filter(state, pod)
+            if compiled is not None:
+                self._add(index, compiled, None, joined=False)
+        self._run_plain(decider._profile.plain_filters, state, pod)
+        self._count_nominated(decider._nominator, state, pod)
+
+    def _add(self, index: int, compiled: IRowFilter, codes: Numbers | None, *, joined: bool) -> None:
+        if codes is None:
+            codes = compiled.codes(None)
+        self._found.append((index, compiled, codes))
+        if joined:
+            return
+        refused = codes != 0
+        if not refused.any():
+            return
+        if self._may_fail:
+            for code in np.unique(codes[self.mask & refused]).tolist():
+                status = compiled.status(code)
+                if not status.rejected:
+                    raise CycleError(f'running "{self._filters[index].name}" filter plugin: {status.message}')
+        self.mask &= ~refused
+
+    def _run_plain(self, plugins: Iterable[Any], state: CycleState, pod: Pod) -> None:
+        """Drop-ins, on the nodes that are left."""
+        for plugin in plugins:
+            for row in np.nonzero(self.mask)[0].tolist():
+                status = plugin.filter(state, pod, self._snapshot.node(row))
+                if status is None:
+                    continue
+                if not status.rejected:
+                    raise CycleError(f'running "{plugin.name}" filter plugin: {status.message}')
+                self.mask[row] = False
+                self.single[row] = Status(status.code, status.reasons, plugin.name)
+
+    def _count_nominated(self, nominator: INominator, state: CycleState, pod: Pod) -> None:
+        """Nodes with nominated pods must also do with these."""
+        prepared, few = False, len(nominator.nodes()) <= _FEW_NOMINATED
+        for name in nominator.nodes():
+            row = self._snapshot.row_of(name)
+            # A node that is refused anyway could at most get another reason.
+            if row >= 0 and (few or self.mask[row]) and self._what_if.nominated(pod, name):
+                if not prepared:
+                    self._what_if.prepare(state, pod)
+                    prepared = True
+                status = self._what_if.run_with_nominated(state, pod, self._snapshot.node(row))
+                if status is not None:
+                    self.mask[row] = False
+                    self.single[row] = status
+
+    def refusals(self) -> Refusals:
+        """Why rows were refused. Codes are copied, so that it stays true."""
+        rows = np.nonzero(self._snapshot.alive & ~self.mask)[0]
+        found = [(self._filters[n].name, judge, codes) for n, judge, codes in sorted(self._found, key=lambda f: f[0])]
+        return Refusals(self._snapshot, rows, found, self.single)

@@ -1,0 +1,185 @@
+"""What the columnar plugins of a profile say about pods of one template, kept from cycle to cycle.
+
+Results of local filters and scores are columns that stay as they are while no row changes; each cycle computes the rows anew
+that were touched since the one before. A part is compiled again when its plugin's epoch or the number of rows has changed.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orchd.scheduler.columns.snapshot import Snapshot
+from orchd.scheduler.interfaces import IRowFilter, IRowScore
+from orchd.scheduler.pods import Pod, PodTemplate
+from orchd.scheduler.values import Columns, CycleState
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+    Rows = NDArray[np.intp]
+
+#: Templates whose results are kept for each profile.
+KEPT = 256
+#: When more than one row in so many was touched, everything is computed anew.
+_SHARE = 4
+_EVERYTHING = int(Columns.ALL)
+
+
+class FilterPart:
+    """One filter plugin. `compiled` is None when every node passes; `codes` are kept when it is local."""
+
+    __slots__ = ("codes", "columns", "compiled", "epoch", "index", "local", "plugin")
+
+    def __init__(self, index: int, plugin: Any) -> None:
+        self.index = index
+        self.plugin = plugin
+        self.epoch = -1
+        self.compiled: IRowFilter | None = None
+        self.codes: Numbers | None = None
+        self.local = False
+        self.columns = 0
+
+    def compile(self, state: CycleState, pod: Pod) -> None:
+        self.epoch = self.plugin.epoch
+        self.compiled = compiled = self.plugin.compile_filter(state, pod)
+        self.local = compiled is not None and compiled.local
+        self.columns = 0 if compiled is None else int(compiled.columns) | int(Columns.ROWS)
+        self.codes = None if compiled is None or not self.local else compiled.codes(None)
+
+
+class ScorePart:
+    """One score plugin. `raw` is kept when it is local."""
+
+    __slots__ = ("columns", "compiled", "epoch", "index", "local", "plugin", "raw")
+
+    def __init__(self, index: int, plugin: Any) -> None:
+        self.index = index
+        self.plugin = plugin
+        self.epoch = -1
+        self.compiled: IRowScore | int = 0
+        self.raw: Numbers | None = None
+        self.local = False
+        self.columns = 0
+
+    def compile(self, state: CycleState, pod: Pod) -> None:
+        self.epoch = self.plugin.epoch
+        self.compiled = compiled = self.plugin.compile_score(state, pod)
+        self.local = not isinstance(compiled, int) and compiled.local
+        self.columns = 0 if isinstance(compiled, int) else int(compiled.columns) | int(Columns.ROWS)
+        self.raw = None if isinstance(compiled, int) or not self.local else compiled.scores(None)
+
+
+class Evaluation:
+    """Parts of one template. `passing` are the rows that every local filter lets pass."""
+
+    __slots__ = ("_snapshot", "_version", "filters", "passing", "scores", "size")
+
+    def __init__(self, snapshot: Snapshot, filters: Sequence[tuple[int, Any]], scores: Sequence[tuple[int, Any]]) -> None:
+        self._snapshot = snapshot
+        self._version = -1
+        self.size = 0
+        self.filters = [FilterPart(index, plugin) for index, plugin in filters]
+        self.scores = [ScorePart(index, plugin) for index, plugin in scores]
+        self.passing: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
+
+    def refresh(self, state: CycleState, pod: Pod) -> None:
+        """Bring everything up to date."""
+        at = self._snapshot
+        again = resized = self.size != at.size
+        # What rests on other things than before must not be asked about rows that it does not know.
+        for part in self.filters:
+            if resized or part.epoch != part.plugin.epoch:
+                part.compile(state, pod)
+                again = True
+        for score in self.scores:
+            if resized or score.epoch != score.plugin.epoch:
+                score.compile(state, pod)
+        if not resized and self._version != at.version:
+            self._follow()
+        self.size = at.size
+        self._version = at.version
+        if again:
+            self._join(None)
+
+    def _follow(self) -> None:
+        """Compute rows anew that were touched since the last time."""
+        changes = self._snapshot.log.since(self._version)
+        touched: dict[int, int] = {}
+        if changes is not None:
+            for row, columns in changes:
+                touched[row] = touched.get(row, 0) | columns
+        if changes is None or len(touched) * _SHARE > self.size:
+            self._compute_all()
+            return
+        known: dict[int, Rows | None] = {}
+        for part in self.filters:
+            if part.local:
+                rows = _rows(touched, part.columns, known)
+                if rows is not None:
+                    part.codes[rows] = part.compiled.codes(rows)  # type: ignore[index,union-attr]  # local parts have both
+        for score in self.scores:
+            if score.local:
+                rows = _rows(touched, score.columns, known)
+                if rows is not None:
+                    score.raw[rows] = score.compiled.scores(rows)  # type: ignore[index,union-attr]  # as above
+        self._join(_rows(touched, _EVERYTHING, known))
+
+    def _compute_all(self) -> None:
+        for part in self.filters:
+            if part.local and part.compiled is not None:
+                part.codes = part.compiled.codes(None)
+        for score in self.scores:
+            if score.local and not isinstance(score.compiled, int):
+                score.raw = score.compiled.scores(None)
+        self._join(None)
+
+    def _join(self, rows: Rows | None) -> None:
+        """Find out what passes; of `rows` only, unless that is None."""
+        if rows is None:
+            passing = self._snapshot.alive.copy()
+            for part in self.filters:
+                if part.codes is not None:
+                    passing &= part.codes == 0
+            self.passing = passing
+            return
+        some = self._snapshot.alive[rows]
+        for part in self.filters:
+            if part.codes is not None:
+                some &= part.codes[rows] == 0
+        self.passing[rows] = some
+
+
+def _rows(touched: dict[int, int], columns: int, known: dict[int, Rows | None]) -> Rows | None:
+    """Rows in which any of `columns` was touched; None without any."""
+    if columns in known:
+        return known[columns]
+    rows = [row for row, what in touched.items() if what & columns]
+    found = known[columns] = np.array(rows, dtype=np.intp) if rows else None
+    return found
+
+
+class Evaluations:
+    """Of one profile, for the templates that were asked for last."""
+
+    def __init__(self, snapshot: Snapshot, filters: Sequence[tuple[int, Any]], scores: Sequence[tuple[int, Any]]) -> None:
+        self._snapshot = snapshot
+        self._filters = filters
+        self._scores = scores
+        self._known: OrderedDict[PodTemplate, Evaluation] = OrderedDict()
+
+    def of(self, state: CycleState, pod: Pod) -> Evaluation:
+        """The evaluation of a pod's template, up to date."""
+        found = self._known.get(pod.template)
+        if found is None:
+            if len(self._known) >= KEPT:
+                self._known.popitem(last=False)
+            found = self._known[pod.template] = Evaluation(self._snapshot, self._filters, self._scores)
+        else:
+            self._known.move_to_end(pod.template)
+        found.refresh(state, pod)
+        return found

@@ -1,0 +1,124 @@
+"""Why nodes were refused: per row the first filter that refused it with its code, turned into statuses when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from zope.interface import implementer
+
+from orchd.scheduler.columns.snapshot import Snapshot
+from orchd.scheduler.interfaces import IRefusals, IRowFilter
+from orchd.scheduler.values import Code, Status, count_reasons
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@implementer(IRefusals)
+class Refusals:
+    """`found` are (name, filter, codes of all rows) in the order of the filters. `single` holds statuses of single rows, which
+    come before those; `everywhere` is a pre-filter's, for all rows."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        rows: NDArray[np.intp],
+        found: Iterable[tuple[str, IRowFilter, NDArray[np.int64]]],
+        single: dict[int, Status],
+        everywhere: Status | None = None,
+    ) -> None:
+        self._snapshot = snapshot
+        self.single = single
+        self.everywhere = everywhere
+        self._judges: list[tuple[str, IRowFilter]] = []
+        self._rows = rows
+        self._which = np.full(len(rows), -1, dtype=np.int16)
+        self._codes = np.zeros(len(rows), dtype=np.int64)
+        for name, judge, codes in found:
+            here = codes[rows]
+            new = (self._which < 0) & (here != 0)
+            if new.any():
+                self._which[new] = len(self._judges)
+                self._codes[new] = here[new]
+                self._judges.append((name, judge))
+        self._known: dict[tuple[int, int], Status] = {}
+
+    def _status(self, which: int, code: int) -> Status:
+        found = self._known.get((which, code))
+        if found is None:
+            name, judge = self._judges[which]
+            plain = judge.status(code)
+            found = self._known[which, code] = Status(plain.code, plain.reasons, name)
+        return found
+
+    def _each(self) -> Iterator[tuple[int, Status]]:
+        """Rows that columns refused and nothing else speaks for."""
+        for row, which, code in zip(self._rows.tolist(), self._which.tolist(), self._codes.tolist(), strict=True):
+            if which >= 0 and row not in self.single:
+                yield row, self._status(which, code)
+
+    def statuses(self) -> dict[int, Status]:
+        """By row."""
+        if self.everywhere is not None:
+            return dict.fromkeys(self._snapshot.rows().tolist(), self.everywhere)
+        return {**dict(self._each()), **self.single}
+
+    def status(self, row: int) -> Status | None:
+        if self.everywhere is not None:
+            return self.everywhere
+        if row in self.single:
+            return self.single[row]
+        at = np.nonzero(self._rows == row)[0]
+        if not len(at) or self._which[at[0]] < 0:
+            return None
+        return self._status(int(self._which[at[0]]), int(self._codes[at[0]]))
+
+    def _groups(self) -> Iterator[tuple[Status, int]]:
+        """Distinct statuses with the number of nodes that have them."""
+        if self.everywhere is not None:
+            yield self.everywhere, self._snapshot.count
+            return
+        which, codes = self._which, self._codes
+        if self.single:
+            apart = np.isin(self._rows, list(self.single))
+            which, codes = which[~apart], codes[~apart]
+            for status in self.single.values():
+                yield status, 1
+        for number in range(len(self._judges)):
+            values, counts = np.unique(codes[which == number], return_counts=True)
+            for code, count in zip(values.tolist(), counts.tolist(), strict=True):
+                yield self._status(number, code), count
+
+    def size(self) -> int:
+        """Bytes of its arrays."""
+        return self._rows.nbytes + self._which.nbytes + self._codes.nbytes
+
+    def reasons(self) -> dict[str, int]:
+        """Nodes by reason."""
+        return count_reasons(self._groups())
+
+    def plugins(self) -> frozenset[str]:
+        """Plugins that refused any node."""
+        return frozenset(status.plugin for status, _ in self._groups() if status.plugin)
+
+    def resolvable(self) -> Sequence[int]:
+        if self.everywhere is not None:
+            return () if self.everywhere.code is Code.UNRESOLVABLE else self._snapshot.rows().tolist()
+        helps = np.zeros(self._snapshot.size, dtype=np.bool_)
+        for number in range(len(self._judges)):
+            here = self._which == number
+            for code in np.unique(self._codes[here]).tolist():
+                if self._status(number, code).code is not Code.UNRESOLVABLE:
+                    helps[self._rows[here & (self._codes == code)]] = True
+        for row, status in self.single.items():
+            helps[row] = status.code is not Code.UNRESOLVABLE
+        rows = self._snapshot.rows()
+        found: list[int] = rows[helps[rows]].tolist()
+        return found
+
+    def message(self) -> str:
+        """The reference's sentence."""
+        reasons = sorted(f"{nodes} {reason}" for reason, nodes in self.reasons().items())
+        return f"0/{self._snapshot.count} nodes are available: {', '.join(reasons)}."

@@ -1,0 +1,49 @@
+"""How many nodes are looked at for one pod, and which ones: round-robin, going on where the last pod stopped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from orchd.scheduler.columns.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Fewer feasible nodes than this are never enough, and the least percentage.
+_LEAST_NODES, _LEAST_PERCENTAGE = 100, 5
+
+
+class Sampling:
+    """`percentage` is percentageOfNodesToScore; 0 adapts it to the number of nodes. Shared by all profiles."""
+
+    def __init__(self, percentage: int) -> None:
+        self._percentage = percentage
+        #: Where the next search starts, among the nodes in visiting order.
+        self.position = 0
+
+    def wanted(self, nodes: int) -> int:
+        """How many feasible nodes are enough."""
+        if nodes < _LEAST_NODES or self._percentage >= 100:
+            return nodes
+        percentage = self._percentage or max(_LEAST_PERCENTAGE, 50 - nodes // 125)
+        return max(_LEAST_NODES, nodes * percentage // 100)
+
+    def choose(self, snapshot: Snapshot, mask: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Feasible rows that are enough."""
+        wanted = self.wanted(snapshot.count)
+        if wanted >= snapshot.count:
+            # The next start is the same one: every node is looked at.
+            return np.nonzero(mask)[0]
+        order = snapshot.rows()
+        start = self.position % len(order)
+        visited = np.concatenate((order[start:], order[:start]))
+        feasible = np.nonzero(mask[visited])[0]
+        looked_at = len(visited)
+        if len(feasible) > wanted:
+            feasible = feasible[:wanted]
+            looked_at = int(feasible[-1]) + 1
+        self.position = (start + looked_at) % len(order)
+        rows: NDArray[np.intp] = visited[feasible]
+        return rows

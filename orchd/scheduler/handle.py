@@ -1,0 +1,73 @@
+"""What plugins reach of the scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from twisted.internet.interfaces import IReactorTime
+from zope.interface import implementer
+
+from orchd.client.interfaces import IClient, IEventRecorder, IInformer, IInformers, Object, ResourceRef
+from orchd.dialect import Dialect
+from orchd.scheduler.columns.snapshot import Snapshot
+from orchd.scheduler.framework.whatif import WhatIf
+from orchd.scheduler.interfaces import IExtender, IHandle, INominator, IWaitingPod
+from orchd.scheduler.metrics import SchedulerMetrics
+from orchd.scheduler.nodes import NodeView
+from orchd.scheduler.pod_conditions import PODS
+from orchd.scheduler.pods import Pod
+from orchd.scheduler.values import CycleState, Status
+
+
+@implementer(IHandle)
+@dataclass(slots=True, kw_only=True, eq=False)
+class Handle:
+    """See IHandle. `what_if` is set when the profile's plugins are made."""
+
+    dialect: Dialect
+    profile: str
+    client: IClient
+    informers: IInformers
+    snapshot: Snapshot
+    recorder: IEventRecorder
+    clock: IReactorTime
+    wall: Callable[[], float]
+    random: Random
+    nominator: INominator
+    extenders: Sequence[IExtender]
+    numbers: SchedulerMetrics
+    find_waiting: Callable[[str], IWaitingPod | None]
+    activate_uids: Callable[[Iterable[str]], None]
+    what_if: WhatIf = field(init=False)
+
+    @property
+    def ignored_resources(self) -> Collection[str]:
+        return frozenset(name for each in self.extenders for name in each.ignored_resources)
+
+    def informer(self, ref: ResourceRef) -> IInformer:
+        found: IInformer = self.informers.informer(ref)
+        return found
+
+    def pod_object(self, pod: Pod) -> Object | None:
+        found: Object | None = self.informers.informer(PODS).get(pod.namespace, pod.name)
+        return found if found is not None and found["metadata"].get("uid") == pod.uid else None
+
+    def waiting(self, uid: str) -> IWaitingPod | None:
+        return self.find_waiting(uid)
+
+    def run_filters(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
+        return self.what_if.run_with_nominated(state, pod, node)
+
+    def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeView) -> None:
+        self.what_if.add_pod(state, pod, other, node)
+
+    def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeView) -> None:
+        self.what_if.remove_pod(state, pod, other, node)
+
+    def prepare_plain(self, state: CycleState, pod: Pod) -> None:
+        self.what_if.prepare(state, pod)
+
+    def activate(self, pods: Iterable[Pod]) -> None:
+        self.activate_uids(pod.uid for pod in pods)

@@ -1,0 +1,119 @@
+"""Nodes as plugins see them one at a time: facts of the node object, and the pods on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from orchd.client.interfaces import Object
+from orchd.scheduler.pods import Pod, PodTemplate
+from orchd.scheduler.resources import PODS, amounts
+
+
+class NodeFacts:
+    """What the scheduler keeps of a node object. Replaced when the node changes; never changed itself."""
+
+    __slots__ = (
+        "allocatable", "conditions", "images", "labels", "name", "pods_allowed", "taints", "uid",
+        "unschedulable",
+    )  # fmt: skip
+
+    def __init__(self, obj: Object) -> None:
+        metadata, spec, status = obj["metadata"], obj.get("spec") or {}, obj.get("status") or {}
+        self.name: str = metadata["name"]
+        self.uid: str = metadata.get("uid", "")
+        self.labels: Mapping[str, str] = metadata.get("labels") or {}
+        self.unschedulable = bool(spec.get("unschedulable"))
+        self.taints: tuple[Mapping[str, str], ...] = tuple(spec.get("taints") or ())
+        #: Resource -> amount, without the number of pods, which is `pods_allowed`.
+        self.allocatable: dict[str, int] = amounts(status.get("allocatable") or {})
+        self.pods_allowed = self.allocatable.pop(PODS, 0)
+        #: (names, bytes) of every image.
+        self.images: tuple[tuple[tuple[str, ...], int], ...] = tuple(
+            (tuple(each.get("names") or ()), int(each.get("sizeBytes") or 0)) for each in status.get("images") or ()
+        )
+        #: Type -> status.
+        self.conditions = {each.get("type", ""): each.get("status", "") for each in status.get("conditions") or ()}
+
+    def counts_as(self, other: NodeFacts) -> bool:
+        """Is everything the same that columns are made of? Heartbeats change nothing of it."""
+        return (
+            self.allocatable == other.allocatable
+            and self.pods_allowed == other.pods_allowed
+            and self.labels == other.labels
+            and self.taints == other.taints
+            and self.unschedulable == other.unschedulable
+            and self.images == other.images
+        )
+
+
+class NodeView:
+    """A node with the pods on it. `add` and `remove` are for what-if runs, on a copy."""
+
+    __slots__ = ("_nonzero", "facts", "pods", "requested", "row")
+
+    def __init__(self, facts: NodeFacts, row: int, pods: Iterable[Pod]) -> None:
+        self.facts = facts
+        self.row = row
+        #: By uid.
+        self.pods: dict[str, Pod] = {}
+        #: Resource -> amount that the pods request.
+        self.requested: dict[str, int] = {}
+        self._nonzero = [0, 0]
+        for pod in pods:
+            self.add(pod)
+
+    @property
+    def name(self) -> str:
+        return self.facts.name
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        return self.facts.labels
+
+    @property
+    def nonzero(self) -> tuple[int, int]:
+        """Milli CPU and bytes as scores count them."""
+        return self._nonzero[0], self._nonzero[1]
+
+    def copy(self) -> NodeView:
+        made = NodeView(self.facts, self.row, ())
+        made.pods, made.requested, made._nonzero = dict(self.pods), dict(self.requested), list(self._nonzero)
+        return made
+
+    def add(self, pod: Pod) -> None:
+        self.pods[pod.uid] = pod
+        self._count(pod.template, 1)
+
+    def remove(self, pod: Pod) -> None:
+        """KeyError when the pod is not on the node."""
+        self._count(self.pods.pop(pod.uid).template, -1)
+
+    def _count(self, template: PodTemplate, sign: int) -> None:
+        for name, number in template.requests.items():
+            self.requested[name] = self.requested.get(name, 0) + sign * number
+        self._nonzero[0] += sign * template.nonzero[0]
+        self._nonzero[1] += sign * template.nonzero[1]
+
+
+def tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
+    """Does a toleration cover a taint?"""
+    effect, key = toleration.get("effect"), toleration.get("key")
+    if effect and effect != taint.get("effect"):
+        return False
+    if key and key != taint.get("key"):
+        return False
+    operator = toleration.get("operator") or "Equal"
+    if operator == "Exists":
+        return True
+    return operator == "Equal" and (toleration.get("value") or "") == (taint.get("value") or "")
+
+
+def untolerated(
+    taints: Iterable[Mapping[str, str]], tolerations: Iterable[Mapping[str, str]], effects: tuple[str, ...]
+) -> Mapping[str, str] | None:
+    """The first taint of one of `effects` that no toleration covers."""
+    for taint in taints:
+        if taint.get("effect") in effects and not any(tolerates(each, taint) for each in tolerations):
+            return taint
+    return None

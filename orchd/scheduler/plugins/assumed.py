@@ -1,0 +1,61 @@
+"""Objects that are shown as they will be once writes under way have been carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from orchd.client.informers import key_of
+from orchd.client.interfaces import IInformer, Object
+
+Key = tuple[str, str]
+
+
+class AssumedObjects:
+    """An informer's objects, some of them replaced by what was assumed of them. An assumption ends with `restore`, and by
+    itself when the informer has a newer version of the object, or none any more."""
+
+    def __init__(self, informer: IInformer) -> None:
+        self._informer = informer
+        self._assumed: dict[Key, Object] = {}
+        informer.add_listener(self._changed)
+
+    def _changed(self, kind: str, old: Object | None, new: Object | None) -> None:
+        key = key_of(new if new is not None else old or {})
+        assumed = self._assumed.get(key)
+        if assumed is not None and (new is None or version(new) > version(assumed)):
+            del self._assumed[key]
+
+    def get(self, namespace: str, name: str) -> Object | None:
+        """The object as assumed, or as the informer has it."""
+        found = self._assumed.get((namespace, name))
+        return self._informer.get(namespace, name) if found is None else found
+
+    def present(self, namespace: str, name: str) -> Object | None:
+        """The object as the informer has it."""
+        return self._informer.get(namespace, name)
+
+    def latest(self, objects: Iterable[Object]) -> list[Object]:
+        """Objects of the informer, those that were assumed replaced."""
+        if not self._assumed:
+            return list(objects)
+        return [self._assumed.get(key_of(each), each) for each in objects]
+
+    def assume(self, obj: Object) -> None:
+        """Show `obj` instead of what it was made from. Raises ValueError when the informer has a newer version, or none."""
+        namespace, name = key = key_of(obj)
+        present = self.get(namespace, name)
+        if present is None:
+            raise ValueError(f'could not find "{name}"')
+        if version(obj) < version(present):
+            raise ValueError(f'"{name}" is out of sync (stored: {version(present)}, assume: {version(obj)})')
+        self._assumed[key] = obj
+
+    def restore(self, obj: Object) -> None:
+        """End what was assumed of an object."""
+        self._assumed.pop(key_of(obj), None)
+
+
+def version(obj: Object) -> int:
+    """The resource version as a number; versions of one resource rise."""
+    text = obj["metadata"].get("resourceVersion") or "0"
+    return int(text) if text.isdigit() else 0

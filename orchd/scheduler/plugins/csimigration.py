@@ -1,0 +1,113 @@
+"""In-tree volumes that a CSI driver serves: names of the drivers, handles, and topology. Facts of release 1.23.
+
+A node's CSINode lists in an annotation which in-tree plugins its drivers serve. There such volumes count as the driver's,
+and their node affinity speaks of the driver's topology key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchd.dialect import Dialect
+from orchd.kinds.objects.volumes.claims import Object, annotation
+from orchd.kinds.objects.volumes.topology import Terms, affinity_terms, zones
+
+_MIGRATED: Final = "storage.alpha.{long}.io/migrated-plugins"
+_ZONES: Final = ("topology.{long}.io/zone", "failure-domain.beta.{long}.io/zone")
+_EBS_URL: Final = re.compile(r"aws://[^/]*/(.+)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """`plugin` is the in-tree plugin (a template), `source` its member in volumes, `driver` the CSI driver that serves it,
+    `topology` the driver's key for zones. `on`: the feature gate is on by default."""
+
+    plugin: str
+    source: str
+    driver: str
+    topology: str = ""
+    on: bool = True
+
+
+MIGRATIONS: Final = (
+    Migration("{long}.io/aws-ebs", "awsElasticBlockStore", "ebs.csi.aws.com", "topology.ebs.csi.aws.com/zone"),
+    Migration("{long}.io/gce-pd", "gcePersistentDisk", "pd.csi.storage.gke.io", "topology.gke.io/zone"),
+    Migration("{long}.io/azure-disk", "azureDisk", "disk.csi.azure.com", "topology.disk.csi.azure.com/zone"),
+    Migration("{long}.io/cinder", "cinder", "cinder.csi.openstack.org", "topology.cinder.csi.openstack.org/zone"),
+    Migration("{long}.io/azure-file", "azureFile", "file.csi.azure.com", on=False),
+    Migration("{long}.io/vsphere-volume", "vsphereVolume", "csi.vsphere.vmware.com", on=False),
+    Migration("{long}.io/portworx-volume", "portworxVolume", "pxd.portworx.com", on=False),
+    Migration("{long}.io/rbd", "rbd", "rbd.csi.ceph.com", on=False),
+)
+
+
+def of_volume(volume: Object) -> Migration | None:
+    """The migration of a persistent volume's source."""
+    spec = volume["spec"]
+    return next((each for each in MIGRATIONS if spec.get(each.source) is not None), None)
+
+
+def of_provisioner(provisioner: str, dialect: Dialect) -> Migration | None:
+    return next((each for each in MIGRATIONS if dialect(each.plugin) == provisioner), None)
+
+
+def is_on(migration: Migration, csi_node: Object | None, dialect: Dialect) -> bool:
+    """Does a driver serve the in-tree plugin on the node of a CSINode?"""
+    return is_served(migration, served_plugins(csi_node, dialect), dialect)
+
+
+def is_served(migration: Migration, served: str, dialect: Dialect) -> bool:
+    """The same with what `served_plugins` gave for the node."""
+    return migration.on and dialect(migration.plugin) in served.split(",")
+
+
+def served_plugins(csi_node: Object | None, dialect: Dialect) -> str:
+    """The in-tree plugins that drivers of a node serve, separated by commas."""
+    return "" if csi_node is None else annotation(csi_node, dialect(_MIGRATED)) or ""
+
+
+def volume_handle(volume: Object, migration: Migration, dialect: Dialect) -> str:
+    """The handle under which the driver knows an in-tree volume; "" for one that it cannot name."""
+    source: Mapping[str, Any] = volume["spec"][migration.source]
+    match migration.source:
+        case "awsElasticBlockStore":
+            found = source.get("volumeID", "")
+            url = _EBS_URL.match(found)
+            return url.group(1).strip("/") if url else found
+        case "gcePersistentDisk":
+            return f"projects/UNSPECIFIED/{_location(volume, dialect)}/disks/{source.get('pdName', '')}"
+        case "azureDisk":
+            return str(source.get("diskURI", ""))
+    return str(source.get("volumeID", ""))
+
+
+def _location(volume: Object, dialect: Dialect) -> str:
+    labels: Mapping[str, str] = volume["metadata"].get("labels") or {}
+    label = next((labels[key] for key in map(dialect, _ZONES) if key in labels), "")
+    found = sorted(zones(label) or ()) if label else []
+    if len(found) > 1:
+        return f"regions/{found[0].rpartition('-')[0]}"
+    return f"zones/{found[0] if found else 'UNSPECIFIED'}"
+
+
+def migrated_terms(volume: Object, migration: Migration, dialect: Dialect) -> Terms | None:
+    """The node affinity of an in-tree volume in the driver's words: zones under the driver's key."""
+    terms, keys = affinity_terms(volume), tuple(map(dialect, _ZONES))
+    if terms is not None and any(each.get("key") in keys for term in terms for each in term.get("matchExpressions") or ()):
+        return [_renamed(term, keys, migration.topology) for term in terms]
+    labels: Mapping[str, str] = volume["metadata"].get("labels") or {}
+    zone = next((labels[key] for key in keys if key in labels), None)
+    if zone is None:
+        return terms
+    wanted = {"key": migration.topology, "operator": "In", "values": [zone]}
+    return [{**term, "matchExpressions": [*(term.get("matchExpressions") or ()), wanted]} for term in terms or ({},)]
+
+
+def _renamed(term: Mapping[str, Any], keys: Sequence[str], topology: str) -> dict[str, Any]:
+    expressions = [
+        {**each, "key": topology} if each.get("key") in keys else each for each in term.get("matchExpressions") or ()
+    ]
+    return {**term, "matchExpressions": expressions}

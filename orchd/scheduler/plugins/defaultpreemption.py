@@ -1,0 +1,263 @@
+"""DefaultPreemption: makes room for a pod by removing pods of lower priority from the node where that hurts least."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.errors import ApiError
+from orchd.kinds.objects.selectors import LabelSelector
+from orchd.scheduler.config.model import DefaultPreemptionArgs
+from orchd.scheduler.interfaces import ExtenderError, ExtenderVictims, IHandle, IPostFilter, IRefusals
+from orchd.scheduler.nodes import NodeView
+from orchd.scheduler.plugins.importance import by_importance
+from orchd.scheduler.pods import Pod
+from orchd.scheduler.values import Code, CycleState
+
+PODS = ResourceRef("", "v1", "pods")
+BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
+_MERGE = "application/strategic-merge-patch+json"
+#: Added to priorities before they are summed up, so that more victims never weigh less.
+_SHIFT = 2**31
+#: Seconds that the search for candidates goes on before others get their turn.
+_TURN = 0.004
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node with the pods that have to go: those that a budget protects first, each group from the most important on."""
+
+    node: str
+    victims: tuple[Pod, ...]
+    violations: int
+
+
+@implementer(IPostFilter)
+class DefaultPreemption:
+    log = Logger()
+    name = "DefaultPreemption"
+    events = ()
+
+    def __init__(self, handle: IHandle, args: DefaultPreemptionArgs) -> None:
+        self._handle = handle
+        self._percentage = args.min_candidate_nodes_percentage
+        self._absolute = args.min_candidate_nodes_absolute
+        self._budgets: IInformer = handle.informer(BUDGETS)
+        #: The wall time of the attempt: it has to be the same for all comparisons.
+        self._now = 0.0
+
+    async def post_filter(self, state: CycleState, pod: Pod, refused: IRefusals) -> str | None:
+        if self._handle.pod_object(pod) is None or not self.eligible(pod, refused):
+            return None
+        self._handle.numbers.preemption_attempts += 1
+        self._now = self._handle.wall()
+        candidates: Sequence[Candidate] = await self.candidates(state, pod, refused)
+        if not candidates:
+            return ""
+        candidates = await self._ask_extenders(pod, candidates)
+        if not candidates:
+            return None
+        best = self.choose(candidates)
+        if not await self._prepare(pod, best):
+            return None
+        return best.node
+
+    # -- may it, and where
+
+    def eligible(self, pod: Pod, refused: IRefusals) -> bool:
+        """Not for pods that never preempt, nor while victims of the last time are still ending."""
+        if pod.template.preemption_policy == "Never":
+            return False
+        row = self._handle.snapshot.row_of(pod.nominated) if pod.nominated else -1
+        if row < 0:
+            return True
+        status = refused.status(row)
+        if status is not None and status.code is Code.UNRESOLVABLE:
+            return True
+        return not any(other.deleting and other.priority < pod.priority for other in self._handle.snapshot.pods(row))
+
+    def wanted(self, nodes: int) -> int:
+        """How many candidates are enough."""
+        return min(nodes, max(nodes * self._percentage // 100, self._absolute))
+
+    async def candidates(self, state: CycleState, pod: Pod, refused: IRefusals) -> list[Candidate]:
+        """Nodes where removing pods helps, from a random one on, until there are enough. Others get their turn meanwhile."""
+        snapshot, clock = self._handle.snapshot, self._handle.clock
+        # Most pods that wait have nobody below them: that is found out for all nodes at once.
+        rows = refused.resolvable() if (snapshot.lowest < pod.priority).any() else ()
+        if not rows:
+            return []
+        self._handle.prepare_plain(state, pod)
+        budgets = self._known_budgets()
+        start, enough = self._handle.random.randrange(len(rows)), self.wanted(len(rows))
+        found: list[Candidate] = []
+        # Those without violations and those with are counted apart: a violation is to be the last resort.
+        clean = 0
+        begun = clock.seconds()
+        for index in range(len(rows)):
+            row = rows[(start + index) % len(rows)]
+            if clock.seconds() - begun > _TURN:
+                await deferLater(clock, 0)
+                begun = clock.seconds()
+            # A row without a node has no pods either.
+            if snapshot.lowest[row] >= pod.priority:
+                continue
+            candidate = self.try_node(state.clone(), pod, snapshot.node(row), budgets)
+            if candidate is not None:
+                found.append(candidate)
+                clean += not candidate.violations
+                if clean and len(found) >= enough:
+                    break
+        return found
+
+    def try_node(
+        self, state: CycleState, pod: Pod, node: NodeView, budgets: Sequence[tuple[Object, LabelSelector]]
+    ) -> Candidate | None:
+        """Remove all pods of lower priority, then put back as many as can stay."""
+        lower = [other for other in node.pods.values() if other.priority < pod.priority]
+        if not lower:
+            return None
+        for other in lower:
+            self._handle.remove_pod(state, pod, other, node)
+        if self._handle.run_filters(state, pod, node) is not None:
+            return None
+        violating, others = split_by_budgets(by_importance(lower), budgets)
+        victims: list[Pod] = []
+        violations = 0
+        for group, counts in ((violating, True), (others, False)):
+            for other in group:
+                self._handle.add_pod(state, pod, other, node)
+                if self._handle.run_filters(state, pod, node) is not None:
+                    self._handle.remove_pod(state, pod, other, node)
+                    victims.append(other)
+                    violations += counts
+        if not victims:
+            return None
+        return Candidate(node.name, tuple(victims), violations)
+
+    def _start(self, pod: Pod) -> float:
+        """When a pod started; one that has not counts as starting now."""
+        return self._now if pod.started is None else pod.started
+
+    def _known_budgets(self) -> list[tuple[Object, LabelSelector]]:
+        return [
+            (each, LabelSelector.from_object((each.get("spec") or {}).get("selector"))) for each in self._budgets.list()
+        ]
+
+    # -- which one
+
+    def choose(self, candidates: Sequence[Candidate]) -> Candidate:
+        """The candidate that hurts least: each rule narrows down what those before it leave."""
+        left = list(candidates)
+        for rule in (
+            lambda each: each.violations,
+            lambda each: each.victims[0].priority,
+            lambda each: sum(victim.priority + _SHIFT for victim in each.victims),
+            lambda each: len(each.victims),
+            lambda each: -self._earliest_start(each),
+        ):
+            least = min(map(rule, left))
+            left = [each for each in left if rule(each) == least]
+            if len(left) == 1:
+                break
+        return left[0]
+
+    def _earliest_start(self, candidate: Candidate) -> float:
+        """When the first of the victims of the highest priority began."""
+        highest = max(victim.priority for victim in candidate.victims)
+        return min(self._start(victim) for victim in candidate.victims if victim.priority == highest)
+
+    async def _ask_extenders(self, pod: Pod, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+        """Let extenders strike candidates and change victims. None is left when one fails that may not be ignored."""
+        victims: Mapping[str, ExtenderVictims] = {
+            each.node: ExtenderVictims(each.victims, each.violations) for each in candidates
+        }
+        for extender in self._handle.extenders:
+            if not extender.preempts or not extender.interested(pod):
+                continue
+            try:
+                victims = await extender.preempt(self._handle.pod_object(pod) or {}, victims)
+            except ExtenderError as error:
+                if extender.ignorable:
+                    continue
+                self.log.warn("no preemption for pod {pod}: {why}", pod=pod.key, why=error)
+                return ()
+            if not victims:
+                return ()
+        return [Candidate(node, tuple(each.pods), each.violations) for node, each in victims.items() if each.pods]
+
+    # -- making room
+
+    async def _prepare(self, pod: Pod, best: Candidate) -> bool:
+        """Delete the victims; pods of lower priority lose their nomination to the node. False when a deletion failed."""
+        for victim in best.victims:
+            waiting = self._handle.waiting(victim.uid)
+            if waiting is not None:
+                waiting.reject(self.name, "preempted")
+            else:
+                try:
+                    await self._handle.client.delete(
+                        PODS, victim.namespace, victim.name, options={"preconditions": {"uid": victim.uid}}
+                    )
+                except ApiError as error:
+                    if error.code not in (404, 409):
+                        self.log.warn("pod {pod} was not preempted: {why}", pod=victim.key, why=error.message)
+                        return False
+            self._tell(victim, pod, best.node)
+        self._handle.numbers.victims.observe(len(best.victims))
+        for other in self._handle.nominator.nominated(best.node):
+            if other.priority < pod.priority:
+                await self._clear_nomination(other)
+        return True
+
+    def _tell(self, victim: Pod, pod: Pod, node_name: str) -> None:
+        self._handle.recorder.event(
+            _reference(victim), "Normal", "Preempted", f"Preempted by {pod.key} on node {node_name}",
+            action="Preempting", related=_reference(pod),
+        )  # fmt: skip
+
+    async def _clear_nomination(self, pod: Pod) -> None:
+        self._handle.nominator.clear(pod)
+        patch = {"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": None}}
+        try:
+            await self._handle.client.patch(
+                PODS, pod.namespace, pod.name, patch, content_type=_MERGE, subresource="status"
+            )
+        except ApiError as error:
+            if error.code not in (404, 409):
+                self.log.warn("nomination of pod {pod} was not cleared: {why}", pod=pod.key, why=error.message)
+
+
+def _reference(pod: Pod) -> dict[str, Any]:
+    metadata = {"namespace": pod.namespace, "name": pod.name, "uid": pod.uid, "resourceVersion": pod.version}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+
+
+def split_by_budgets(
+    pods: Iterable[Pod], budgets: Sequence[tuple[Object, LabelSelector]]
+) -> tuple[list[Pod], list[Pod]]:
+    """Pods whose removal would violate a disruption budget, and the others; both in the order given."""
+    left = [int((each.get("status") or {}).get("disruptionsAllowed") or 0) for each, _ in budgets]
+    violating: list[Pod] = []
+    others: list[Pod] = []
+    for pod in pods:
+        violates = False
+        if pod.labels:
+            for index, (budget, selector) in enumerate(budgets):
+                if budget["metadata"].get("namespace") != pod.namespace or selector.everything:
+                    continue
+                if not selector.matches(pod.labels):
+                    continue
+                if pod.name in ((budget.get("status") or {}).get("disruptedPods") or {}):
+                    # On its way out already: the budget has counted it.
+                    continue
+                left[index] -= 1
+                violates = violates or left[index] < 0
+        (violating if violates else others).append(pod)
+    return violating, others

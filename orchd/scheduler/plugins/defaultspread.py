@@ -1,0 +1,59 @@
+"""The selector with which default spread constraints count pods: that of the services and the owner of a pod."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.kinds.objects.selectors import LabelSelector
+from orchd.scheduler.interfaces import IHandle
+from orchd.scheduler.pods import PodTemplate
+
+SERVICES = ResourceRef("", "v1", "services")
+_OWNERS = {
+    ("v1", "ReplicationController"): ResourceRef("", "v1", "replicationcontrollers"),
+    ("apps/v1", "ReplicaSet"): ResourceRef("apps", "v1", "replicasets"),
+    ("apps/v1", "StatefulSet"): ResourceRef("apps", "v1", "statefulsets"),
+}
+
+
+class DefaultSelectors:
+    """`epoch` rises when a service, or an owner, may select other pods than before."""
+
+    def __init__(self, handle: IHandle) -> None:
+        self.epoch = 0
+        self._services: IInformer = handle.informer(SERVICES)
+        self._owners = {kind: handle.informer(ref) for kind, ref in _OWNERS.items()}
+        for informer in (self._services, *self._owners.values()):
+            informer.add_listener(self._changed)
+
+    def _changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if _selector(old) != _selector(new):
+            self.epoch += 1
+
+    def selector(self, template: PodTemplate) -> LabelSelector | None:
+        """All that select the pods of a template, joined; None when nothing does."""
+        labels: dict[str, str] = {}
+        for service in self._services.list(template.namespace):
+            wanted = _selector(service)
+            if wanted and wanted.items() <= template.labels.items():
+                labels.update(wanted)
+        requirements = []
+        if template.owner is not None:
+            kind, name, version = template.owner
+            informer = self._owners.get((version, kind))
+            owner = None if informer is None else informer.get(template.namespace, name)
+            wanted = None if owner is None else _selector(owner)
+            if wanted and version == "v1":
+                labels.update(wanted)
+            elif wanted:
+                requirements = list(LabelSelector.from_object(wanted).requirements)
+        joined = LabelSelector((*LabelSelector.from_map(labels).requirements, *requirements))
+        return None if joined.everything else joined
+
+
+def _selector(obj: Object | None) -> Mapping[str, Any] | None:
+    return None if obj is None else (obj.get("spec") or {}).get("selector")
+
+

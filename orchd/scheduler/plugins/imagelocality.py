@@ -1,0 +1,88 @@
+"""ImageLocality: prefers nodes that have a pod's images, the more the larger they are and the more nodes have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from zope.interface import implementer
+
+from orchd.scheduler.columns.snapshot import Snapshot
+from orchd.scheduler.interfaces import IColumnScore, IHandle, IRowScore
+from orchd.scheduler.nodes import NodeView
+from orchd.scheduler.pods import Pod, PodTemplate
+from orchd.scheduler.values import MAX_SCORE, Columns, CycleState
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_MIB = 1024 * 1024
+#: Bytes of images below which a node scores 0, and per container from which it scores 100.
+_LEAST, _MOST_EACH = 23 * _MIB, 1000 * _MIB
+
+
+def normalized_name(name: str) -> str:
+    """An image name with a tag: the latest where none is given."""
+    return name if name.rfind(":") > name.rfind("/") else name + ":latest"
+
+
+def _score(total: int, containers: int) -> int:
+    most = _MOST_EACH * containers
+    total = min(max(total, _LEAST), most)
+    return MAX_SCORE * (total - _LEAST) // (most - _LEAST)
+
+
+@implementer(IColumnScore)
+class ImageLocality:
+    name = "ImageLocality"
+    events = ()
+    shared = True
+
+    def __init__(self, handle: IHandle, args: object) -> None:
+        self._snapshot: Snapshot = handle.snapshot
+
+    @property
+    def epoch(self) -> int:
+        # Shares of nodes change with either.
+        return self._snapshot.images.version * 1_000_003 + self._snapshot.count
+
+    def score(self, state: CycleState, pod: Pod, node: NodeView) -> int:
+        total = 0
+        for name in map(normalized_name, pod.template.container_images):
+            rows = self._snapshot.images.rows(name)
+            size = next((size for names, size in node.facts.images if name in names), None)
+            if size is not None:
+                total += int(size * (len(rows) / self._snapshot.count))
+        return _score(total, len(pod.template.container_images))
+
+    def normalize(self, state: CycleState, pod: Pod, scores: Sequence[int]) -> Sequence[int]:
+        return scores
+
+    def compile_score(self, state: CycleState, pod: Pod) -> IRowScore | int:
+        found = _Present(self._snapshot, pod.template)
+        return found if found.found else 0
+
+
+@implementer(IRowScore)
+class _Present:
+    local = True
+    columns = Columns.ROWS
+
+    def __init__(self, snapshot: Snapshot, template: PodTemplate) -> None:
+        totals = np.zeros(snapshot.size, dtype=np.int64)
+        self.found = False
+        for name in map(normalized_name, template.container_images):
+            rows = snapshot.images.rows(name)
+            for row, size in rows.items():
+                totals[row] += int(size * (len(rows) / snapshot.count))
+                self.found = True
+        most = _MOST_EACH * len(template.container_images)
+        self._scores = (np.clip(totals, _LEAST, most) - _LEAST) * MAX_SCORE // (most - _LEAST)
+
+    def scores(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
+        scores: NDArray[np.int64] = self._scores if rows is None else self._scores[rows]
+        return scores
+
+    def normalize(self, raw: NDArray[np.int64]) -> NDArray[np.int64] | int:
+        return raw

@@ -1,0 +1,43 @@
+"""Which of the pods on a node are the most important: the order in which preemption lets them stay.
+
+A pod that has not started counts as starting when it is looked at, so that of two such pods each is "earlier" than the one it
+is compared with. The order of the reference then follows from its sorting procedure, which is repeated here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cmp_to_key
+
+from orchd.scheduler.pods import Pod
+
+#: Up to so many the reference sorts by insertion.
+_FEW = 12
+
+
+def is_more_important(pod: Pod, other: Pod) -> bool:
+    """Higher priority, or the same and an earlier start."""
+    if pod.priority != other.priority:
+        return pod.priority > other.priority
+    if pod.started is None:
+        return other.started is None
+    return other.started is None or pod.started < other.started
+
+
+def by_importance(pods: Iterable[Pod]) -> list[Pod]:
+    """The most important first."""
+    out = list(pods)
+    if len(out) > _FEW:
+        # Pods that are alike come in reverse, as they do below.
+        out.reverse()
+        return sorted(out, key=cmp_to_key(_compare))
+    for begin in range(1, len(out)):
+        at = begin
+        while at > 0 and is_more_important(out[at], out[at - 1]):
+            out[at], out[at - 1] = out[at - 1], out[at]
+            at -= 1
+    return out
+
+
+def _compare(pod: Pod, other: Pod) -> int:
+    return int(is_more_important(other, pod)) - int(is_more_important(pod, other))

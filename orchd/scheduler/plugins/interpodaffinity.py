@@ -1,0 +1,259 @@
+"""InterPodAffinity: pods that must or would rather run near other pods, or apart from them.
+
+Which pods a term selects is counted per row by tallies, once per template, and summed over topology domains when it is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+import numpy as np
+from zope.interface import implementer
+
+from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.scheduler.columns.snapshot import Snapshot
+from orchd.scheduler.columns.tallies import Tally, by_domain
+from orchd.scheduler.config.model import InterPodAffinityArgs
+from orchd.scheduler.interfaces import (
+    IColumnFilter,
+    IColumnScore,
+    IHandle,
+    IPreFilter,
+    IPreFilterExtensions,
+    IPreScore,
+    IRowFilter,
+    IRowScore,
+)
+from orchd.scheduler.nodes import NodeView
+from orchd.scheduler.plugins import interpodaffinity_plain
+from orchd.scheduler.plugins.interpodaffinity_plain import AFFINITY, ANTI_AFFINITY, EXISTING, Contribution
+from orchd.scheduler.pods import AffinityTerm, Pod, PodTemplate
+from orchd.scheduler.values import MAX_SCORE, Action, ClusterEvent, Columns, CycleState, Status
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+
+NAMESPACES = ResourceRef("", "v1", "namespaces")
+_PLAIN = "InterPodAffinity/plain"
+_PLAIN_SCORE = "InterPodAffinity/plain score"
+_STATUS = {1: AFFINITY, 2: ANTI_AFFINITY, 3: EXISTING}
+
+
+@implementer(IPreFilter, IPreFilterExtensions, IColumnFilter, IPreScore, IColumnScore)
+class InterPodAffinity:
+    name = "InterPodAffinity"
+    #: What the filter says in a profile that does not have the plugin as a pre-filter.
+    unprepared = 'error reading "PreFilterInterPodAffinity" from cycleState: not found'
+    events = (ClusterEvent("pods", Action.ALL), ClusterEvent("nodes", Action.ADD | Action.UPDATE_LABEL))
+    shared = True
+
+    def __init__(self, handle: IHandle, args: InterPodAffinityArgs) -> None:
+        self._snapshot: Snapshot = handle.snapshot
+        self._hard_weight = args.hard_pod_affinity_weight
+        self._tallies: WeakValueDictionary[object, Tally] = WeakValueDictionary()
+        self._namespaces: IInformer = handle.informer(NAMESPACES)
+        self._namespaces.add_listener(self._namespace_changed)
+        #: Changes of namespace labels so far.
+        self.epoch = 0
+
+    def _namespace_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if event == "MODIFIED" and old is not None and new is not None:
+            if old["metadata"].get("labels") != new["metadata"].get("labels"):
+                self.epoch += 1
+        elif event == "ADDED":
+            self.epoch += 1
+
+    def _labels_of(self, namespace: str) -> Mapping[str, str]:
+        found = self._namespaces.get("", namespace)
+        return {} if found is None else found["metadata"].get("labels") or {}
+
+    def matches(self, term: AffinityTerm, template: PodTemplate) -> bool:
+        """Does a term select pods of a template?"""
+        return term.matches(template, {} if term.namespace_selector is None else self._labels_of(template.namespace))
+
+    def matches_all(self, terms: Sequence[AffinityTerm], template: PodTemplate) -> bool:
+        return bool(terms) and all(self.matches(term, template) for term in terms)
+
+    # -- what one pod on a node means for another one
+
+    def repelled(self, template: PodTemplate, other: PodTemplate) -> list[tuple[str, int]]:
+        """Topology keys by which pods of `other` keep the template away."""
+        return [(term.topology_key, 1) for term in other.anti_affinity if self.matches(term, template)]
+
+    def attracted(self, template: PodTemplate, other: PodTemplate) -> list[tuple[str, int]]:
+        """Topology keys with the weight that a pod of `other` gives to its domain."""
+        found = [
+            (term.topology_key, sign * term.weight)
+            for terms, sign in ((template.preferred_affinity, 1), (template.preferred_anti_affinity, -1))
+            for term in terms
+            if self.matches(term, other)
+        ]
+        if not other.has_affinity:
+            return found
+        weighted = [(term, self._hard_weight) for term in other.affinity if self._hard_weight]
+        weighted += [(term, term.weight) for term in other.preferred_affinity]
+        weighted += [(term, -term.weight) for term in other.preferred_anti_affinity]
+        return found + [(term.topology_key, weight) for term, weight in weighted if self.matches(term, template)]
+
+    def required(self, template: PodTemplate, other: PodTemplate) -> list[Contribution]:
+        """What a pod of `other` adds to the counts that the filter looks at."""
+        found = [Contribution(EXISTING, key) for key, _ in self.repelled(template, other)]
+        if self.matches_all(template.affinity, other):
+            found += [Contribution(AFFINITY, term.topology_key) for term in template.affinity]
+        found += [
+            Contribution(ANTI_AFFINITY, term.topology_key) for term in template.anti_affinity if self.matches(term, other)
+        ]
+        return found
+
+    def count_matching(self, terms: tuple[AffinityTerm, ...]) -> Tally:
+        """Pods per row that all terms select; shared by all who ask the same while namespaces stay as they are."""
+        key = (terms, self.epoch)
+        found = self._tallies.get(key)
+        if found is None:
+
+            def rule(other: PodTemplate) -> Sequence[tuple[str, int]]:
+                return _ONE if self.matches_all(terms, other) else ()
+
+            found = self._tallies[key] = self._snapshot.tally(rule)
+        return found
+
+    # -- filter
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
+        return None
+
+    def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
+        return _Required(self, self._snapshot, pod.template)
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
+        if state.get(_PLAIN) is None:
+            self.prepare_plain(state, pod)
+        counts: interpodaffinity_plain.Counts = state.read(_PLAIN)
+        return counts.judge(node)
+
+    def prepare_plain(self, state: CycleState, pod: Pod) -> None:
+        first = self.matches_all(pod.template.affinity, pod.template)
+        state.write(_PLAIN, interpodaffinity_plain.Counts(pod.template, self.required, self._snapshot, first_of_group=first))
+
+    def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeView) -> None:
+        counts = state.get(_PLAIN)
+        if counts is not None:
+            counts.change(other.template, node.labels, 1)
+
+    def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeView) -> None:
+        counts = state.get(_PLAIN)
+        if counts is not None:
+            counts.change(other.template, node.labels, -1)
+
+    # -- score
+
+    def compile_score(self, state: CycleState, pod: Pod) -> IRowScore | int:
+        return _Preferred(self, self._snapshot, pod.template)
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeView]) -> Status | None:
+        state.write(_PLAIN_SCORE, interpodaffinity_plain.weights(pod.template, self.attracted, self._snapshot))
+        return None
+
+    def score(self, state: CycleState, pod: Pod, node: NodeView) -> int:
+        weights: interpodaffinity_plain.Weights = state.read(_PLAIN_SCORE)
+        return sum(values.get(node.labels.get(key), 0) for key, values in weights.items())
+
+    def normalize(self, state: CycleState, pod: Pod, scores: Sequence[int]) -> Sequence[int]:
+        return interpodaffinity_plain.normalize(scores)
+
+
+@implementer(IRowFilter)
+class _Required:
+    """Required terms of the pod, and those of pods that are there. Never local: a pod changes its whole domain."""
+
+    local = False
+    columns = Columns.ALL
+
+    def __init__(self, plugin: InterPodAffinity, snapshot: Snapshot, template: PodTemplate) -> None:
+        self._snapshot = snapshot
+        self._own = template.affinity
+        self._against = template.anti_affinity
+        self._first_of_group = plugin.matches_all(self._own, template)
+        self._repelling = snapshot.tally(lambda other: plugin.repelled(template, other), with_affinity=True)
+        self._near = plugin.count_matching(self._own) if self._own else None
+        self._apart = [(term.topology_key, plugin.count_matching((term,))) for term in self._against]
+
+    def codes(self, rows: NDArray[np.intp] | None) -> Numbers:
+        at = self._snapshot
+        codes = np.zeros(at.size, dtype=np.int64)
+        # The reverse of the order in which they are judged: the first one that refuses a node decides.
+        for key, counts in self._repelling.rows.items():
+            codes[self._occupied(key, counts)] = 3
+        for key, tally in self._apart:
+            found = tally.rows.get("")
+            if found is not None:
+                codes[self._occupied(key, found)] = 2
+        if self._near is not None:
+            self._judge_affinity(self._near.rows.get(""), codes)
+        return codes if rows is None else codes[rows]
+
+    def _occupied(self, key: str, counts: Numbers) -> NDArray[np.bool_]:
+        """Rows whose domain has any of the counted pods."""
+        column = self._snapshot.label(key)
+        there = counts > 0
+        if not there.any():
+            return there
+        domains = np.zeros(int(column.max(initial=-1)) + 2, dtype=np.bool_)
+        domains[column[there]] = True
+        domains[-1] = False
+        found: NDArray[np.bool_] = domains[column]
+        return found
+
+    def _judge_affinity(self, counts: Numbers | None, codes: Numbers) -> None:
+        at = self._snapshot
+        everywhere, anywhere = np.ones(at.size, dtype=np.bool_), False
+        for term in self._own:
+            column = at.label(term.topology_key)
+            codes[column < 0] = 1
+            found = np.zeros(at.size, dtype=np.bool_) if counts is None else self._occupied(term.topology_key, counts)
+            everywhere &= found
+            anywhere = anywhere or bool(found.any())
+        # The first pod of a group that wants to be together may go where the keys are.
+        if anywhere or not self._first_of_group:
+            codes[~everywhere] = 1
+
+    def status(self, code: int) -> Status:
+        return _STATUS[code]
+
+
+_ONE = (("", 1),)
+
+
+@implementer(IRowScore)
+class _Preferred:
+    local = False
+    columns = Columns.ALL
+
+    def __init__(self, plugin: InterPodAffinity, snapshot: Snapshot, template: PodTemplate) -> None:
+        self._snapshot = snapshot
+        wants = bool(template.preferred_affinity or template.preferred_anti_affinity)
+
+        def rule(other: PodTemplate) -> Sequence[tuple[str, int]]:
+            return plugin.attracted(template, other)
+
+        self._tally = snapshot.tally(rule, with_affinity=not wants)
+
+    def scores(self, rows: NDArray[np.intp] | None) -> Numbers:
+        at = self._snapshot
+        rows = at.rows() if rows is None else rows
+        total = np.zeros(len(rows), dtype=np.int64)
+        for key, weights in self._tally.rows.items():
+            if weights.any():
+                column = at.label(key)
+                total += np.append(by_domain(weights, column), 0)[column[rows]]
+        return total
+
+    def normalize(self, raw: Numbers) -> Numbers | int:
+        least, most = (int(raw.min()), int(raw.max())) if len(raw) else (0, 0)
+        if least == most:
+            return 0
+        return (MAX_SCORE * ((raw - least) / (most - least))).astype(np.int64)

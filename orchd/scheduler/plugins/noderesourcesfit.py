@@ -1,0 +1,162 @@
+"""NodeResourcesFit: a node must have what a pod requests; scores by how full it would be (three strategies)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from zope.interface import implementer
+
+from orchd.dialect import Dialect
+from orchd.scheduler.columns.snapshot import Snapshot
+from orchd.scheduler.config.model import NodeResourcesFitArgs
+from orchd.scheduler.interfaces import IColumnFilter, IColumnScore, IHandle, IPreFilter, IRowFilter, IRowScore
+from orchd.scheduler.nodes import NodeView
+from orchd.scheduler.plugins.fullness import Fullness
+from orchd.scheduler.plugins.strategies import strategy
+from orchd.scheduler.pods import Pod, PodTemplate
+from orchd.scheduler.resources import BASIC, is_extended
+from orchd.scheduler.values import Action, ClusterEvent, Columns, CycleState, Status, unschedulable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+TOO_MANY = "Too many pods"
+
+
+def insufficient(resource: str) -> str:
+    """The reason for a resource of which there is not enough."""
+    return f"Insufficient {resource}"
+
+
+@implementer(IPreFilter, IColumnFilter, IColumnScore)
+class NodeResourcesFit:
+    name = "NodeResourcesFit"
+    #: What the filter says in a profile that does not have the plugin as a pre-filter.
+    unprepared = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
+    events = (
+        ClusterEvent("pods", Action.DELETE),
+        ClusterEvent("nodes", Action.ADD | Action.UPDATE_ALLOCATABLE),
+    )
+    shared = True
+    epoch = 0
+
+    def __init__(self, handle: IHandle, args: NodeResourcesFitArgs) -> None:
+        self._snapshot: Snapshot = handle.snapshot
+        self._dialect: Dialect = handle.dialect
+        self._ignored = frozenset(args.ignored_resources) | frozenset(handle.ignored_resources)
+        self._wanted: WeakKeyDictionary[PodTemplate, list[tuple[str, int]]] = WeakKeyDictionary()
+        self._groups = frozenset(args.ignored_resource_groups)
+        chosen = args.scoring_strategy
+        self._fullness = Fullness(self._snapshot, [(each.name, each.weight) for each in chosen.resources], nonzero=True)
+        self._strategy = strategy(chosen)
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
+        return None
+
+    def wanted(self, template: PodTemplate) -> list[tuple[str, int]]:
+        """What is checked for a template; nothing when it requests nothing at all."""
+        found = self._wanted.get(template)
+        if found is None:
+            found = self._wanted[template] = self._find_wanted(template)
+        return found
+
+    def _find_wanted(self, template: PodTemplate) -> list[tuple[str, int]]:
+        requests = template.requests
+        if not any(requests.get(name) for name in BASIC) and not any(map(is_extended, requests)):
+            return []
+        extended = [(n, amount) for n, amount in requests.items() if is_extended(n) and not self._is_ignored(n)]
+        return [(name, requests.get(name, 0)) for name in BASIC] + extended
+
+    def _is_ignored(self, name: str) -> bool:
+        # Only extended resources, which have a domain that is not the product's own, can be ignored.
+        domain, slash, _ = name.partition("/")
+        if not slash or domain.endswith(self._dialect("{long}.io")) or name.startswith("requests."):
+            return False
+        return name in self._ignored or domain in self._groups
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
+        reasons = self.shortages(pod, node)
+        return unschedulable(*reasons) if reasons else None
+
+    def shortages(self, pod: Pod, node: NodeView) -> list[str]:
+        """Every reason why the pod does not fit."""
+        reasons = [TOO_MANY] if len(node.pods) + 1 > node.facts.pods_allowed else []
+        for name, amount in self.wanted(pod.template):
+            if amount > node.facts.allocatable.get(name, 0) - node.requested.get(name, 0):
+                reasons.append(insufficient(name))
+        return reasons
+
+    def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
+        return _Fits(self._snapshot, self.wanted(pod.template))
+
+    def score(self, state: CycleState, pod: Pod, node: NodeView) -> int:
+        return self._strategy.plain(self._fullness.plain(pod.template, node))
+
+    def normalize(self, state: CycleState, pod: Pod, scores: Sequence[int]) -> Sequence[int]:
+        return scores
+
+    def compile_score(self, state: CycleState, pod: Pod) -> IRowScore | int:
+        return _Filled(self, pod.template) if self._fullness.counts(pod.template) else 0
+
+    def columns(self, template: PodTemplate, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
+        """Scores of rows."""
+        return self._strategy.columns(self._fullness.columns(template, rows))
+
+
+@implementer(IRowFilter)
+class _Fits:
+    """A code is a set of bits: 1 for the number of pods, then one for each resource that is wanted."""
+
+    local = True
+    columns = Columns.NODE | Columns.RESOURCES
+
+    def __init__(self, snapshot: Snapshot, wanted: Sequence[tuple[str, int]]) -> None:
+        self._snapshot = snapshot
+        self._reasons = (TOO_MANY, *(insufficient(name) for name, _ in wanted))
+        # The basic resources come first, so that a slice is enough for most pods.
+        indexes = [snapshot.resource(name) for name, _ in wanted]
+        self._indexes = slice(0, len(indexes)) if indexes == list(range(len(indexes))) else np.array(indexes)
+        self._amounts = np.array([[amount] for _, amount in wanted], dtype=np.int64)
+        self._bits = np.array([[2 << n] for n in range(len(wanted))], dtype=np.int64)
+        self._known: dict[int, Status] = {}
+
+    def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
+        at = self._snapshot
+        if rows is None:
+            full = at.pods_on >= at.pods_allowed
+            free = at.allocatable[self._indexes] - at.requested[self._indexes]
+        else:
+            full = at.pods_on[rows] >= at.pods_allowed[rows]
+            free = at.allocatable[self._indexes][:, rows] - at.requested[self._indexes][:, rows]
+        codes = full.astype(np.int64)
+        if len(self._amounts):
+            codes += ((self._amounts > free) * self._bits).sum(axis=0)
+        return codes
+
+    def status(self, code: int) -> Status:
+        found = self._known.get(code)
+        if found is None:
+            reasons = (reason for bit, reason in enumerate(self._reasons) if code >> bit & 1)
+            found = self._known[code] = unschedulable(*reasons)
+        return found
+
+
+@implementer(IRowScore)
+class _Filled:
+    local = True
+    columns = Columns.NODE | Columns.RESOURCES
+
+    def __init__(self, plugin: NodeResourcesFit, template: PodTemplate) -> None:
+        self._plugin = plugin
+        self._template = template
+
+    def scores(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
+        return self._plugin.columns(self._template, rows)
+
+    def normalize(self, raw: NDArray[np.int64]) -> NDArray[np.int64] | int:
+        return raw
+
+

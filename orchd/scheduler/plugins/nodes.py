@@ -1,0 +1,32 @@
+"""Rows that match what a pod's template asks of node labels: node selector and required node affinity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from orchd.scheduler.columns.labels import match_plain
+from orchd.scheduler.columns.snapshot import Snapshot
+from orchd.scheduler.nodes import NodeFacts
+from orchd.scheduler.pods import PodTemplate
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def required_rows(snapshot: Snapshot, template: PodTemplate) -> NDArray[np.bool_] | None:
+    """Which rows satisfy node selector and required node affinity; None when the template has neither."""
+    mask: NDArray[np.bool_] | None = None
+    if template.node_selector:
+        mask = snapshot.labels.match_labels(template.node_selector)
+    if template.node_affinity is not None:
+        terms = snapshot.labels.match_terms(template.node_affinity)
+        mask = terms if mask is None else mask & terms
+    return mask
+
+
+def required_matches(template: PodTemplate, facts: NodeFacts) -> bool:
+    """Plain form of `required_rows`, for one node."""
+    if not template.node_selector.items() <= facts.labels.items():
+        return False
+    return template.node_affinity is None or match_plain(template.node_affinity, facts.labels, facts.name)

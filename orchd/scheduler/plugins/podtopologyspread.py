@@ -1,0 +1,274 @@
+"""PodTopologySpread: pods that a selector counts are spread over topology domains, as a must or as a preference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+import numpy as np
+from zope.interface import implementer
+
+from orchd.scheduler.columns.snapshot import Snapshot
+from orchd.scheduler.columns.tallies import Tally, by_domain
+from orchd.scheduler.config.model import SYSTEM_DEFAULTING, PodTopologySpreadArgs
+from orchd.scheduler.interfaces import (
+    IColumnFilter,
+    IColumnScore,
+    IHandle,
+    IPreFilter,
+    IPreFilterExtensions,
+    IPreScore,
+    IRowFilter,
+    IRowScore,
+)
+from orchd.scheduler.nodes import NodeView
+from orchd.scheduler.plugins import podtopologyspread_plain
+from orchd.scheduler.plugins.defaultspread import DefaultSelectors
+from orchd.scheduler.plugins.nodes import required_rows
+from orchd.scheduler.plugins.podtopologyspread_plain import MISSING_LABEL, SKEWED
+from orchd.scheduler.pods import Pod, PodTemplate, SpreadConstraint
+from orchd.scheduler.values import MAX_SCORE, Action, ClusterEvent, Columns, CycleState, Status
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+
+_PLAIN = "PodTopologySpread/plain"
+_PLAIN_SCORE = "PodTopologySpread/plain score"
+_SKEWED, _MISSING = 1, 2
+
+
+@implementer(IPreFilter, IPreFilterExtensions, IColumnFilter, IPreScore, IColumnScore)
+class PodTopologySpread:
+    name = "PodTopologySpread"
+    #: What the filter says in a profile that does not have the plugin as a pre-filter.
+    unprepared = 'reading "PreFilterPodTopologySpread" from cycleState: not found'
+    events = (
+        ClusterEvent("pods", Action.ALL),
+        ClusterEvent("nodes", Action.ADD | Action.DELETE | Action.UPDATE_LABEL),
+    )
+    shared = True
+
+    def __init__(self, handle: IHandle, args: PodTopologySpreadArgs) -> None:
+        self._snapshot: Snapshot = handle.snapshot
+        dialect = handle.dialect
+        self._hostname = dialect("{long}.io/hostname")
+        self._system = args.defaulting_type == SYSTEM_DEFAULTING
+        given = (
+            (("{long}.io/hostname", 3, False), ("topology.{long}.io/zone", 5, False))
+            if self._system
+            else [
+                (each["topologyKey"], int(each["maxSkew"]), each["whenUnsatisfiable"] == "DoNotSchedule")
+                for each in args.default_constraints
+            ]
+        )
+        #: Key, skew and hardness of the constraints of pods that have none.
+        self._defaults = tuple((dialect(key), skew, hard) for key, skew, hard in given)
+        self._selectors = DefaultSelectors(handle) if self._defaults else None
+        self._tallies: WeakValueDictionary[object, Tally] = WeakValueDictionary()
+
+    @property
+    def epoch(self) -> int:
+        return 0 if self._selectors is None else self._selectors.epoch
+
+    def constraints(self, template: PodTemplate, *, hard: bool) -> tuple[SpreadConstraint, ...]:
+        """The constraints of one sort that apply to a template."""
+        if template.spread:
+            return tuple(each for each in template.spread if each.hard == hard)
+        if self._selectors is None or not any(each[2] == hard for each in self._defaults):
+            return ()
+        selector = self._selectors.selector(template)
+        if selector is None:
+            return ()
+        return tuple(SpreadConstraint(key, skew, is_hard, selector) for key, skew, is_hard in self._defaults if is_hard == hard)
+
+    def all_keys(self, template: PodTemplate) -> bool:
+        """Do only nodes with all topology keys count in scores?"""
+        return bool(template.spread) or not self._system
+
+    def count_pods(self, template: PodTemplate, constraint: SpreadConstraint) -> Tally:
+        """Pods of the template's namespace that a constraint counts, per row."""
+        namespace, selector = template.namespace, constraint.selector
+        key = (namespace, selector)
+        found = self._tallies.get(key)
+        if found is None:
+
+            def rule(other: PodTemplate) -> Sequence[tuple[str, int]]:
+                return _ONE if other.namespace == namespace and selector.matches(other.labels) else ()
+
+            found = self._tallies[key] = self._snapshot.tally(rule, live=True)
+        return found
+
+    # -- filter
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
+        return None
+
+    def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
+        constraints = self.constraints(pod.template, hard=True)
+        return _Skews(self, self._snapshot, pod.template, constraints) if constraints else None
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
+        constraints = self.constraints(pod.template, hard=True)
+        if not constraints:
+            return None
+        if state.get(_PLAIN) is None:
+            self.prepare_plain(state, pod)
+        counts: podtopologyspread_plain.Counts = state.read(_PLAIN)
+        return counts.judge(node)
+
+    def prepare_plain(self, state: CycleState, pod: Pod) -> None:
+        constraints = self.constraints(pod.template, hard=True)
+        if constraints:
+            state.write(_PLAIN, podtopologyspread_plain.Counts(pod.template, constraints, self._snapshot))
+
+    def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeView) -> None:
+        counts = state.get(_PLAIN)
+        if counts is not None:
+            counts.change(other, node, 1)
+
+    def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeView) -> None:
+        counts = state.get(_PLAIN)
+        if counts is not None:
+            counts.change(other, node, -1)
+
+    # -- score
+
+    def compile_score(self, state: CycleState, pod: Pod) -> IRowScore | int:
+        constraints = self.constraints(pod.template, hard=False)
+        if not constraints:
+            return MAX_SCORE
+        return _Spread(self, self._snapshot, pod.template, constraints, self._hostname)
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeView]) -> Status | None:
+        constraints = self.constraints(pod.template, hard=False)
+        state.write(
+            _PLAIN_SCORE,
+            podtopologyspread_plain.Scores(
+                pod.template, constraints, self._snapshot, nodes,
+                all_keys=self.all_keys(pod.template), hostname=self._hostname,
+            ),
+        )  # fmt: skip
+        return None
+
+    def score(self, state: CycleState, pod: Pod, node: NodeView) -> int:
+        scores: podtopologyspread_plain.Scores = state.read(_PLAIN_SCORE)
+        return scores.score(node)
+
+    def normalize(self, state: CycleState, pod: Pod, scores: Sequence[int]) -> Sequence[int]:
+        return podtopologyspread_plain.normalize(scores)
+
+
+_ONE = (("", 1),)
+
+
+def _column(tally: Tally, size: int) -> Numbers:
+    found = tally.rows.get("")
+    return np.zeros(size, dtype=np.int64) if found is None else found
+
+
+@implementer(IRowFilter)
+class _Skews:
+    """DoNotSchedule constraints. One pod more or less anywhere changes the least count, so nothing of it is local."""
+
+    local = False
+    columns = Columns.ALL
+
+    def __init__(
+        self, plugin: PodTopologySpread, snapshot: Snapshot, template: PodTemplate, constraints: Sequence[SpreadConstraint]
+    ) -> None:
+        self._snapshot = snapshot
+        self._template = template
+        self._constraints = [
+            (each, plugin.count_pods(template, each), int(each.selector.matches(template.labels))) for each in constraints
+        ]
+
+    def codes(self, rows: NDArray[np.intp] | None) -> Numbers:
+        at = self._snapshot
+        labels = [at.label(each.topology_key) for each, _, _ in self._constraints]
+        # Domains are those of nodes that the pod may choose by their labels and that have all keys.
+        eligible = at.alive.copy()
+        chosen = required_rows(at, self._template)
+        if chosen is not None:
+            eligible &= chosen
+        for column in labels:
+            eligible &= column >= 0
+        codes = np.zeros(at.size, dtype=np.int64)
+        # The first constraint that fails decides, so that later ones are not to overwrite it.
+        for (constraint, tally, own), column in reversed(list(zip(self._constraints, labels, strict=True))):
+            domains = np.bincount(column[eligible], minlength=int(column.max(initial=-1)) + 1) > 0
+            counts = np.where(domains, by_domain(_column(tally, at.size), column), 0)
+            if domains.any():
+                least = int(counts[domains].min())
+                over = np.append(counts + own - least > constraint.max_skew, False)
+                codes[over[column]] = _SKEWED
+            codes[column < 0] = _MISSING
+        return codes if rows is None else codes[rows]
+
+    def status(self, code: int) -> Status:
+        return SKEWED if code == _SKEWED else MISSING_LABEL
+
+
+@implementer(IRowScore)
+class _Spread:
+    """ScheduleAnyway constraints, and those that are the default."""
+
+    local = False
+    columns = Columns.ALL
+
+    def __init__(
+        self,
+        plugin: PodTopologySpread,
+        snapshot: Snapshot,
+        template: PodTemplate,
+        constraints: Sequence[SpreadConstraint],
+        hostname: str,
+    ) -> None:
+        self._snapshot = snapshot
+        self._template = template
+        self._constraints = [(each, plugin.count_pods(template, each)) for each in constraints]
+        self._all_keys = plugin.all_keys(template)
+        self._hostname = hostname
+
+    def scores(self, rows: NDArray[np.intp] | None) -> Numbers:
+        at = self._snapshot
+        rows = at.rows() if rows is None else rows
+        labels = [at.label(each.topology_key) for each, _ in self._constraints]
+        counted = at.alive.copy()
+        chosen = required_rows(at, self._template)
+        if chosen is not None:
+            counted &= chosen
+        ignored = np.zeros(len(rows), dtype=np.bool_)
+        if self._all_keys:
+            for column in labels:
+                counted &= column >= 0
+                ignored |= column[rows] < 0
+        total = np.zeros(len(rows))
+        for (constraint, tally), column in zip(self._constraints, labels, strict=True):
+            here = column[rows]
+            pods = _column(tally, at.size)
+            if constraint.topology_key == self._hostname:
+                size, counts = len(rows) - int(ignored.sum()), pods[rows]
+            else:
+                # A node without the key is a domain of its own among those that were found.
+                size = len(np.unique(here[~ignored]))
+                sums = np.append(by_domain(pods, column, counted), 0)
+                counts = sums[here]
+            credit = counts * log(size + 2) + (constraint.max_skew - 1)
+            total += np.where(here >= 0, credit, 0.0)
+        scores = total.astype(np.int64)
+        scores[ignored] = podtopologyspread_plain.IGNORED
+        return scores
+
+    def normalize(self, raw: Numbers) -> Numbers | int:
+        ignored = raw == podtopologyspread_plain.IGNORED
+        most = int(raw.max(initial=0))
+        if most <= 0:
+            return np.where(ignored, 0, MAX_SCORE).astype(np.int64) if ignored.any() else MAX_SCORE
+        least = int(raw[~ignored].min())
+        return np.where(ignored, 0, MAX_SCORE * (most + least - raw) // most).astype(np.int64)
+
+

@@ -1,0 +1,22 @@
+"""PrioritySort: higher priority first, then whoever joined the queue earlier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zope.interface import implementer
+
+from orchd.scheduler.interfaces import IHandle, IQueueSort
+from orchd.scheduler.pods import Pod
+
+
+@implementer(IQueueSort)
+class PrioritySort:
+    name = "PrioritySort"
+    events = ()
+
+    def __init__(self, handle: IHandle, args: object) -> None:
+        """There is nothing to configure."""
+
+    def key(self, pod: Pod, added: float) -> Any:
+        return -pod.priority, added

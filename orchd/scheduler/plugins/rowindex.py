@@ -1,0 +1,40 @@
+"""Which rows have something: an index from names to rows that follows one row at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Set
+from typing import Generic, TypeVar
+
+T = TypeVar("T", bound=Hashable)
+_NO_ROWS: frozenset[int] = frozenset()
+
+
+class RowIndex(Generic[T]):
+    """Rows by name."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, Set[T]] = {}
+        self._rows: dict[T, set[int]] = {}
+
+    def put(self, row: int, names: Iterable[T]) -> None:
+        """A row has these names now, and no other."""
+        before, after = self._names.get(row, frozenset()), frozenset(names)
+        for name in before - after:
+            rows = self._rows[name]
+            rows.discard(row)
+            if not rows:
+                del self._rows[name]
+        for name in after - before:
+            self._rows.setdefault(name, set()).add(row)
+        if after:
+            self._names[row] = after
+        else:
+            self._names.pop(row, None)
+
+    def rows(self, name: T) -> Set[int]:
+        """The rows that have a name. Not to be changed."""
+        return self._rows.get(name, _NO_ROWS)
+
+    def clear(self) -> None:
+        self._names.clear()
+        self._rows.clear()

@@ -1,0 +1,99 @@
+"""What the volume plugins read of the API: claims, volumes, classes, drivers of nodes; and which claims a pod names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.dialect import Dialect
+from orchd.kinds.objects.volumes.claims import class_of
+from orchd.scheduler.interfaces import IHandle
+from orchd.scheduler.pods import Pod
+
+CLAIMS: Final = ResourceRef("", "v1", "persistentvolumeclaims")
+VOLUMES: Final = ResourceRef("", "v1", "persistentvolumes")
+STORAGE_GROUP: Final = "storage.{abbr}.io"
+
+
+class StorageError(Exception):
+    """A claim, volume or class that a pod needs is not there or is not the pod's; the text is the reference's."""
+
+
+class Storage:
+    """Informers of storage objects. `epoch` rises whenever one of those that `watched` names changes."""
+
+    def __init__(self, handle: IHandle, *watched: str) -> None:
+        self.dialect: Dialect = handle.dialect
+        group = handle.dialect(STORAGE_GROUP)
+        references = {
+            "claims": CLAIMS,
+            "volumes": VOLUMES,
+            "classes": ResourceRef(group, "v1", "storageclasses"),
+            "csinodes": ResourceRef(group, "v1", "csinodes"),
+            "csidrivers": ResourceRef(group, "v1", "csidrivers"),
+            "capacities": ResourceRef(group, "v1beta1", "csistoragecapacities"),
+        }
+        self._informers: dict[str, IInformer] = {}
+        self.epoch = 0
+        for name in watched:
+            informer = self._informers[name] = handle.informer(references[name])
+            informer.add_listener(self._changed)
+
+    def _changed(self, kind: str, old: Object | None, new: Object | None) -> None:
+        self.epoch += 1
+
+    def informer(self, name: str) -> IInformer:
+        return self._informers[name]
+
+    def claim(self, namespace: str, name: str) -> Object | None:
+        return self._informers["claims"].get(namespace, name)
+
+    def usable_claim(self, pod: Pod, name: str, ephemeral: bool) -> Object:
+        """A claim of a pod that is to be placed. Raises StorageError."""
+        if not name:
+            raise StorageError("PersistentVolumeClaim had no name")
+        claim = self.claim(pod.namespace, name)
+        if claim is None:
+            raise StorageError(f"looking up PVC {pod.namespace}/{name}: {missing('persistentvolumeclaim', name)}")
+        if ephemeral:
+            check_owner(pod, claim)
+        return claim
+
+    def volume(self, name: str) -> Object | None:
+        return self._informers["volumes"].get("", name)
+
+    def storage_class(self, name: str) -> Object | None:
+        return self._informers["classes"].get("", name)
+
+    def csi_node(self, name: str) -> Object | None:
+        return self._informers["csinodes"].get("", name)
+
+    def class_of_claim(self, claim: Object) -> Object | None:
+        """The storage class object of a claim; None when it has none, or there is none of this name."""
+        name = class_of(claim, self.dialect)
+        return self.storage_class(name) if name else None
+
+
+def claim_names(pod: Pod) -> Iterator[tuple[str, bool]]:
+    """Name of each claim of a pod, in the order of its volumes, and whether it is made for an ephemeral volume."""
+    for volume in pod.template.volumes:
+        claim = volume.get("persistentVolumeClaim")
+        if claim is not None:
+            yield claim.get("claimName", ""), False
+        elif volume.get("ephemeral") is not None:
+            yield f"{pod.name}-{volume['name']}", True
+
+
+def check_owner(pod: Pod, claim: Object) -> None:
+    """The claim of an ephemeral volume must be the pod's own. Raises StorageError."""
+    metadata = claim["metadata"]
+    owners: list[Mapping[str, Any]] = metadata.get("ownerReferences") or []
+    if not any(each.get("controller") and each.get("uid") == pod.uid for each in owners):
+        name = f"{metadata.get('namespace', '')}/{metadata['name']}"
+        raise StorageError(f"PVC {name} was not created for pod {pod.key} (pod is not owner)")
+
+
+def missing(kind: str, name: str) -> str:
+    """What the reference says of an object that is not there."""
+    return f'{kind} "{name}" not found'

@@ -1,0 +1,108 @@
+"""The three scoring strategies of NodeResourcesFit, in whole numbers, plain and over columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from orchd.scheduler.config.model import LEAST_ALLOCATED, MOST_ALLOCATED, ScoringStrategy, ShapePoint
+from orchd.scheduler.plugins.fullness import AmountColumns, Amounts
+from orchd.scheduler.values import MAX_SCORE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+
+#: Scores of a shape go up to this.
+_MAX_SHAPE_SCORE = 10
+
+
+class Strategy(Protocol):
+    """A node's score from its resources."""
+
+    def plain(self, amounts: Iterable[Amounts]) -> int: ...
+
+    def columns(self, amounts: Sequence[AmountColumns]) -> Numbers: ...
+
+
+def strategy(chosen: ScoringStrategy) -> Strategy:
+    """The strategy that the configuration names."""
+    if chosen.type == LEAST_ALLOCATED:
+        return Allocated(most=False)
+    if chosen.type == MOST_ALLOCATED:
+        return Allocated(most=True)
+    return CapacityRatio(chosen.shape or ())
+
+
+class Allocated:
+    """LeastAllocated, or MostAllocated: the weighted mean of the free, or used, parts of the resources."""
+
+    def __init__(self, *, most: bool) -> None:
+        self._most = most
+
+    def plain(self, amounts: Iterable[Amounts]) -> int:
+        score = weights = 0
+        for each in amounts:
+            part = min(each.requested, each.capacity) if self._most else max(each.capacity - each.requested, 0)
+            score += part * MAX_SCORE // each.capacity * each.weight
+            weights += each.weight
+        return score // weights if weights else 0
+
+    def columns(self, amounts: Sequence[AmountColumns]) -> Numbers:
+        score: Numbers | int = 0
+        weights: Numbers | int = 0
+        for each in amounts:
+            capacity = each.capacity
+            part = np.minimum(each.requested, capacity) if self._most else np.maximum(capacity - each.requested, 0)
+            score = score + part * MAX_SCORE // np.maximum(capacity, 1) * each.weight
+            weights = weights + (capacity != 0) * each.weight
+        mean: Numbers = np.asarray(score // np.maximum(weights, 1))
+        return mean
+
+
+class CapacityRatio:
+    """RequestedToCapacityRatio: a broken line over utilization. Resources that score 0 drop out of the mean."""
+
+    def __init__(self, shape: Sequence[ShapePoint]) -> None:
+        points = [(each.utilization, each.score * (MAX_SCORE // _MAX_SHAPE_SCORE)) for each in shape]
+        self._table = [_on_line(points, utilization) for utilization in range(MAX_SCORE + 1)]
+        self._column = np.array(self._table, dtype=np.int64)
+
+    def plain(self, amounts: Iterable[Amounts]) -> int:
+        score = weights = 0
+        for each in amounts:
+            over = each.requested > each.capacity
+            found = self._table[MAX_SCORE if over else each.requested * MAX_SCORE // each.capacity]
+            if found > 0:
+                score += found * each.weight
+                weights += each.weight
+        # To the nearest, halves away from zero.
+        return (2 * score + weights) // (2 * weights) if weights else 0
+
+    def columns(self, amounts: Sequence[AmountColumns]) -> Numbers:
+        score: Numbers | int = 0
+        weights: Numbers | int = 0
+        for each in amounts:
+            utilization = np.minimum(each.requested * MAX_SCORE // np.maximum(each.capacity, 1), MAX_SCORE)
+            utilization[each.requested > each.capacity] = MAX_SCORE
+            found = np.where(each.capacity != 0, self._column[utilization], 0)
+            score = score + found * each.weight
+            weights = weights + (found > 0) * each.weight
+        mean: Numbers = np.asarray((2 * score + weights) // np.maximum(2 * weights, 1))
+        return mean
+
+
+def _on_line(points: Sequence[tuple[int, int]], x: int) -> int:
+    """The score at a utilization: flat outside the points, whole numbers that are cut towards zero between them."""
+    for index, (utilization, score) in enumerate(points):
+        if x <= utilization:
+            if index == 0:
+                return score
+            before, start = points[index - 1]
+            rise = (score - start) * (x - before)
+            step = abs(rise) // (utilization - before)
+            return start + (step if rise >= 0 else -step)
+    return points[-1][1]

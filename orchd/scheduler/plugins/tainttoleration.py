@@ -1,0 +1,120 @@
+"""TaintToleration: taints keep pods off a node, or make the node less wanted.
+
+Nodes usually share few lists of taints, so each list is judged once per template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from zope.interface import implementer
+
+from orchd.scheduler.columns.snapshot import Snapshot
+from orchd.scheduler.interfaces import IColumnFilter, IColumnScore, IHandle, IPreScore, IRowFilter, IRowScore
+from orchd.scheduler.nodes import NodeView, tolerates, untolerated
+from orchd.scheduler.plugins.scoring import scale, scale_plain
+from orchd.scheduler.pods import Pod, PodTemplate
+from orchd.scheduler.values import MAX_SCORE, Action, ClusterEvent, Columns, CycleState, Status, unresolvable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Effects that keep a pod off, and the one that only counts in scores.
+_HARD, _SOFT = ("NoSchedule", "NoExecute"), "PreferNoSchedule"
+Taints = Sequence[Mapping[str, str]]
+
+
+def refusal(taint: Mapping[str, str]) -> Status:
+    """The status for the first taint that is not tolerated."""
+    return unresolvable(f"node(s) had taint {{{taint.get('key', '')}: {taint.get('value') or ''}}}, that the pod didn't tolerate")
+
+
+@implementer(IColumnFilter, IPreScore, IColumnScore)
+class TaintToleration:
+    name = "TaintToleration"
+    events = (ClusterEvent("nodes", Action.ADD | Action.UPDATE_TAINT),)
+    shared = True
+
+    def __init__(self, handle: IHandle, args: object) -> None:
+        self._snapshot: Snapshot = handle.snapshot
+
+    @property
+    def epoch(self) -> int:
+        """Lists of taints that are known: filters are compiled again when there is a new one."""
+        return len(self._snapshot.taint_lists)
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
+        taint = untolerated(node.facts.taints, pod.template.tolerations, _HARD)
+        return None if taint is None else refusal(taint)
+
+    def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
+        found = [untolerated(taints, pod.template.tolerations, _HARD) for taints in self._snapshot.taint_lists]
+        return _Tainted(self._snapshot, found) if any(taint is not None for taint in found) else None
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeView]) -> Status | None:
+        return None
+
+    def score(self, state: CycleState, pod: Pod, node: NodeView) -> int:
+        return _soft(pod.template)(node.facts.taints)
+
+    def normalize(self, state: CycleState, pod: Pod, scores: Sequence[int]) -> Sequence[int]:
+        return scale_plain(scores, reverse=True)
+
+    def compile_score(self, state: CycleState, pod: Pod) -> IRowScore | int:
+        counts = list(map(_soft(pod.template), self._snapshot.taint_lists))
+        return _Untolerated(self._snapshot, np.array(counts, dtype=np.int64)) if any(counts) else MAX_SCORE
+
+
+def _soft(template: PodTemplate) -> Callable[[Taints], int]:
+    """Counts the taints of a list that the template would rather avoid."""
+    tolerations = [each for each in template.tolerations if each.get("effect") in (None, "", _SOFT)]
+
+    def count(taints: Taints) -> int:
+        return sum(
+            taint.get("effect") == _SOFT and not any(tolerates(each, taint) for each in tolerations) for taint in taints
+        )
+
+    return count
+
+
+@implementer(IRowFilter)
+class _Tainted:
+    """The code of a row is 1 and the number of its list of taints."""
+
+    local = True
+    columns = Columns.NODE
+
+    def __init__(self, snapshot: Snapshot, found: Sequence[Mapping[str, str] | None]) -> None:
+        self._snapshot = snapshot
+        self._found = found
+        self._codes = np.array([0 if taint is None else 1 + n for n, taint in enumerate(found)], dtype=np.int64)
+
+    def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
+        lists = self._snapshot.taints if rows is None else self._snapshot.taints[rows]
+        codes: NDArray[np.int64] = self._codes[lists]
+        return codes
+
+    def status(self, code: int) -> Status:
+        taint = self._found[code - 1]
+        assert taint is not None
+        return refusal(taint)
+
+
+@implementer(IRowScore)
+class _Untolerated:
+    local = True
+    columns = Columns.NODE
+
+    def __init__(self, snapshot: Snapshot, counts: NDArray[np.int64]) -> None:
+        self._snapshot = snapshot
+        self._counts = counts
+
+    def scores(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
+        lists = self._snapshot.taints if rows is None else self._snapshot.taints[rows]
+        scores: NDArray[np.int64] = self._counts[lists]
+        return scores
+
+    def normalize(self, raw: NDArray[np.int64]) -> NDArray[np.int64] | int:
+        return scale(raw, reverse=True)

@@ -1,0 +1,227 @@
+"""The decisions of VolumeBinding: which claims of a pod are bound, which volumes or provisioners the others would get on a
+node. Plain form, for one node; `volumecolumns` has the same for all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchd.client.interfaces import Object
+from orchd.kinds.objects.scalars import Quantity
+from orchd.kinds.objects.volumes.claims import (
+    NO_PROVISIONER,
+    SELECTED_NODE,
+    WAIT_FOR_FIRST_CONSUMER,
+    annotation,
+    class_of,
+    fully_bound,
+    requested,
+)
+from orchd.kinds.objects.volumes.matching import find_volume
+from orchd.kinds.objects.volumes.topology import Labels, Terms, affinity_terms, allowed_terms, matches, selector_terms
+from orchd.scheduler.interfaces import IHandle
+from orchd.scheduler.plugins.assumed import AssumedObjects
+from orchd.scheduler.plugins.csimigration import is_on, migrated_terms, of_volume
+from orchd.scheduler.plugins.storage import Storage, StorageError, check_owner, claim_names, missing
+from orchd.scheduler.pods import Pod
+
+NODE_CONFLICT: Final = "node(s) had volume node affinity conflict"
+BIND_CONFLICT: Final = "node(s) didn't find available persistent volumes to bind"
+NOT_ENOUGH_SPACE: Final = "node(s) did not have enough free storage"
+VOLUME_MISSING: Final = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+#: Indexes of volumes: those that are no claim's, by class, and the others by namespace and name of the claim.
+_FREE: Final = "scheduler: free, by class"
+_CLAIMED: Final = "scheduler: by claim"
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The claims of a pod: `bound` ones, and those `to_bind` once a node is chosen, in the order of the pod's volumes."""
+
+    bound: tuple[Object, ...]
+    to_bind: tuple[Object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """What a node would mean: `bindings` of claims to volumes that exist, claims for which volumes are provisioned there,
+    and what speaks against it."""
+
+    bindings: tuple[tuple[Object, Object], ...] = ()
+    provisions: tuple[Object, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+class VolumeBinder:
+    """Sees volumes and claims as they will be once bindings under way are done: `volumes` and `claims`."""
+
+    def __init__(self, handle: IHandle) -> None:
+        self.dialect = handle.dialect
+        self.storage = Storage(handle, "claims", "volumes", "classes", "csinodes", "csidrivers", "capacities")
+        informer = self.storage.informer("volumes")
+        informer.add_index(_FREE, self._free_in)
+        informer.add_index(_CLAIMED, _claims_of_volume)
+        self.volumes = AssumedObjects(informer)
+        self.claims = AssumedObjects(self.storage.informer("claims"))
+
+    def _free_in(self, volume: Object) -> Iterable[str]:
+        return () if volume["spec"].get("claimRef") else (class_of(volume, self.dialect),)
+
+    # -- claims of a pod
+
+    def check_claims(self, pod: Pod) -> bool:
+        """Has the pod claims at all? Raises StorageError for one that is missing, lost or going away."""
+        found = False
+        for name, ephemeral in claim_names(pod):
+            found = True
+            claim = self.claims.present(pod.namespace, name)
+            if claim is None:
+                if ephemeral:
+                    raise StorageError(f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"')
+                raise StorageError(missing("persistentvolumeclaim", name))
+            if (claim.get("status") or {}).get("phase") == "Lost":
+                volume = claim["spec"].get("volumeName", "")
+                raise StorageError(f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"')
+            if claim["metadata"].get("deletionTimestamp"):
+                raise StorageError(f'persistentvolumeclaim "{name}" is being deleted')
+            if ephemeral:
+                check_owner(pod, claim)
+        return found
+
+    def claims_of(self, pod: Pod) -> Claims | None:
+        """The claims of a pod; None when one should have been bound before, but is not. Raises StorageError."""
+        bound, to_bind = [], []
+        for name, ephemeral in claim_names(pod):
+            claim = self.claims.get(pod.namespace, name)
+            if claim is None:
+                raise StorageError(f'error getting PVC "{pod.namespace}/{name}": could not find v1.PersistentVolumeClaim')
+            if ephemeral:
+                check_owner(pod, claim)
+            if fully_bound(claim, self.dialect):
+                bound.append(claim)
+            elif claim["spec"].get("volumeName") or not self._waits(claim):
+                return None
+            else:
+                to_bind.append(claim)
+        return Claims(tuple(bound), tuple(to_bind))
+
+    def _waits(self, claim: Object) -> bool:
+        """Is a claim bound only when a pod that uses it is placed?"""
+        storage_class = self.storage.class_of_claim(claim)
+        return storage_class is not None and storage_class.get("volumeBindingMode") == WAIT_FOR_FIRST_CONSUMER
+
+    # -- one node
+
+    def decide(self, claims: Claims, node_name: str, labels: Labels) -> Decisions:
+        """What a node would mean for a pod's claims. Raises StorageError when that cannot be said of any node."""
+        reasons = [reason] if (reason := self._bound_on(claims.bound, node_name, labels)) else []
+        bindings: list[tuple[Object, Object]] = []
+        if any(self.selected_node(each) not in (None, node_name) for each in claims.to_bind):
+            return Decisions(reasons=ordered(*reasons, BIND_CONFLICT))
+        provisions = [each for each in claims.to_bind if self.selected_node(each) is not None]
+        excluded: set[str] = set()
+        for claim in by_size(each for each in claims.to_bind if self.selected_node(each) is None):
+            volume = find_volume(claim, self.candidates(claim), self.dialect, node=labels, excluded=excluded, delayed=True)
+            if volume is None:
+                provisions.append(claim)
+            else:
+                excluded.add(volume["metadata"]["name"])
+                bindings.append((claim, volume))
+        why = next(filter(None, (self._provision_on(each, labels) for each in provisions)), "")
+        return Decisions(tuple(bindings), () if why else tuple(provisions), ordered(*reasons, why))
+
+    def _bound_on(self, bound: Iterable[Object], node_name: str, labels: Labels) -> str:
+        """Why bound claims cannot be used on a node: what is wrong with the first of them."""
+        for claim in bound:
+            volume = self.volumes.get("", claim["spec"]["volumeName"])
+            if volume is None:
+                return VOLUME_MISSING
+            terms = self.terms_on(volume, self.storage.csi_node(node_name))
+            if terms is not None and not matches(terms, labels):
+                return NODE_CONFLICT
+        return ""
+
+    def terms_on(self, volume: Object, csi_node: Object | None) -> Terms | None:
+        """The node affinity of a volume on a node: its CSI driver's where that serves the in-tree volume."""
+        migration = of_volume(volume)
+        if migration is None or not is_on(migration, csi_node, self.dialect):
+            return affinity_terms(volume)
+        return migrated_terms(volume, migration, self.dialect)
+
+    def candidates(self, claim: Object) -> list[Object]:
+        """Volumes that a claim may get, as they will be: those reserved for it, and by name those of its class that are no
+        claim's."""
+        informer, metadata = self.storage.informer("volumes"), claim["metadata"]
+        own = informer.by_index(_CLAIMED, f"{metadata.get('namespace', '')}/{metadata['name']}")
+        free = informer.by_index(_FREE, class_of(claim, self.dialect))
+        return self.volumes.latest((*own, *sorted(free, key=lambda each: str(each["metadata"]["name"]))))
+
+    def selected_node(self, claim: Object) -> str | None:
+        """The node for which a volume for a claim is being provisioned."""
+        return annotation(claim, self.dialect(SELECTED_NODE))
+
+    def _provision_on(self, claim: Object, labels: Labels) -> str:
+        storage_class = self.provisioning_class(claim)
+        if storage_class is None:
+            return BIND_CONFLICT
+        terms = allowed_terms(storage_class)
+        if terms is not None and not matches(terms, labels):
+            return BIND_CONFLICT
+        pools = self.pools(claim, storage_class)
+        if pools is None or any(_accessible(each.get("nodeTopology"), labels) for each in pools):
+            return ""
+        return NOT_ENOUGH_SPACE
+
+    # -- provisioning
+
+    def provisioning_class(self, claim: Object) -> Object | None:
+        """The class of a claim; None when it provisions nothing. Raises StorageError when there is none."""
+        metadata, name = claim["metadata"], class_of(claim, self.dialect)
+        if not name:
+            raise StorageError(f'no class for claim "{metadata.get("namespace", "")}/{metadata["name"]}"')
+        found = self.storage.storage_class(name)
+        if found is None:
+            raise StorageError(f'failed to find storage class "{name}"')
+        return None if found.get("provisioner", "") in ("", self.dialect(NO_PROVISIONER)) else found
+
+    def pools(self, claim: Object, storage_class: Object) -> Sequence[Object] | None:
+        """The CSIStorageCapacity objects that have room for a claim; None when its driver does not tell about capacity."""
+        if "storage" not in ((claim["spec"].get("resources") or {}).get("requests") or {}):
+            return None
+        driver = self.storage.informer("csidrivers").get("", storage_class["provisioner"])
+        if driver is None or not (driver.get("spec") or {}).get("storageCapacity"):
+            return None
+        size, name = requested(claim), storage_class["metadata"]["name"]
+        listed = self.storage.informer("capacities").list()
+        return [each for each in listed if each.get("storageClassName") == name and _has_room(each, size)]
+
+
+def _claims_of_volume(volume: Object) -> Iterable[str]:
+    reference = volume["spec"].get("claimRef")
+    return (f"{reference.get('namespace', '')}/{reference.get('name', '')}",) if reference else ()
+
+
+def _has_room(pool: Object, size: Quantity) -> bool:
+    limit = pool.get("maximumVolumeSize")
+    if limit is None:
+        limit = pool.get("capacity")
+    return limit is not None and Quantity.parse(limit).value >= size.value
+
+
+def _accessible(selector: Mapping[str, Any] | None, labels: Labels) -> bool:
+    terms = selector_terms(selector)
+    return terms is None or matches(terms, labels)
+
+
+def by_size(claims: Iterable[Object]) -> list[Object]:
+    """The smallest first, so that it gets the smallest volume."""
+    return sorted(claims, key=requested)
+
+
+_ORDER: Final = (NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING)
+
+
+def ordered(*reasons: str) -> tuple[str, ...]:
+    """Reasons in the reference's order, without repetition and empty ones."""
+    return tuple(reason for reason in _ORDER if reason in reasons)

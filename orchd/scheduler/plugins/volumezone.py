@@ -1,0 +1,127 @@
+"""VolumeZone: a bound volume with labels of a zone or region needs a node of that zone and region."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from zope.interface import implementer
+
+from orchd.kinds.objects.volumes.claims import WAIT_FOR_FIRST_CONSUMER, class_of
+from orchd.kinds.objects.volumes.topology import zones
+from orchd.scheduler.columns.snapshot import Snapshot
+from orchd.scheduler.interfaces import IColumnFilter, IHandle, IRowFilter
+from orchd.scheduler.nodes import NodeView
+from orchd.scheduler.plugins.storage import Storage, StorageError, missing
+from orchd.scheduler.pods import Pod, PodTemplate
+from orchd.scheduler.values import Action, ClusterEvent, Columns, CycleState, Status, unresolvable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+REFUSED: Final = unresolvable("node(s) had no available volume zone")
+_KEYS: Final = (
+    "failure-domain.beta.{long}.io/zone", "failure-domain.beta.{long}.io/region", "topology.{long}.io/zone",
+    "topology.{long}.io/region",
+)  # fmt: skip
+_OTHER_ZONE, _UNKNOWN = 1, 2
+#: (label, values that will do) of every label of every volume.
+Wanted = list[tuple[str, frozenset[str]]]
+
+
+@implementer(IColumnFilter)
+class VolumeZone:
+    name = "VolumeZone"
+    events = (
+        ClusterEvent("storageclasses", Action.ADD),
+        ClusterEvent("nodes", Action.ADD | Action.UPDATE_LABEL),
+        ClusterEvent("persistentvolumeclaims", Action.ADD),
+        ClusterEvent("persistentvolumes", Action.ADD | Action.UPDATE),
+    )
+    shared = True
+
+    def __init__(self, handle: IHandle, args: object) -> None:
+        self._snapshot: Snapshot = handle.snapshot
+        self._storage = Storage(handle, "claims", "volumes", "classes")
+        self._keys = tuple(map(handle.dialect, _KEYS))
+
+    @property
+    def epoch(self) -> int:
+        return self._storage.epoch
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
+        if not any(key in node.labels for key in self._keys):
+            return None
+        wanted, error = self._wanted(pod.template)
+        if any(node.labels.get(key) not in values for key, values in wanted):
+            return REFUSED
+        return unresolvable(error) if error else None
+
+    def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
+        if not any("persistentVolumeClaim" in volume for volume in pod.template.volumes):
+            return None
+        wanted, error = self._wanted(pod.template)
+        return _InZone(self._snapshot, self._keys, wanted, error) if wanted or error else None
+
+    def _wanted(self, template: PodTemplate) -> tuple[Wanted, str]:
+        """What labels of the pod's volumes ask for, up to the first claim that is not in order, and what is wrong with it."""
+        wanted: Wanted = []
+        try:
+            for volume in template.volumes:
+                claim = volume.get("persistentVolumeClaim")
+                if claim is not None:
+                    wanted += self._of_claim(template.namespace, claim.get("claimName", ""))
+        except StorageError as error:
+            return wanted, str(error)
+        return wanted, ""
+
+    def _of_claim(self, namespace: str, name: str) -> Wanted:
+        if not name:
+            raise StorageError("PersistentVolumeClaim had no name")
+        claim = self._storage.claim(namespace, name)
+        if claim is None:
+            raise StorageError(missing("persistentvolumeclaim", name))
+        volume_name = claim["spec"].get("volumeName")
+        if not volume_name:
+            class_name = class_of(claim, self._storage.dialect)
+            if not class_name:
+                raise StorageError("PersistentVolumeClaim had no pv name and storageClass name")
+            storage_class = self._storage.storage_class(class_name)
+            if storage_class is None:
+                raise StorageError(missing(self._storage.dialect("storageclass.storage.{abbr}.io"), class_name))
+            if storage_class.get("volumeBindingMode") == WAIT_FOR_FIRST_CONSUMER:
+                return []
+            raise StorageError("PersistentVolume had no name")
+        volume = self._storage.volume(volume_name)
+        if volume is None:
+            raise StorageError(missing("persistentvolume", volume_name))
+        labels: Mapping[str, str] = volume["metadata"].get("labels") or {}
+        found = ((key, zones(labels[key])) for key in self._keys if key in labels)
+        return [(key, values) for key, values in found if values is not None]
+
+
+@implementer(IRowFilter)
+class _InZone:
+    local = True
+    columns = Columns.NODE
+
+    def __init__(self, snapshot: Snapshot, keys: tuple[str, ...], wanted: Wanted, error: str) -> None:
+        self._snapshot = snapshot
+        self._keys = keys
+        self._wanted = wanted
+        self._error = error
+
+    def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
+        labels = self._snapshot.labels
+        zoned = np.zeros(self._snapshot.size, dtype=np.bool_)
+        for key in self._keys:
+            zoned |= self._snapshot.label(key) >= 0
+        codes = np.where(zoned, _UNKNOWN if self._error else 0, 0).astype(np.int64)
+        for key, values in self._wanted:
+            column = labels.column(key)
+            codes[zoned & ~column.table(values.__contains__)[column.rows]] = _OTHER_ZONE
+        return codes if rows is None else codes[rows]
+
+    def status(self, code: int) -> Status:
+        return REFUSED if code == _OTHER_ZONE else unresolvable(self._error)

@@ -1,0 +1,83 @@
+"""What users are told: Events, and the PodScheduled condition of pods that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from twisted.logger import Logger
+
+from orchd.client.interfaces import IClient, IEventRecorder, IInformer, Object, ResourceRef
+from orchd.errors import ApiError
+from orchd.kinds.objects.scalars import timestamp
+from orchd.scheduler.pods import Pod
+
+PODS = ResourceRef("", "v1", "pods")
+#: Characters that an event's note may have; what is longer ends in dots.
+_NOTE, _DOTS = 1024, " ..."
+_CONDITION = "PodScheduled"
+#: Reasons in the condition: no node, and a failure after a node was chosen.
+UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
+_MERGE = "application/strategic-merge-patch+json"
+
+
+def pod_reference(pod: Pod) -> Object:
+    """A pod as far as events need it."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "namespace": pod.namespace, "name": pod.name, "uid": pod.uid, "resourceVersion": pod.version,
+        },
+    }  # fmt: skip
+
+
+class Reporter:
+    """Of one profile. `wall` is epoch seconds."""
+
+    log = Logger()
+
+    def __init__(self, client: IClient, recorder: IEventRecorder, pods: IInformer, wall: Callable[[], float]) -> None:
+        self._client = client
+        self._recorder = recorder
+        self._pods = pods
+        self._wall = wall
+
+    def scheduled(self, pod: Pod, node_name: str) -> None:
+        note = f"Successfully assigned {pod.key} to {node_name}"
+        self._recorder.event(pod_reference(pod), "Normal", "Scheduled", note, action="Binding")
+
+    def failed(self, pod: Pod, message: str) -> None:
+        note = message if len(message) <= _NOTE else message[: _NOTE - len(_DOTS)] + _DOTS
+        self._recorder.event(pod_reference(pod), "Warning", "FailedScheduling", note, action="Scheduling")
+
+    def skipped(self, pod: Pod) -> None:
+        self.failed(pod, f"skip schedule deleting pod: {pod.key}")
+
+    def condition_patch(self, pod: Pod, reason: str, message: str, nominated: str | None) -> Object | None:
+        """The patch that says why a pod waits; None when its status says so already. `nominated` None leaves that as it
+        is."""
+        obj = self._pods.get(pod.namespace, pod.name)
+        if obj is None or obj["metadata"].get("uid") != pod.uid:
+            return None
+        status = obj.get("status") or {}
+        patch: dict[str, Any] = {}
+        before: Object = next((each for each in status.get("conditions") or () if each.get("type") == _CONDITION), {})
+        wanted = {"type": _CONDITION, "status": "False", "reason": reason, "message": message}
+        if any(before.get(name) != value for name, value in wanted.items()) or before.get("lastProbeTime"):
+            same = before.get("status") == "False"
+            moment = before.get("lastTransitionTime") if same else timestamp(self._wall())
+            patch["conditions"] = [{**wanted, "lastProbeTime": None, "lastTransitionTime": moment}]
+        if nominated is not None and nominated != (status.get("nominatedNodeName") or ""):
+            patch["nominatedNodeName"] = nominated or None
+        return {"metadata": {"uid": pod.uid}, "status": patch} if patch else None
+
+    async def write(self, pod: Pod, patch: Object) -> None:
+        """Write a patch of a pod's status; that it fails is logged, the next attempt tells again."""
+        try:
+            await self._client.patch(
+                PODS, pod.namespace, pod.name, patch, content_type=_MERGE, subresource="status"
+            )
+        except ApiError as error:
+            if error.code not in (404, 409):
+                self.log.warn("status of pod {pod} was not written: {why}", pod=pod.key, why=error.message)

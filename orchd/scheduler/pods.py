@@ -1,0 +1,286 @@
+"""Pods as the scheduler keeps them: a small record each, and one shared template for all pods that are alike.
+
+A template holds everything of a pod that decides where it may run. Pods of one controller usually share it, so what was
+parsed, compiled and computed for one serves the others. Templates that no pod uses any more are forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakValueDictionary
+
+import orjson
+
+from orchd.client.interfaces import Object
+from orchd.kinds.objects.scalars import ScalarError, parse_time
+from orchd.kinds.objects.selectors import LabelSelector
+from orchd.scheduler.resources import CPU, MEMORY, amount, amounts, maximum, total
+
+#: What a container without a request counts as in scores: 100 milli CPU, 200 MiB.
+DEFAULT_CPU, DEFAULT_MEMORY = 100, 200 * 1024 * 1024
+#: Port, protocol and IP of a host port; the IP is 0.0.0.0 for all.
+HostPort = tuple[str, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class AffinityTerm:
+    """A pod (anti-)affinity term, with its defaults applied. `weight` is 0 for required terms."""
+
+    namespaces: frozenset[str]
+    namespace_selector: LabelSelector | None
+    selector: LabelSelector
+    topology_key: str
+    weight: int = 0
+
+    def matches(self, template: PodTemplate, namespace_labels: Mapping[str, str]) -> bool:
+        """Does the term select pods of `template`? `namespace_labels` are those of their namespace."""
+        if template.namespace not in self.namespaces and (
+            self.namespace_selector is None or not self.namespace_selector.matches(namespace_labels)
+        ):
+            return False
+        return self.selector.matches(template.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadConstraint:
+    """A topology spread constraint. `hard` is DoNotSchedule."""
+
+    topology_key: str
+    max_skew: int
+    hard: bool
+    selector: LabelSelector
+
+
+class PodTemplate:
+    """What decides where pods run, parsed. Shared and never changed; compared by identity."""
+
+    __slots__ = (
+        "__weakref__", "affinity", "anti_affinity", "balanced", "bare", "bare_nonzero", "container_images", "has_affinity", "images", "labels", "namespace",
+        "node_affinity", "node_selector", "nonzero", "owner", "ports", "preemption_policy",
+        "preferred_affinity", "preferred_anti_affinity", "preferred_nodes", "priority", "requests", "resource_names",
+        "scheduler_name", "signature", "spread", "tolerations", "volumes",
+    )  # fmt: skip
+
+    def __init__(self, facts: Mapping[str, Any], signature: bytes) -> None:
+        self.signature = signature
+        self.namespace: str = facts["namespace"]
+        self.labels: Mapping[str, str] = facts["labels"]
+        self.scheduler_name: str = facts["scheduler"]
+        self.priority: int = facts["priority"]
+        self.preemption_policy: str = facts["preemption"]
+        #: (kind, name, apiVersion) of the controlling owner, or None.
+        self.owner: tuple[str, str, str] | None = facts["owner"] and tuple(facts["owner"])
+        self.tolerations: tuple[Mapping[str, str], ...] = tuple(facts["tolerations"])
+        #: Volumes that name storage (claims, ephemeral, disks), as in the API.
+        self.volumes: tuple[Mapping[str, Any], ...] = tuple(facts["volumes"])
+        self.node_selector: Mapping[str, str] = facts["nodeSelector"]
+        affinity = facts["affinity"]
+        nodes = affinity.get("nodeAffinity") or {}
+        required = nodes.get("requiredDuringSchedulingIgnoredDuringExecution")
+        #: Terms of required node affinity (ORed), None without any.
+        self.node_affinity: tuple[Mapping[str, Any], ...] | None = (
+            None if required is None else tuple(required.get("nodeSelectorTerms") or ())
+        )
+        #: (weight, term) of preferred node affinity.
+        self.preferred_nodes = tuple(
+            (int(each["weight"]), each.get("preference") or {})
+            for each in nodes.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        )
+        self._read_pod_affinity(affinity)
+        self.spread = tuple(
+            SpreadConstraint(
+                each["topologyKey"],
+                int(each["maxSkew"]),
+                each["whenUnsatisfiable"] == "DoNotSchedule",
+                LabelSelector.from_object(each.get("labelSelector")),
+            )
+            for each in facts["spread"]
+        )
+        self._read_containers(facts)
+
+    def _read_pod_affinity(self, affinity: Mapping[str, Any]) -> None:
+        own, against = affinity.get("podAffinity") or {}, affinity.get("podAntiAffinity") or {}
+        self.affinity = self._terms(own.get("requiredDuringSchedulingIgnoredDuringExecution"))
+        self.anti_affinity = self._terms(against.get("requiredDuringSchedulingIgnoredDuringExecution"))
+        self.preferred_affinity = self._weighted(own.get("preferredDuringSchedulingIgnoredDuringExecution"))
+        self.preferred_anti_affinity = self._weighted(against.get("preferredDuringSchedulingIgnoredDuringExecution"))
+        self.has_affinity = bool(
+            self.affinity or self.anti_affinity or self.preferred_affinity or self.preferred_anti_affinity
+        )
+
+    def _term(self, term: Mapping[str, Any], weight: int) -> AffinityTerm:
+        names, selector = term.get("namespaces") or (), term.get("namespaceSelector")
+        # With neither, the term means the pod's own namespace.
+        return AffinityTerm(
+            frozenset(names) if names or selector is not None else frozenset((self.namespace,)),
+            None if selector is None else LabelSelector.from_object(selector),
+            LabelSelector.from_object(term.get("labelSelector")),
+            term.get("topologyKey", ""),
+            weight,
+        )
+
+    def _terms(self, terms: Iterable[Mapping[str, Any]] | None) -> tuple[AffinityTerm, ...]:
+        return tuple(self._term(each, 0) for each in terms or ())
+
+    def _weighted(self, terms: Iterable[Mapping[str, Any]] | None) -> tuple[AffinityTerm, ...]:
+        return tuple(self._term(each.get("podAffinityTerm") or {}, int(each["weight"])) for each in terms or ())
+
+    def _read_containers(self, facts: Mapping[str, Any]) -> None:
+        containers, inits = facts["containers"], facts["inits"]
+        overhead = amounts(facts["overhead"])
+        sums = total(amounts(each["requests"]) for each in containers)
+        #: Resource -> amount that the node must have: milli CPU, bytes, or a count.
+        bare = maximum((sums, *(amounts(each["requests"]) for each in inits)))
+        self.requests: Mapping[str, int] = total((bare, overhead))
+        #: (milli CPU, bytes) that a pod on a node counts in scores, with defaults for containers that request nothing.
+        self.nonzero: tuple[int, int] = self._nonzero(containers, inits, overhead)
+        #: What scores count of the pod that is placed: the fit without overhead, the balance with whole units of it (a part
+        #: of a core is one thousandth). The reference does so, and its figures are compared.
+        self.bare: Mapping[str, int] = bare
+        self.bare_nonzero: tuple[int, int] = self._nonzero(containers, inits, {})
+        self.balanced: Mapping[str, int] = total((bare, {n: amount("", each) for n, each in facts["overhead"].items()}))
+        #: Every resource that a container names in requests or limits (extenders manage some).
+        self.resource_names = frozenset(
+            name for each in (*containers, *inits) for name in (*each["requests"], *each["limits"])
+        )
+        self.container_images: tuple[str, ...] = tuple(each["image"] for each in containers)
+        self.ports: tuple[HostPort, ...] = tuple(
+            sorted({(ip, protocol, port) for each in containers for ip, protocol, port in each["ports"]})
+        )
+
+    @staticmethod
+    def _nonzero(
+        containers: Iterable[Mapping[str, Any]], inits: Iterable[Mapping[str, Any]], overhead: Mapping[str, int]
+    ) -> tuple[int, int]:
+        def counted(container: Mapping[str, Any]) -> tuple[int, int]:
+            found = amounts(container["requests"])
+            return found.get(CPU, DEFAULT_CPU), found.get(MEMORY, DEFAULT_MEMORY)
+
+        cpu = memory = 0
+        for container in containers:
+            more_cpu, more_memory = counted(container)
+            cpu, memory = cpu + more_cpu, memory + more_memory
+        for container in inits:
+            most_cpu, most_memory = counted(container)
+            cpu, memory = max(cpu, most_cpu), max(memory, most_memory)
+        return cpu + overhead.get(CPU, 0), memory + overhead.get(MEMORY, 0)
+
+
+class Pod:
+    """One pod. Records are replaced when the pod changes; `node_name` is where it runs or is assumed to run."""
+
+    __slots__ = (
+        "created", "deleting", "name", "namespace", "node_name", "nominated", "started", "template", "uid", "version",
+    )  # fmt: skip
+
+    def __init__(self, obj: Object, template: PodTemplate) -> None:
+        metadata, spec, status = obj["metadata"], obj.get("spec") or {}, obj.get("status") or {}
+        self.template = template
+        self.namespace = template.namespace
+        self.name: str = metadata["name"]
+        self.uid: str = metadata.get("uid", "")
+        self.version: str = metadata.get("resourceVersion", "")
+        #: metadata.deletionTimestamp is set.
+        self.deleting = bool(metadata.get("deletionTimestamp"))
+        self.created = epoch(metadata.get("creationTimestamp"))
+        #: status.startTime in seconds since the epoch, None before it is known.
+        self.started = epoch(status.get("startTime"))
+        self.nominated: str = status.get("nominatedNodeName") or ""
+        self.node_name: str = spec.get("nodeName") or ""
+
+    def on(self, node_name: str) -> Pod:
+        """The pod as it will be on a node."""
+        made = copy(self)
+        made.node_name = node_name
+        return made
+
+    @property
+    def priority(self) -> int:
+        return self.template.priority
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        return self.template.labels
+
+    @property
+    def key(self) -> str:
+        """NAMESPACE/NAME."""
+        return f"{self.namespace}/{self.name}"
+
+    def __repr__(self) -> str:
+        return f"<Pod {self.key}>"
+
+
+def epoch(text: str | None) -> float | None:
+    """A time of the API in seconds since the epoch; None when there is none."""
+    if not text:
+        return None
+    try:
+        return parse_time(text).timestamp()
+    except ScalarError:
+        return None
+
+
+class Templates:
+    """Makes records of pods, with one template for all that are alike."""
+
+    def __init__(self) -> None:
+        self._known: WeakValueDictionary[bytes, PodTemplate] = WeakValueDictionary()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def pod(self, obj: Object) -> Pod:
+        """The record of a pod as the API returns it."""
+        facts = template_facts(obj)
+        signature = orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
+        found = self._known.get(signature)
+        if found is None:
+            found = self._known[signature] = PodTemplate(facts, signature)
+        return Pod(obj, found)
+
+
+#: Volume sources that tie a pod to storage; others say nothing about nodes.
+_STORAGE = (
+    "persistentVolumeClaim", "ephemeral", "awsElasticBlockStore", "gcePersistentDisk", "azureDisk", "rbd", "iscsi",
+    "cinder", "csi",
+)  # fmt: skip
+
+
+def template_facts(obj: Object) -> dict[str, Any]:
+    """The part of a pod that decides where it runs, as JSON data."""
+    metadata, spec = obj["metadata"], obj.get("spec") or {}
+    owner = next((each for each in metadata.get("ownerReferences") or () if each.get("controller")), None)
+    return {
+        "namespace": metadata.get("namespace", ""),
+        "labels": metadata.get("labels") or {},
+        "owner": owner and [owner.get("kind", ""), owner.get("name", ""), owner.get("apiVersion", "")],
+        "scheduler": spec.get("schedulerName") or "",
+        "priority": spec.get("priority") or 0,
+        "preemption": spec.get("preemptionPolicy") or "",
+        "tolerations": spec.get("tolerations") or (),
+        "nodeSelector": spec.get("nodeSelector") or {},
+        "affinity": spec.get("affinity") or {},
+        "spread": spec.get("topologySpreadConstraints") or (),
+        "overhead": spec.get("overhead") or {},
+        "containers": [_container(each) for each in spec.get("containers") or ()],
+        "inits": [_container(each) for each in spec.get("initContainers") or ()],
+        "volumes": [each for each in spec.get("volumes") or () if any(source in each for source in _STORAGE)],
+    }
+
+
+def _container(container: Mapping[str, Any]) -> dict[str, Any]:
+    resources = container.get("resources") or {}
+    return {
+        "image": container.get("image") or "",
+        "requests": resources.get("requests") or {},
+        "limits": resources.get("limits") or {},
+        "ports": [
+            (each.get("hostIP") or "0.0.0.0", each.get("protocol") or "TCP", each["hostPort"])
+            for each in container.get("ports") or ()
+            if each.get("hostPort")
+        ],
+    }

@@ -1,0 +1,212 @@
+"""The scheduler as one thing to start and stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+
+from twisted.internet.defer import TimeoutError
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from orchd.client.interfaces import IClient, IEventRecorder, IInformer, IInformers, ResourceRef
+from orchd.dialect import Dialect
+from orchd.scheduler.binding import Binder
+from orchd.scheduler.cluster import Cluster
+from orchd.scheduler.columns.snapshot import Snapshot
+from orchd.scheduler.config.expansion import ExpandedProfile, expand_all
+from orchd.scheduler.config.model import SchedulerConfiguration
+from orchd.scheduler.event_handlers import NODES, EventHandlers
+from orchd.scheduler.framework.cycle import Decider
+from orchd.scheduler.framework.profile import Profile
+from orchd.scheduler.framework.sampling import Sampling
+from orchd.scheduler.handle import Handle
+from orchd.scheduler.history import History
+from orchd.scheduler.interfaces import IExtender, IPluginFactory
+from orchd.scheduler.loop import ProfileLane, SchedulingLoop
+from orchd.scheduler.metrics import SchedulerMetrics
+from orchd.scheduler.plugins.registry import plugin_factories
+from orchd.scheduler.pod_conditions import PODS, Reporter
+from orchd.scheduler.pods import Pod, Templates
+from orchd.scheduler.queue.nominator import Nominator
+from orchd.scheduler.queue.queue import SchedulingQueue
+from orchd.scheduler.values import ClusterEvent
+from orchd.scheduler.waiting_pods import WaitingPods
+from orchd.txkit.background import Background
+from orchd.txkit.coroutines import start
+from orchd.txkit.timeouts import within
+
+#: What the API server writes into pods that name no scheduler.
+DEFAULT_NAME = "default-scheduler"
+
+
+#: Seconds to wait for the first list of what plugins read.
+_PATIENCE = 30.0
+
+
+@implementer(IInformers)
+class AskedInformers:
+    """Remembers the informers that were asked for."""
+
+    def __init__(self, informers: IInformers) -> None:
+        self._informers = informers
+        self.informers: dict[ResourceRef, IInformer] = {}
+
+    def informer(self, ref: ResourceRef) -> IInformer:
+        found = self.informers.get(ref)
+        if found is None:
+            found = self.informers[ref] = self._informers.informer(ref)
+        return found
+
+
+class Scheduler:
+    """Made from clients and a configuration. Making it asks the informers for all that is read and begins to listen; between
+    `start` and `stop` it schedules. `recorder(name)` records Events of a profile; `clock` is monotonic, `wall` is epoch
+    seconds. `extenders` are made with the snapshot. Raises ConfigError."""
+
+    log = Logger()
+
+    def __init__(
+        self,
+        *,
+        client: IClient,
+        informers: IInformers,
+        recorder: Callable[[str], IEventRecorder],
+        clock: IReactorTime,
+        wall: Callable[[], float],
+        random: Random,
+        dialect: Dialect,
+        configuration: SchedulerConfiguration,
+        extenders: Callable[[Snapshot], Sequence[IExtender]] = lambda snapshot: (),
+        factories: Mapping[str, IPluginFactory] | None = None,
+    ) -> None:
+        self._asked = informers = AskedInformers(informers)
+        self._client, self._informers, self._recorder = client, informers, recorder
+        self._clock, self._wall, self._random, self._dialect = clock, wall, random, dialect
+        self._factories = plugin_factories() if factories is None else factories
+        self.configuration = configuration
+        self.templates = Templates()
+        self.snapshot = Snapshot(dialect)
+        self.cluster = Cluster(self.snapshot, clock)
+        self._extenders = extenders(self.snapshot)
+        self.nominator = Nominator()
+        self.numbers = SchedulerMetrics(clock)
+        self.history = History()
+        self.waiting = WaitingPods(clock)
+        self._background = Background()
+        self.sampling = Sampling(configuration.percentage_of_nodes_to_score)
+        implemented = {name: factory.points for name, factory in self._factories.items()}
+        self.lanes = {
+            each.scheduler_name: self._lane(each) for each in expand_all(configuration, implemented)
+        }
+        self.queue = self._make_queue()
+        self.news = EventHandlers(
+            informers,
+            dialect,
+            templates=self.templates,
+            cluster=self.cluster,
+            queue=self.queue,
+            ours=self.lanes.__contains__,
+            rejected=self.waiting.reject,
+        )
+        self.news.follow(event for events in self._registered().values() for event in events)
+        self._loop = SchedulingLoop(
+            self.lanes,
+            queue=self.queue,
+            cluster=self.cluster,
+            nominator=self.nominator,
+            clock=clock,
+            pod_object=next(iter(self.lanes.values())).profile.handle.pod_object,
+            history=self.history,
+            numbers=self.numbers,
+            parallelism=configuration.parallelism,
+        )
+
+    def _lane(self, expanded: ExpandedProfile) -> ProfileLane:
+        recorder = self._recorder(expanded.scheduler_name)
+        handle = Handle(
+            dialect=self._dialect,
+            profile=expanded.scheduler_name,
+            client=self._client,
+            informers=self._informers,
+            snapshot=self.snapshot,
+            recorder=recorder,
+            clock=self._clock,
+            wall=self._wall,
+            random=self._random,
+            nominator=self.nominator,
+            extenders=self._extenders,
+            numbers=self.numbers,
+            find_waiting=self.waiting.get,
+            activate_uids=lambda uids: self.queue.activate(uids),
+        )
+        profile = Profile(expanded, self._factories, handle)
+        decider = Decider(
+            profile,
+            self.snapshot,
+            self.nominator,
+            extenders=self._extenders,
+            sampling=self.sampling,
+            random=self._random,
+        )
+        handle.what_if = decider.what_if
+        reporter = Reporter(self._client, recorder, handle.informer(PODS), self._wall)
+        return ProfileLane(profile, decider, Binder(profile, self._extenders, self.waiting), reporter)
+
+    def _registered(self) -> dict[str, Sequence[ClusterEvent]]:
+        """News that wake pods, by the plugin that refused them, over all profiles."""
+        found: dict[str, list[ClusterEvent]] = {}
+        for lane in self.lanes.values():
+            for name, events in lane.profile.events().items():
+                found.setdefault(name, []).extend(each for each in events if each not in found.get(name, ()))
+        return {name: tuple(events) for name, events in found.items()}
+
+    def _make_queue(self) -> SchedulingQueue:
+        sort = next(iter(self.lanes.values())).profile.queue_sort
+        return SchedulingQueue(
+            self._clock,
+            key=sort.key,
+            registered=self._registered(),
+            initial_backoff=self.configuration.pod_initial_backoff_seconds,
+            longest_backoff=self.configuration.pod_max_backoff_seconds,
+            updated=self.nominator.update,
+            removed=self._removed,
+        )
+
+    def _removed(self, pod: Pod) -> None:
+        self.nominator.clear(pod)
+
+    def sizes(self) -> dict[str, int]:
+        """How much it knows, by the reference's names."""
+        return {"assumed_pods": self.cluster.assumed, "nodes": self.snapshot.count, "pods": len(self.cluster)}
+
+    @property
+    def default_name(self) -> str:
+        """The scheduler name of pods that are made without one."""
+        return DEFAULT_NAME
+
+    async def start(self) -> None:
+        """Wait until all that plugins read is there and every node and pod has been counted, then schedule."""
+        await self._wait_for_others()
+        await self.news.nodes.told()
+        await self.news.pods.told()
+        self._background.add(self._loop.run(), "scheduling")
+
+    async def _wait_for_others(self) -> None:
+        """Wait for what plugins read, but not for ever: a server may not serve all of it."""
+        for ref, informer in self._asked.informers.items():
+            if ref in (PODS, NODES):
+                continue
+            try:
+                await within(start(informer.told()), _PATIENCE, self._clock)
+            except TimeoutError:
+                self.log.warn("no {plural} after {seconds:g} s: scheduling without", plural=ref.plural, seconds=_PATIENCE)
+
+    async def stop(self) -> None:
+        """Take no more pods; bindings under way may end."""
+        self.news.stop()
+        self.queue.close()
+        await self._loop.stop()
+        await self._background.stop()
+        self.cluster.close()

@@ -1,0 +1,156 @@
+"""Values that pass between the scheduling framework and its plugins: codes, statuses, cluster events, cycle state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum, IntFlag
+from typing import Any
+
+#: Range of a normalised score.
+MIN_SCORE, MAX_SCORE = 0, 100
+
+
+class Code(IntEnum):
+    """Outcome of an extension point. SUCCESS is never carried by a Status: None stands for it."""
+
+    SUCCESS = 0
+    ERROR = 1
+    UNSCHEDULABLE = 2
+    #: As UNSCHEDULABLE, and removing pods from the node would not help, so preemption skips it.
+    UNRESOLVABLE = 3
+    #: Permit only: the pod waits.
+    WAIT = 4
+    #: Bind only: the next bind plugin is asked.
+    SKIP = 5
+
+    @property
+    def label(self) -> str:
+        """The reference's word, as it stands in metrics."""
+        return _LABELS[self]
+
+
+_LABELS = ("Success", "Error", "Unschedulable", "UnschedulableAndUnresolvable", "Wait", "Skip")
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Why an extension point did not succeed. `plugin` is filled in by the framework."""
+
+    code: Code
+    reasons: tuple[str, ...] = ()
+    plugin: str = ""
+
+    @property
+    def message(self) -> str:
+        return ", ".join(self.reasons)
+
+    @property
+    def rejected(self) -> bool:
+        """Is it a verdict about the pod, not a failure?"""
+        return self.code in (Code.UNSCHEDULABLE, Code.UNRESOLVABLE)
+
+
+def unschedulable(*reasons: str) -> Status:
+    return Status(Code.UNSCHEDULABLE, reasons)
+
+
+def unresolvable(*reasons: str) -> Status:
+    return Status(Code.UNRESOLVABLE, reasons)
+
+
+def failed(message: str) -> Status:
+    return Status(Code.ERROR, (message,))
+
+
+class Columns(IntFlag):
+    """Groups of columns of the snapshot, as what a result depends on and as what a change touches."""
+
+    #: The node object: labels, taints, allocatable, images, unschedulable.
+    NODE = 1
+    #: Requested resources and the number of pods.
+    RESOURCES = 2
+    #: Host ports in use.
+    PORTS = 4
+    #: Volumes that pods of the node name.
+    VOLUMES = 8
+    #: Which pods (labels, affinity terms) are on the node.
+    PODS = 16
+    #: A row appeared or was removed.
+    ROWS = 32
+    ALL = 63
+
+
+class Action(IntFlag):
+    """What happened to objects of a resource."""
+
+    ADD = 1
+    DELETE = 2
+    UPDATE_ALLOCATABLE = 4
+    UPDATE_LABEL = 8
+    UPDATE_TAINT = 16
+    UPDATE_CONDITION = 32
+    #: Any change of an object other than a node.
+    UPDATE = 64
+    ALL = 127
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterEvent:
+    """News that may make a pending pod schedulable. `resource` is the plural ("pods" stands for pods that have a node),
+    "*" any resource; `label` is the reference's name of the event in metrics."""
+
+    resource: str
+    action: Action
+    label: str = ""
+
+    def concerns(self, other: ClusterEvent) -> bool:
+        """Does news `other` fall under this registration?"""
+        return self.resource in ("*", other.resource) and bool(self.action & other.action)
+
+
+#: What a plugin without a registration of its own is woken by.
+ANY_EVENT = (ClusterEvent("*", Action.ALL),)
+
+
+class CycleState:
+    """What plugins note during one scheduling cycle of one pod, by key.
+
+    A value that has a method ``clone`` is cloned with the state (what-if runs of preemption change the copy); any other
+    value is shared between the copies and must not be changed after it has been written.
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self) -> None:
+        self._values: dict[str, Any] = {}
+
+    def read(self, key: str) -> Any:
+        """The value; KeyError when nothing was written."""
+        return self._values[key]
+
+    def get(self, key: str) -> Any:
+        """The value or None."""
+        return self._values.get(key)
+
+    def write(self, key: str, value: Any) -> None:
+        self._values[key] = value
+
+    def delete(self, key: str) -> None:
+        self._values.pop(key, None)
+
+    def clone(self) -> CycleState:
+        copy = CycleState()
+        for key, value in self._values.items():
+            clone = getattr(value, "clone", None)
+            copy._values[key] = value if clone is None else clone()
+        return copy
+
+
+def count_reasons(statuses: Iterable[tuple[Status, int]]) -> dict[str, int]:
+    """How many nodes give each reason, of statuses with the number of nodes that have them."""
+    counts: dict[str, int] = {}
+    for status, nodes in statuses:
+        for reason in status.reasons:
+            counts[reason] = counts.get(reason, 0) + nodes
+    return counts

@@ -1,0 +1,84 @@
+"""Pods that permit plugins hold after a node was chosen for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from zope.interface import implementer
+
+from orchd.scheduler.interfaces import IWaitingPod
+from orchd.scheduler.pods import Pod
+from orchd.scheduler.values import Status, unschedulable
+
+#: The longest that any plugin may hold a pod, in seconds.
+_LONGEST = 15 * 60.0
+
+
+@implementer(IWaitingPod)
+class WaitingPod:
+    """`holders` are plugins with the seconds after which each gives the pod up."""
+
+    def __init__(self, pod: Pod, holders: Mapping[str, float], clock: IReactorTime) -> None:
+        self.pod = pod
+        self._outcome: Deferred[Status | None] = Deferred()
+        self._timers: dict[str, IDelayedCall] = {
+            name: clock.callLater(min(seconds, _LONGEST), self.reject, name, "timeout")
+            for name, seconds in holders.items()
+        }
+
+    def allow(self, plugin: str) -> None:
+        timer = self._timers.pop(plugin, None)
+        if timer is not None and timer.active():
+            timer.cancel()
+        if not self._timers and not self._outcome.called:
+            self._outcome.callback(None)
+
+    def reject(self, plugin: str, message: str) -> None:
+        if self._outcome.called:
+            return
+        self._clear()
+        refused = unschedulable(f'rejected while waiting on permit: {message}' if message != "timeout" else
+                                f'rejected due to timeout after waiting on permit at plugin {plugin}')
+        self._outcome.callback(Status(refused.code, refused.reasons, plugin))
+
+    async def wait(self) -> Status | None:
+        """None when all have let it go."""
+        try:
+            return await self._outcome
+        except CancelledError:
+            self._clear()
+            raise
+
+    def _clear(self) -> None:
+        for timer in self._timers.values():
+            if timer.active():
+                timer.cancel()
+        self._timers.clear()
+
+
+class WaitingPods:
+    """By uid."""
+
+    def __init__(self, clock: IReactorTime) -> None:
+        self._clock = clock
+        self._pods: dict[str, WaitingPod] = {}
+
+    def get(self, uid: str) -> WaitingPod | None:
+        return self._pods.get(uid)
+
+    def reject(self, uid: str) -> bool:
+        """A pod is gone: end its wait. Was it waiting?"""
+        found = self._pods.get(uid)
+        if found is not None:
+            found.reject("", "removed")
+        return found is not None
+
+    async def hold(self, pod: Pod, holders: Mapping[str, float]) -> Status | None:
+        """Wait until every holder has let the pod go, or one has rejected it."""
+        waiting = self._pods[pod.uid] = WaitingPod(pod, holders, self._clock)
+        try:
+            return await waiting.wait()
+        finally:
+            del self._pods[pod.uid]

@@ -1,0 +1,54 @@
+"""A log whose lines are JSON objects (--logging-format=json)."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, TextIO
+
+import orjson
+from twisted.application.service import MultiService
+from twisted.logger import ILogObserver, LogLevel, formatEvent
+from twisted.python.components import Componentized
+from zope.interface import implementer
+
+
+@implementer(ILogObserver)
+class JsonLog:
+    """Writes events of info and above: `ts` in milliseconds since the epoch, `caller`, `msg`, and `v` 0, or for warnings
+    and worse `level` and for failures `err` with the traceback."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def __call__(self, event: Any) -> None:
+        level = event.get("log_level") or LogLevel.info
+        if level < LogLevel.info:
+            return
+        line: dict[str, Any] = {
+            "ts": round(event.get("log_time", 0.0) * 1000, 3),
+            "caller": str(event.get("log_namespace", "-")),
+            "msg": formatEvent(event),
+        }
+        if level == LogLevel.info:
+            line["v"] = 0
+        else:
+            line["level"] = level.name
+        failure = event.get("log_failure")
+        if failure is not None:
+            line["err"] = failure.getTraceback()
+        self._out.write(orjson.dumps(line).decode() + "\n")
+        self._out.flush()
+
+
+class LoggedServices(MultiService):
+    """The services of a process. `twistd` takes the log that it finds at the application that they are put into: with
+    `json` one of JSON on standard output, otherwise its own."""
+
+    def __init__(self, *, json: bool) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # the base class has no annotations
+        self._json = json
+
+    def setServiceParent(self, parent: Any) -> None:
+        super().setServiceParent(parent)  # type: ignore[no-untyped-call]  # likewise
+        if self._json and isinstance(parent, Componentized):
+            parent.setComponent(ILogObserver, JsonLog(sys.stdout))

@@ -1,0 +1,51 @@
+"""A bounded map that forgets what was used longest ago."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class LruCache(Generic[K, V]):
+    """At most `capacity` entries; `get` and `put` count as use."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._entries: OrderedDict[K, V] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: K) -> V | None:
+        """The value of `key`, None without one."""
+        found = self._entries.get(key)
+        if found is not None:
+            self._entries.move_to_end(key)
+        return found
+
+    def put(self, key: K, value: V) -> None:
+        """Set the value of `key`; beyond the capacity the least recently used entry is dropped."""
+        self._entries[key] = value
+        self._entries.move_to_end(key)
+        if len(self._entries) > self._capacity:
+            self._entries.popitem(last=False)
+
+    def obtain(self, key: K, make: Callable[[], V]) -> V:
+        """The value of `key`, made and put when there is none."""
+        found = self.get(key)
+        if found is None:
+            found = make()
+            self.put(key, found)
+        return found
+
+    def remove(self, key: K) -> None:
+        """Drop `key` if it is there."""
+        self._entries.pop(key, None)
+
+    def items(self) -> Iterator[tuple[K, V]]:
+        """A snapshot of all entries, the least recently used first; does not count as use."""
+        return iter(list(self._entries.items()))

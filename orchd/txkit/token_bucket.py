@@ -1,0 +1,36 @@
+"""A token bucket: so many at once, and so many per second after that."""
+
+from __future__ import annotations
+
+
+class TokenBucket:
+    """Starts full with `burst` tokens and gains `rate` per second. Times are seconds of one clock of the caller."""
+
+    def __init__(self, rate: float, burst: float, now: float) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._tokens = burst
+        self._at = now
+
+    def take(self, now: float) -> bool:
+        """Take a token if there is one."""
+        self._gain(now)
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
+    def reserve(self, now: float) -> float:
+        """Take a token that may still have to come: the seconds until it is there, 0 when it is."""
+        self._gain(now)
+        self._tokens -= 1
+        return 0.0 if self._tokens >= 0 else -self._tokens / self._rate
+
+    def put_back(self) -> None:
+        """Return a token that was reserved and not used."""
+        self._tokens = min(self._burst, self._tokens + 1)
+
+    def _gain(self, now: float) -> None:
+        passed = max(0.0, now - self._at)
+        self._at = max(self._at, now)
+        self._tokens = min(self._burst, self._tokens + passed * self._rate)

@@ -1,0 +1,43 @@
+"""The controllers' settings: filled from flags, each of which some controller reads."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import orchd.controllers
+from orchd.assembly.controllers import controller_settings
+from orchd.config.table import component_table, table
+from orchd.config.values import default
+from orchd.controllers.settings import ControllerSettings
+from orchd.dialect import ORCH
+
+_CODE = "\n".join(path.read_text() for path in Path(orchd.controllers.__file__).parent.rglob("*.py"))
+
+
+def _flag(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def test_every_setting_is_read() -> None:
+    """Each field is asked for by a controller."""
+    read = set(re.findall(r"settings\.([a-z_0-9]+)", _CODE))
+    assert {field.name for field in fields(ControllerSettings)} - read == set()
+
+
+def test_settings_and_flags_agree() -> None:
+    """Each field has a flag that is built, with the same default, in the one process and in one of its own."""
+    for flags in (table(), component_table("controller-manager")):
+        usual = {flag.name: default(flag.type, ORCH(flag.default)) for flag in flags}
+        assert controller_settings(usual) == ControllerSettings()
+        built = {flag.name for flag in flags if flag.built}
+        named = {_flag(field.name) for field in fields(ControllerSettings)}
+        assert named - built == {"concurrent-rc-syncs"}, "which release 1.23 has as a setting alone"
+
+
+def test_values_arrive() -> None:
+    """What a flag says is what the controllers read."""
+    usual = {flag.name: default(flag.type, ORCH(flag.default)) for flag in table()}
+    chosen = controller_settings({**usual, "concurrent-deployment-syncs": 9, "terminated-pod-gc-threshold": 3})
+    assert (chosen.concurrent_deployment_syncs, chosen.terminated_pod_gc_threshold) == (9, 3)

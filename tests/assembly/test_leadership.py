@@ -1,0 +1,214 @@
+"""Elections in the one process: the controllers of a server run while it leads, and begin anew when it is elected again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from orchd.assembly.controllers import candidate_identity
+from orchd.client.fenced import FencedClient
+from orchd.client.interfaces import ResourceRef
+from orchd.client.scoped_informers import ScopedInformers
+from orchd.errors import ApiError
+from orchd.testing.informers import MemoryInformers
+from orchd.testing.server import NOW, InProcessServer, make_server, run
+from orchd.txkit.coroutines import start
+
+LEASES = ResourceRef("coordination.orch.io", "v1", "leases")
+EVENTS = ResourceRef("", "v1", "events")
+REPLICA_SETS = ResourceRef("apps", "v1", "replicasets")
+PODS = ResourceRef("", "v1", "pods")
+NAME = "orch-controller-manager"
+
+
+class World:
+    def __init__(self, folder: Path, *flags: str) -> None:
+        self.passed = 0.0
+        self.server: InProcessServer = make_server(
+            folder,
+            "--controllers=replicaset",
+            "--disable-admission-plugins=ServiceAccount",
+            *flags,
+            wall=lambda: NOW + self.passed,
+        )
+        self.client = self.server.client()
+        self.controllers = self.server.server.controllers
+
+    def pass_time(self, seconds: float) -> None:
+        for _ in range(int(seconds * 2)):
+            self.passed += 0.5
+            self.server.clock.advance(0.5)
+
+    def lease(self) -> dict[str, Any]:
+        found: dict[str, Any] = run(self.client.get(LEASES, "orch-system", NAME))
+        return found
+
+    def take(self) -> None:
+        """Another process takes the lock."""
+        found = self.lease()
+        spec = {**found["spec"], "holderIdentity": "other", "renewTime": "2027-01-15T09:00:00.000000Z"}
+        run(self.client.update(LEASES, "orch-system", NAME, {**found, "spec": spec}))
+
+    def replica_set(self, name: str) -> None:
+        template = {"metadata": {"labels": {"a": name}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        spec = {"replicas": 1, "selector": {"matchLabels": {"a": name}}, "template": template}
+        run(self.client.create(REPLICA_SETS, "default", {"metadata": {"name": name}, "spec": spec}))
+
+    def pods(self) -> int:
+        return len(run(self.client.list(PODS, "default"))["items"])
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    yield made
+    made.server.stop()
+
+
+def test_a_single_server(world: World) -> None:
+    """It leads from the start, and says so in a Lease, an event and a metric."""
+    assert world.controllers.group is not None
+    assert world.lease()["spec"]["holderIdentity"].startswith("orchd_")
+    (event,) = run(world.client.list(EVENTS, "orch-system"))["items"]
+    assert event["source"] == {"component": "orch-controller-manager"}
+    assert (event["reason"], event["message"].split(" ", 1)[1]) == ("LeaderElection", "became leader")
+    metrics = run(world.server.request("GET", "/metrics")).body.decode()
+    assert 'leader_election_master_status{name="orch-controller-manager"} 1.0' in metrics
+
+
+def test_losing_and_leading_again(world: World) -> None:
+    """Without the lock the controllers stop and the server goes on; with it fresh ones do what was left."""
+    world.replica_set("one")
+    world.pass_time(1)
+    assert world.pods() == 1
+    before = world.controllers.group
+    world.take()
+    world.pass_time(5)
+    assert world.controllers.group is None
+    world.replica_set("two")
+    world.pass_time(5)
+    assert world.pods() == 1
+    metrics = run(world.server.request("GET", "/metrics")).body.decode()
+    assert 'leader_election_master_status{name="orch-controller-manager"} 0.0' in metrics
+    world.pass_time(20)
+    assert world.controllers.group is not None
+    assert world.controllers.group is not before
+    assert world.pods() == 2
+    assert world.lease()["spec"]["leaseTransitions"] == 1
+
+
+def test_without_election(tmp_path: Path) -> None:
+    """With --leader-elect=false there is no lock and the controllers run."""
+    world = World(tmp_path, "--leader-elect=false")
+    with pytest.raises(ApiError):
+        world.lease()
+    assert world.controllers.group is not None
+    world.server.stop()
+
+
+def test_stopping_lets_go(world: World) -> None:
+    """A server that stops gives the lock away."""
+    leadership = world.controllers.leadership
+    assert leadership is not None
+    assert start(leadership.stop()).called
+    assert world.lease()["spec"]["holderIdentity"] == ""
+
+
+def test_other_locks(tmp_path: Path) -> None:
+    """The kind, the name and the namespace of the lock are flags; the component needs to be allowed to write it."""
+    world = World(
+        tmp_path, "--leader-elect-resource-lock=endpointsleases", "--leader-elect-resource-namespace=default"
+    )
+    found = run(world.client.get(ResourceRef("", "v1", "endpoints"), "default", NAME))
+    assert world.controllers.group is not None
+    assert "control-plane.alpha.orch.io/leader" in found["metadata"]["annotations"]
+    world.server.stop()
+    (tmp_path / "flags").write_text("--leader-elect-resource-name=mine")
+    forbidden = World(tmp_path, f"--controller-manager-flagfile={tmp_path / 'flags'}")
+    assert forbidden.controllers.group is None
+    forbidden.server.stop()
+
+
+def test_identities() -> None:
+    """A server that is alone on its store keeps its name; others have a new one each time."""
+    assert candidate_identity(b"ca", Random(1)) == candidate_identity(b"ca", Random(2))
+    assert candidate_identity(b"ca", Random(1)) != candidate_identity(b"cb", Random(1))
+    assert candidate_identity(b"", Random(1)) != candidate_identity(b"", Random(2))
+
+
+def test_fence(world: World) -> None:
+    """A client whose owner may not write reads, and refuses writes."""
+    allowed = [True]
+    client = FencedClient(world.client, lambda: allowed[0])
+    run(client.create(PODS, "default", {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}))
+    allowed[0] = False
+    pod = run(client.get(PODS, "default", "p"))
+    assert len(run(client.list(PODS, "default"))["items"]) == 1
+    for write in (
+        client.create(PODS, "default", pod),
+        client.update(PODS, "default", "p", pod),
+        client.patch(PODS, "default", "p", {}, content_type="application/merge-patch+json"),
+        client.delete(PODS, "default", "p"),
+        client.delete_collection(PODS, "default"),
+    ):
+        with pytest.raises(ApiError, match="not the leader any more"):
+            run(write)
+    assert world.pods() == 1
+
+
+def test_scoped_informers() -> None:
+    """Who listened through a scope hears nothing after its end; others do."""
+    shared = MemoryInformers()
+    scope = ScopedInformers(shared)
+    heard: list[str] = []
+    scope.informer(PODS).add_listener(lambda event, old, new: heard.append(f"scoped {event}"))
+    shared.informer(PODS).add_listener(lambda event, old, new: heard.append(f"shared {event}"))
+    shared.informer(PODS).put({"metadata": {"name": "p", "namespace": "a"}})
+    assert scope.informer(PODS).get("a", "p") is not None
+    scope.close()
+    shared.informer(PODS).remove("a", "p")
+    assert heard == ["scoped ADDED", "shared ADDED", "shared DELETED"]
+
+
+def test_the_scheduler_too(tmp_path: Path) -> None:
+    """A server that loses the scheduler's lock schedules no more; elected again, a fresh scheduler binds what waits."""
+    world = World(tmp_path, "--scheduler=true", "--disable-admission-plugins=TaintNodesByCondition")
+    room = {"cpu": "4", "memory": "8Gi", "pods": "100"}
+    node = {"metadata": {"name": "n"}, "status": {"allocatable": room, "capacity": room}}
+    run(world.client.create(ResourceRef("", "v1", "nodes"), "", node))
+
+    def bound(name: str) -> str:
+        return str(run(world.client.get(PODS, "default", name))["spec"].get("nodeName", ""))
+
+    def pod(name: str) -> None:
+        spec = {"containers": [{"name": "c", "image": "i"}]}
+        run(world.client.create(PODS, "default", {"metadata": {"name": name}, "spec": spec}))
+        world.pass_time(2)
+
+    pod("one")
+    assert bound("one") == "n"
+    scheduler = world.server.server.scheduler
+    assert scheduler is not None
+    first = scheduler.scheduler
+    assert first is not None
+    found = run(world.client.get(LEASES, "orch-system", "orch-scheduler"))
+    taken = {**found["spec"], "holderIdentity": "other", "renewTime": "2027-01-15T09:00:00.000000Z"}
+    run(world.client.update(LEASES, "orch-system", "orch-scheduler", {**found, "spec": taken}))
+    world.pass_time(5)
+    assert scheduler.scheduler is None
+    # The controllers have a lock of their own.
+    assert world.controllers.group is not None
+    pod("two")
+    assert bound("two") == ""
+    explained = run(world.server.request("GET", "/debug/scheduler/explain?namespace=default&pod=two"))
+    assert explained.code == 503
+    world.pass_time(20)
+    assert scheduler.scheduler not in (None, first)
+    assert bound("two") == "n"
+    metrics = run(world.server.request("GET", "/metrics")).body.decode()
+    assert 'leader_election_master_status{name="orch-scheduler"} 1.0' in metrics
+    world.server.stop()

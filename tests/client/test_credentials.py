@@ -1,0 +1,145 @@
+"""What a client shows the server: headers of tokens, passwords and impersonation; and how fast it may ask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from twisted.internet.task import Clock
+
+from orchd.client.bodies import ProtobufBodies
+from orchd.client.credentials import Credentials, impersonation_headers
+from orchd.client.exec_plugin import CredentialError
+from orchd.client.request_counts import template
+from orchd.client.requests import Call
+from orchd.client.throttle import Throttle
+from orchd.dialect import KUBERNETES
+from orchd.pki.clientconfig import ClientConfig, Impersonation
+from orchd.txkit.coroutines import start
+
+
+class Plugin:
+    """An exec plugin's credentials that must not be asked for."""
+
+    async def get(self) -> Any:
+        raise AssertionError("asked for")
+
+
+def header(credentials: Credentials, config: ClientConfig) -> str:
+    waiting = start(credentials.get(config))
+    found: list[Any] = []
+    waiting.addBoth(found.append)
+    if hasattr(found[0], "raiseException"):
+        found[0].raiseException()
+    return str(found[0].authorization)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"token": "t"}, "Bearer t"),
+        ({"username": "jane", "password": "p:w"}, "Basic amFuZTpwOnc="),
+        ({}, ""),
+    ],
+)
+def test_headers(given: dict[str, str], expected: str) -> None:
+    """A token goes as it is, a password in the basic scheme; either goes before an exec plugin."""
+    config = ClientConfig(server="https://h", **given)
+    plugin: Any = Plugin() if given else None
+    assert header(Credentials(config, lambda: 0.0, plugin), config) == expected
+
+
+def test_token_files(tmp_path: Path) -> None:
+    """A token file is read again after a minute, and after a 401; while it cannot be read the old token counts."""
+    path = tmp_path / "token"
+    path.write_text("one\n")
+    now = [0.0]
+    config = ClientConfig(server="https://h", token_file=str(path))
+    credentials = Credentials(config, lambda: now[0], None)
+    assert header(credentials, config) == "Bearer one"
+    path.write_text("two")
+    now[0] = 60.0
+    assert header(credentials, config) == "Bearer one"
+    now[0] = 61.0
+    assert header(credentials, config) == "Bearer two"
+    path.write_text("three")
+    waiting: Any = start(credentials.get(config)).result
+    credentials.refused(waiting)
+    assert header(credentials, config) == "Bearer three"
+    path.unlink()
+    now[0] = 200.0
+    assert header(credentials, config) == "Bearer three"
+
+
+def test_unusable_token_files(tmp_path: Path) -> None:
+    """A token file that is missing from the start, or empty, is an error that names it."""
+    config = ClientConfig(server="https://h", token_file=str(tmp_path / "token"))
+    with pytest.raises(CredentialError, match="failed to read token file"):
+        header(Credentials(config, lambda: 0.0, None), config)
+    (tmp_path / "token").write_text("\n")
+    with pytest.raises(CredentialError, match="read empty token"):
+        header(Credentials(config, lambda: 0.0, None), config)
+
+
+def test_impersonation() -> None:
+    """Groups and extra values have a header each; names of extra fields are escaped."""
+    who = Impersonation(user="jane", uid="7", groups=("a", "b"), extra=(("example.org/scope", ("x", "y")),))
+    assert list(impersonation_headers(who)) == [
+        ("Impersonate-User", "jane"),
+        ("Impersonate-Uid", "7"),
+        ("Impersonate-Group", "a"),
+        ("Impersonate-Group", "b"),
+        ("Impersonate-Extra-example.org%2Fscope", "x"),
+        ("Impersonate-Extra-example.org%2Fscope", "y"),
+    ]
+    assert not impersonation_headers(None)
+
+
+def test_throttle() -> None:
+    """The burst goes at once, the rest at the rate; who leaves the queue gives its place back."""
+    clock = Clock()
+    throttle = Throttle(clock, qps=2, burst=3)
+    waiting = [start(throttle.wait()) for _ in range(5)]
+    assert [one.called for one in waiting] == [True, True, True, False, False]
+    clock.advance(0.5)
+    assert waiting[3].called and not waiting[4].called
+    waiting[4].addErrback(lambda failure: None)
+    waiting[4].cancel()
+    late = start(throttle.wait())
+    clock.advance(0.5)
+    assert late.called
+    assert all(start(Throttle(clock, qps=0, burst=0).wait()).called for _ in range(100))
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/api/v1/pods", "/api/v1/pods"),
+        ("/api/v1/namespaces", "/api/v1/namespaces"),
+        ("/api/v1/namespaces/a", "/api/v1/namespaces/{name}"),
+        ("/api/v1/namespaces/a/finalize", "/api/v1/namespaces/{name}/finalize"),
+        ("/api/v1/namespaces/a/pods", "/api/v1/namespaces/{namespace}/pods"),
+        ("/api/v1/namespaces/a/pods/b/log", "/api/v1/namespaces/{namespace}/pods/{name}/log"),
+        ("/api/v1/nodes/n", "/api/v1/nodes/{name}"),
+        ("/apis/apps/v1/namespaces/a/deployments/d", "/apis/apps/v1/namespaces/{namespace}/deployments/{name}"),
+        ("/version", "/version"),
+    ],
+)
+def test_templates(path: str, expected: str) -> None:
+    """Metrics name a URL without what differs from object to object."""
+    assert template(path) == expected
+
+
+def test_bodies() -> None:
+    """Objects of built-in kinds go as protobuf; what has no such form, or no kind, goes as JSON."""
+    encode = ProtobufBodies(KUBERNETES)
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+    data, content_type = encode(Call(method="POST", path="/", body=pod))
+    assert content_type == "application/vnd.kubernetes.protobuf"
+    assert data.startswith(b"k8s\x00")
+    for body in ({"metadata": {"name": "p"}}, {"apiVersion": "a.example/v1", "kind": "Own"}):
+        assert encode(Call(method="POST", path="/", body=body)) == (orjson.dumps(body), "application/json")
+    patch = Call(method="PATCH", path="/", body=pod, content_type="application/merge-patch+json")
+    assert encode(patch)[1] == "application/merge-patch+json"

@@ -1,0 +1,323 @@
+"""Recording of Events: what is written for which news, how floods are cut off, and what happens when the server is away."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from orchd.client.errors import UnreachableError
+from orchd.client.event_correlation import COMBINED_PREFIX
+from orchd.client.events import EventBroadcaster
+from orchd.client.interfaces import ResourceRef
+from orchd.dialect import ORCH
+from orchd.errors import ApiError, forbidden, not_found
+from orchd.txkit.coroutines import start
+
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"namespace": "a", "name": "web", "uid": "1", "resourceVersion": "7"},
+}
+
+
+class Sink:
+    """A client that keeps what it is sent; `refusals` are raised first, `gate` holds every answer back."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, ResourceRef, str, Any]] = []
+        self.refusals: list[ApiError] = []
+        self.gate: Deferred[None] | None = None
+
+    async def create(self, ref: ResourceRef, namespace: str, obj: Any) -> Any:
+        return await self._take("create", ref, obj["metadata"]["name"], obj)
+
+    async def patch(self, ref: ResourceRef, namespace: str, name: str, patch: Any, *, content_type: str) -> Any:
+        assert content_type == "application/strategic-merge-patch+json"
+        return await self._take("patch", ref, name, patch)
+
+    async def _take(self, verb: str, ref: ResourceRef, name: str, body: Any) -> Any:
+        self.sent.append((verb, ref, name, body))
+        if self.gate is not None:
+            waiting: Deferred[None] = Deferred()
+            self.gate.chainDeferred(waiting)
+            await waiting
+        if self.refusals:
+            raise self.refusals.pop(0)
+        return body
+
+
+class World:
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.sink = Sink()
+        self.events = EventBroadcaster(
+            self.sink,  # type: ignore[arg-type]  # as much of a client as a recorder uses
+            lambda: 1_700_000_000.25 + self.clock.seconds(),
+            clock=self.clock,
+            random=Random(1),
+            dialect=ORCH,
+            host="here",
+        )
+        self.core = self.events.recorder("builder")
+        self.serial = self.events.series_recorder("orch.io/builder")
+
+    def verbs(self) -> list[str]:
+        return [verb for verb, _, _, _ in self.sink.sent]
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_core_form(world: World) -> None:
+    """An Event of core/v1 names its source, and is named after the object and the moment in nanoseconds."""
+    world.core.event(POD, "Normal", "Built", "it is there")
+    ((verb, ref, name, event),) = world.sink.sent
+    assert (verb, ref) == ("create", ResourceRef("", "v1", "events"))
+    assert name == f"web.{int(1_700_000_000.25 * 1e9):x}"
+    assert event == {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": "a"},
+        "involvedObject": {
+            "apiVersion": "v1", "kind": "Pod", "namespace": "a", "name": "web", "uid": "1", "resourceVersion": "7"
+        },
+        "reason": "Built",
+        "message": "it is there",
+        "source": {"component": "builder"},
+        "firstTimestamp": "2023-11-14T22:13:20Z",
+        "lastTimestamp": "2023-11-14T22:13:20Z",
+        "count": 1,
+        "type": "Normal",
+    }
+
+
+def test_names_differ_within_a_moment(world: World) -> None:
+    """Two events about one object in the same nanosecond have different names."""
+    world.core.event(POD, "Normal", "Built", "one")
+    world.core.event(POD, "Normal", "Built", "two")
+    assert len({name for _, _, name, _ in world.sink.sent}) == 2
+
+
+def test_cluster_scoped_objects(world: World) -> None:
+    """Events about objects without a namespace are in the namespace default."""
+    world.core.event({"kind": "Node", "metadata": {"name": "n"}}, "Normal", "Seen", "here")
+    assert world.sink.sent[0][3]["metadata"]["namespace"] == "default"
+
+
+def test_equal_events_are_counted(world: World) -> None:
+    """An equal event is a patch of the first one's count and time; the first time stays."""
+    for _ in range(3):
+        world.core.event(POD, "Warning", "Failed", "again")
+        world.clock.advance(1)
+    assert world.verbs() == ["create", "patch", "patch"]
+    first = world.sink.sent[0][2]
+    assert world.sink.sent[2][1:] == (
+        ResourceRef("", "v1", "events"), first, {"count": 3, "lastTimestamp": "2023-11-14T22:13:22Z", "message": "again"}
+    )
+
+
+def test_counting_survives_deletion(world: World) -> None:
+    """When the counted event is gone it is made again with its count."""
+    world.core.event(POD, "Warning", "Failed", "again")
+    world.sink.refusals = [not_found("", "events", "x")]
+    world.core.event(POD, "Warning", "Failed", "again")
+    assert world.verbs() == ["create", "patch", "create"]
+    assert world.sink.sent[2][3]["count"] == 2
+    assert world.sink.sent[2][2] == world.sink.sent[0][2]
+
+
+def test_similar_events_are_combined(world: World) -> None:
+    """From the tenth message on, events that differ in their message alone are one event that is counted."""
+    for number in range(12):
+        world.core.event(POD, "Warning", "Failed", f"try {number}")
+    assert world.verbs() == ["create"] * 10 + ["patch"] * 2
+    assert world.sink.sent[8][3]["message"] == "try 8"
+    assert world.sink.sent[9][3]["message"] == f"{COMBINED_PREFIX}try 9"
+    assert world.sink.sent[11][3] == {
+        "count": 3, "lastTimestamp": "2023-11-14T22:13:20Z", "message": f"{COMBINED_PREFIX}try 11"
+    }
+
+
+def test_combining_ends_after_quiet(world: World) -> None:
+    """After more than ten minutes without a similar event, messages count anew."""
+    for number in range(10):
+        world.core.event(POD, "Warning", "Failed", f"try {number}")
+    world.clock.advance(601)
+    world.core.event(POD, "Warning", "Failed", "later")
+    assert world.sink.sent[-1][3]["message"] == "later"
+
+
+def test_floods_are_cut(world: World) -> None:
+    """25 events of one source about one object at once, then one in five minutes; other objects are not concerned."""
+    for _ in range(40):
+        world.core.event(POD, "Normal", "Ping", "same")
+    assert len(world.sink.sent) == 25
+    assert world.events.counts.filtered == 15
+    world.core.event({**POD, "metadata": {**POD["metadata"], "uid": "2"}}, "Normal", "Ping", "same")
+    assert len(world.sink.sent) == 26
+    world.clock.advance(299)
+    world.core.event(POD, "Normal", "Ping", "same")
+    assert len(world.sink.sent) == 26
+    world.clock.advance(1)
+    world.core.event(POD, "Normal", "Ping", "same")
+    assert len(world.sink.sent) == 27
+    # What was cut off has been counted all the same.
+    assert world.sink.sent[-1][3]["count"] == 42
+
+
+def test_refused_events_are_given_up(world: World) -> None:
+    """An event that the server refuses is not tried again."""
+    world.sink.refusals = [forbidden("", "events", "x", "no")]
+    world.core.event(POD, "Normal", "Built", "x")
+    world.clock.pump([10] * 20)
+    assert world.verbs() == ["create"]
+    assert world.events.counts.failed == 1
+
+
+def test_unreachable_server(world: World) -> None:
+    """A server that cannot be reached is tried twelve times, ten seconds apart."""
+    world.sink.refusals = [UnreachableError("there", "gone")] * 11
+    world.core.event(POD, "Normal", "Built", "x")
+    world.clock.pump([10] * 12)
+    assert world.verbs() == ["create"] * 12
+    assert (world.events.counts.written, world.events.counts.retried) == (1, 11)
+    world.sink.refusals = [UnreachableError("there", "gone")] * 20
+    world.core.event(POD, "Normal", "Built", "y")
+    world.clock.pump([10] * 20)
+    assert len(world.sink.sent) == 24
+    assert world.events.counts.failed == 1
+
+
+def test_the_queue_is_bounded(world: World) -> None:
+    """While nothing can be written, a thousand events wait and further ones are dropped and counted."""
+    world.sink.gate = Deferred()
+    for number in range(1100):
+        world.core.event({"kind": "Node", "metadata": {"name": str(number)}}, "Normal", "Seen", "here")
+    assert len(world.sink.sent) == 8
+    assert world.events.counts.dropped == 1100 - 1000 - 8
+    gate, world.sink.gate = world.sink.gate, None
+    gate.callback(None)
+    assert world.events.counts.written == 1008
+
+
+def test_events_of_one_object_stay_in_order(world: World) -> None:
+    """The patch of a count is sent when the event that it counts has been made."""
+    world.sink.gate = Deferred()
+    world.core.event(POD, "Normal", "Ping", "same")
+    world.core.event(POD, "Normal", "Ping", "same")
+    assert world.verbs() == ["create"]
+    world.sink.gate.callback(None)
+    assert world.verbs() == ["create", "patch"]
+
+
+def test_stopping_flushes(world: World) -> None:
+    """A stop waits for events that are being written, but no longer than two seconds."""
+    world.sink.gate = Deferred()
+    world.core.event(POD, "Normal", "Built", "x")
+    world.core.event(POD, "Normal", "Built", "y")
+    stopping = start(world.events.stop())
+    assert not stopping.called
+    world.sink.gate.callback(None)
+    assert stopping.called
+    assert world.verbs() == ["create", "create"]
+    world.core.event(POD, "Normal", "Built", "too late")
+    assert world.events.counts.dropped == 1
+    assert not world.clock.getDelayedCalls()
+
+
+def test_stopping_is_bounded(world: World) -> None:
+    """What cannot be written within two seconds of a stop is dropped."""
+    world.sink.gate = Deferred()
+    for text in "xyz":
+        world.core.event(POD, "Normal", "Built", text)
+    stopping = start(world.events.stop())
+    world.clock.advance(1.9)
+    assert not stopping.called
+    world.clock.advance(0.1)
+    assert stopping.called
+    assert world.events.counts.dropped == 2
+
+
+# -- the events group
+
+
+def test_group_form(world: World) -> None:
+    """An Event of the events group has its controller, instance, action and a time with microseconds."""
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "9"}}
+    world.serial.event(POD, "Normal", "Scheduled", "to n", action="Binding", related=node)
+    ((verb, ref, name, event),) = world.sink.sent
+    assert (verb, ref) == ("create", ResourceRef("events.orch.io", "v1", "events"))
+    assert event == {
+        "apiVersion": "events.orch.io/v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": "a"},
+        "eventTime": "2023-11-14T22:13:20.250000Z",
+        "reportingController": "orch.io/builder",
+        "reportingInstance": "orch.io/builder-here",
+        "action": "Binding",
+        "reason": "Scheduled",
+        "regarding": {
+            "apiVersion": "v1", "kind": "Pod", "namespace": "a", "name": "web", "uid": "1", "resourceVersion": "7"
+        },
+        "related": {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "9"},
+        "note": "to n",
+        "type": "Normal",
+    }
+
+
+def test_long_notes_are_cut(world: World) -> None:
+    """A note has at most 1024 bytes; one that was cut says so."""
+    world.serial.event(POD, "Normal", "Told", "\u00e9" * 600, action="Telling")
+    note = world.sink.sent[0][3]["note"]
+    assert len(note.encode()) <= 1024
+    assert note.endswith("\u00e9 ...")
+
+
+def test_a_series(world: World) -> None:
+    """The second equal event opens a series in the first; later ones are written half an hourly."""
+    for _ in range(5):
+        world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
+        world.clock.advance(1)
+    assert world.verbs() == ["create", "patch"]
+    assert world.sink.sent[1][2:] == (
+        world.sink.sent[0][2], {"series": {"count": 2, "lastObservedTime": "2023-11-14T22:13:21.250000Z"}}
+    )
+    for _ in range(60):
+        world.clock.advance(30)
+        world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
+    assert world.verbs() == ["create", "patch", "patch"]
+    assert world.sink.sent[2][3]["series"]["count"] > 60
+
+
+def test_the_end_of_a_series(world: World) -> None:
+    """After six quiet minutes the last count is written, and the next equal event is a new one."""
+    for _ in range(3):
+        world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
+    world.clock.pump([60] * 12)
+    assert world.verbs() == ["create", "patch", "patch"]
+    assert world.sink.sent[2][3]["series"]["count"] == 3
+    world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
+    assert world.verbs()[3:] == ["create"]
+
+
+def test_a_series_whose_event_is_gone(world: World) -> None:
+    """When a series' event is gone it is made again, with the series."""
+    world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
+    world.sink.refusals = [not_found("", "events", "x")]
+    world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
+    assert world.verbs() == ["create", "patch", "create"]
+    assert world.sink.sent[2][3]["series"]["count"] == 2
+
+
+def test_a_new_version_is_another_event(world: World) -> None:
+    """Events about another version of the object are not of the same series."""
+    world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
+    changed = {**POD, "metadata": {**POD["metadata"], "resourceVersion": "8"}}
+    world.serial.event(changed, "Warning", "Failed", "no room", action="Scheduling")
+    assert world.verbs() == ["create", "create"]

@@ -1,0 +1,199 @@
+"""Exec plugins: what they are told, what becomes of their answer, when they run again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from orchd.client.exec_plugin import CredentialError, ExecCredential, ExecCredentials, run_program
+from orchd.dialect import KUBERNETES
+from orchd.pki.clientconfig import ClientConfig, ExecPlugin
+from orchd.txkit.coroutines import start
+
+VERSION = "client.authentication.k8s.io/v1"
+
+
+def answer(version: str = VERSION, **status: Any) -> bytes:
+    return json.dumps({"kind": "ExecCredential", "apiVersion": version, "status": status}).encode()
+
+
+class World:
+    """A plugin whose runs a test answers."""
+
+    def __init__(self, terminal: bool = False, **changes: Any) -> None:
+        self.runs: list[tuple[tuple[str, ...], Mapping[str, str], bool]] = []
+        self.output: Any = answer(token="t1")
+        self.code = 0
+        self.now = 1000.0
+        self.gate: Deferred[None] | None = None
+        plugin = ExecPlugin(
+            **{"api_version": VERSION, "dialect": KUBERNETES, "command": "get", "args": ("a",), "env": (("N", "V"),), **changes}
+        )
+        config = ClientConfig(server="https://h:1", authority=b"ca", server_name="s", exec=plugin)
+        self.credentials = ExecCredentials(
+            config,
+            wall=lambda: self.now,
+            in_thread=self._in_thread,
+            environment={"PATH": "/bin", "N": "other"},
+            run=self._run,
+            terminal=lambda: terminal,
+        )
+
+    async def _in_thread(self, function: Any, *arguments: Any) -> Any:
+        if self.gate is not None:
+            await self.gate
+        return function(*arguments)
+
+    def _run(self, command: tuple[str, ...], environment: Mapping[str, str], interactive: bool) -> tuple[int, bytes]:
+        self.runs.append((command, environment, interactive))
+        if isinstance(self.output, Exception):
+            raise self.output
+        return self.code, self.output
+
+    def get(self) -> ExecCredential:
+        """Credentials now. Raises CredentialError."""
+        found: list[ExecCredential] = []
+        waiting = start(self.credentials.get())
+        failures: list[Any] = []
+        waiting.addCallbacks(found.append, failures.append)
+        if failures:
+            failures[0].raiseException()
+        return found[0]
+
+    def refusal(self) -> str:
+        with pytest.raises(CredentialError) as caught:
+            self.get()
+        return caught.value.message
+
+
+def test_what_it_is_told() -> None:
+    """Arguments, its own environment over ours, and an ExecCredential that says whether there is a terminal."""
+    world = World()
+    assert world.get().token == "t1"
+    ((command, environment, interactive),) = world.runs
+    assert command == ("get", "a")
+    assert not interactive
+    assert (environment["PATH"], environment["N"]) == ("/bin", "V")
+    assert json.loads(environment["KUBERNETES_EXEC_INFO"]) == {
+        "kind": "ExecCredential", "apiVersion": VERSION, "spec": {"interactive": False}
+    }
+
+
+def test_cluster_info() -> None:
+    """With provideClusterInfo it learns the cluster and what the cluster says to such plugins."""
+    world = World(provide_cluster_info=True, cluster_extension='{"audience": "z"}')
+    world.get()
+    told = json.loads(world.runs[0][1]["KUBERNETES_EXEC_INFO"])["spec"]["cluster"]
+    assert told == {
+        "server": "https://h:1", "tls-server-name": "s", "certificate-authority-data": "Y2E=", "config": {"audience": "z"}
+    }
+
+
+def test_kept_until_it_expires() -> None:
+    """Without a time it is kept; with one, the program runs again afterwards."""
+    world = World()
+    assert [world.get().token for _ in range(3)] == ["t1"] * 3
+    assert len(world.runs) == 1
+    world = World()
+    world.output = answer(token="t1", expirationTimestamp="1970-01-01T00:20:00Z")
+    world.get()
+    world.now = 1199.0
+    world.get()
+    assert len(world.runs) == 1
+    world.now = 1200.0
+    world.output = answer(token="t2")
+    assert world.get().token == "t2"
+
+
+def test_refused_by_the_server() -> None:
+    """After a 401 the program runs again, once for all who used these credentials."""
+    world = World()
+    first = world.get()
+    world.credentials.refused(first)
+    world.output = answer(token="t2")
+    second = world.get()
+    assert second.token == "t2"
+    world.credentials.refused(first)
+    assert world.get() is second
+
+
+def test_one_run_for_all() -> None:
+    """Requests that come while the program runs wait for the same run."""
+    world = World()
+    world.gate = Deferred()
+    waiting = [start(world.credentials.get()) for _ in range(3)]
+    gate, world.gate = world.gate, None
+    gate.callback(None)
+    assert [one.result.token for one in waiting] == ["t1"] * 3
+    assert len(world.runs) == 1
+
+
+@pytest.mark.parametrize(
+    ("mode", "terminal", "interactive"),
+    [("Never", True, False), ("IfAvailable", True, True), ("IfAvailable", False, False), ("Always", True, True)],
+)
+def test_standard_input(mode: str, terminal: bool, interactive: bool) -> None:
+    """Who gets standard input."""
+    world = World(terminal, interactive_mode=mode)
+    world.get()
+    assert world.runs[0][2] is interactive
+
+
+def test_no_terminal() -> None:
+    """A plugin that needs a terminal is not run without one."""
+    world = World(interactive_mode="Always")
+    assert "standard input is not a terminal" in world.refusal()
+    assert not world.runs
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        (b"{", "decoding stdout"),
+        (b'{"kind": "Pod"}', "not an ExecCredential"),
+        (answer("client.authentication.k8s.io/v1beta1", token="t"), "plugin returned version client.authentication.k8s.io/v1beta1"),
+        (b'{"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1"}', "didn't return a status"),
+        (answer(), "didn't return a token or cert/key pair"),
+        (answer(clientCertificateData="x"), "only certificate or key, not both"),
+        (answer(clientCertificateData="x", clientKeyData="y"), "failed parsing client key/certificate"),
+        (answer(token="t", expirationTimestamp="soon"), "expirationTimestamp 'soon'"),
+        (b" " * (1024 * 1024 + 1), "longer than"),
+    ],
+)
+def test_bad_output(output: bytes, message: str) -> None:
+    """What is wrong with the output is said."""
+    world = World()
+    world.output = output
+    assert message in world.refusal()
+
+
+def test_failing_program() -> None:
+    """The exit code is said, and the next request tries again."""
+    world = World()
+    world.code = 3
+    assert world.refusal() == "getting credentials: exec: executable get failed with exit code 3"
+    world.code = 0
+    assert world.get().token == "t1"
+
+
+def test_missing_program() -> None:
+    """The hint how to install it is given ten times an hour."""
+    world = World(install_hint="apt install get")
+    world.output = FileNotFoundError()
+    hints = [world.refusal().endswith("not found\n\napt install get") for _ in range(12)]
+    assert hints == [True] * 10 + [False] * 2
+    world.now += 3600
+    assert "apt install" in world.refusal()
+
+
+def test_a_real_program() -> None:
+    """A program gets its environment and no standard input; its output and exit code come back."""
+    environment = {"PATH": "/bin:/usr/bin", "TOLD": "something"}
+    script = 'read -r line; printf "%s|%s" "$TOLD" "$line"; exit 4'
+    assert run_program(("sh", "-c", script), environment, False) == (4, b"something|")
+    with pytest.raises(FileNotFoundError):
+        run_program(("/no/such/program",), environment, False)

@@ -1,0 +1,395 @@
+"""Leader election over a server in memory, with every lock: one leads, another takes over when it is silent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from orchd.client.interfaces import ResourceRef
+from orchd.client.leader_election import ElectionTimes, LeaderElection
+from orchd.client.leader_locks import LOCKS, ILeaderLock, LeaderRecord, make_lock
+from orchd.errors import ApiError, unavailable
+from orchd.testing.server import InProcessServer, make_server, run
+from orchd.txkit.coroutines import start
+
+LEASES = ResourceRef("coordination.orch.io", "v1", "leases")
+ENDPOINTS = ResourceRef("", "v1", "endpoints")
+CONFIG_MAPS = ResourceRef("", "v1", "configmaps")
+REFS = {"endpoints": ENDPOINTS, "configmaps": CONFIG_MAPS, "leases": LEASES}
+NAMESPACE = "orch-system"
+KEY = "control-plane.alpha.orch.io/leader"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[InProcessServer]:
+    running = make_server(tmp_path)
+    yield running
+    running.stop()
+
+
+@pytest.fixture(params=LOCKS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+class Link:
+    """A client that may be cut off: requests then fail, or are never answered."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.cut = self.silent = False
+
+    def __getattr__(self, verb: str) -> Any:
+        async def call(*arguments: Any, **named: Any) -> Any:
+            if self.silent:
+                await Deferred()
+            if self.cut:
+                raise unavailable("cut")
+            return await getattr(self._client, verb)(*arguments, **named)
+
+        return call
+
+
+class Notes:
+    """A recorder of events."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def event(self, regarding: Any, type: str, reason: str, note: str, **_: Any) -> None:
+        self.texts.append(f"{regarding['kind']} {type} {reason} {note}")
+
+
+class Candidate:
+    """A process that wants to lead."""
+
+    def __init__(self, server: InProcessServer, kind: str, identity: str, **options: Any) -> None:
+        self.news: list[str] = []
+        self.failures: list[Failure] = []
+        self.notes = Notes()
+        self.link: Any = Link(server.client())
+        self.ending: Deferred[None] | None = None
+        self.election = LeaderElection(
+            make_lock(kind, self.link, server.dialect, namespace=NAMESPACE, name="work"),
+            server.clock,
+            Random(1),
+            name="work",
+            identity=identity,
+            wall=lambda: round(server.clock.seconds()),
+            lead=self._lead,
+            cease=self._cease,
+            lost=lambda: self.news.append("lost"),
+            failed=self.failures.append,
+            recorder=self.notes,  # type: ignore[arg-type]  # a recorder by shape
+            **options,
+        )
+        self.started = start(self.election.start())
+
+    async def _lead(self) -> None:
+        self.news.append("leads")
+
+    async def _cease(self) -> None:
+        if self.ending is not None:
+            await self.ending
+        self.news.append("ceased")
+
+    def stop(self) -> Deferred[None]:
+        return start(self.election.stop())
+
+
+def pass_time(server: InProcessServer, seconds: int) -> None:
+    for _ in range(seconds * 2):
+        server.clock.advance(0.5)
+
+
+def test_first_come(server: InProcessServer, kind: str) -> None:
+    """The first candidate leads at once; as long as it renews, the second waits."""
+    first = Candidate(server, kind, "one")
+    assert first.started.called
+    assert first.news == ["leads"]
+    second = Candidate(server, kind, "two")
+    assert second.started.called
+    pass_time(server, 60)
+    assert (first.news, second.news) == (["leads"], [])
+    for each in (first, second):
+        each.stop()
+
+
+def test_taking_over(server: InProcessServer, kind: str) -> None:
+    """A leader that cannot renew stops before another begins; the other begins within the lease and a pause or two."""
+    first, second = Candidate(server, kind, "one"), Candidate(server, kind, "two")
+    pass_time(server, 5)
+    first.link.cut = True
+    begin = server.clock.seconds()
+    while not second.news:
+        pass_time(server, 1)
+        assert not (first.election.secure and second.election.leading)
+    assert server.clock.seconds() - begin <= 15 + 2 * 2.4
+    assert (first.news, second.news) == (["leads", "ceased"], ["leads"])
+    first.link.cut = False
+    pass_time(server, 60)
+    assert (first.news, second.news) == (["leads", "ceased"], ["leads"])
+    second.stop()
+    pass_time(server, 3)
+    assert first.news == ["leads", "ceased", "leads"]
+    first.stop()
+
+
+def test_silent_server(server: InProcessServer, kind: str) -> None:
+    """A request that is never answered does not let a leader lead beyond the renew deadline."""
+    first = Candidate(server, kind, "one")
+    pass_time(server, 5)
+    first.link.silent = True
+    pass_time(server, 11)
+    assert first.news == ["leads", "ceased"]
+    first.stop()
+
+
+def test_once(server: InProcessServer) -> None:
+    """A candidate that leads once only says that it has lost, and tries no more."""
+    first = Candidate(server, "leases", "one", once=True)
+    first.link.cut = True
+    pass_time(server, 11)
+    assert first.news == ["leads", "ceased", "lost"]
+    first.link.cut = False
+    pass_time(server, 60)
+    assert first.news == ["leads", "ceased", "lost"]
+    first.stop()
+
+
+def test_letting_go(server: InProcessServer, kind: str) -> None:
+    """A leader that stops ends its work and lets go, and the next one need not wait for the lease to run out."""
+    first, second = Candidate(server, kind, "one"), Candidate(server, kind, "two")
+    pass_time(server, 5)
+    first.ending = Deferred()
+    stopping = first.stop()
+    pass_time(server, 5)
+    assert second.news == []
+    first.ending.callback(None)
+    assert stopping.called
+    pass_time(server, 3)
+    assert second.news == ["leads"]
+    second.stop()
+
+
+def test_stopping_while_it_ceases(server: InProcessServer) -> None:
+    """A stop in the middle of the end of a term waits for that end."""
+    first = Candidate(server, "leases", "one")
+    first.ending = Deferred()
+    first.link.cut = True
+    pass_time(server, 11)
+    assert first.news == ["leads"]
+    first.ending = None
+    assert first.stop().called
+    assert first.news == ["leads", "ceased"]
+
+
+def test_coming_back_under_the_same_name(server: InProcessServer, kind: str) -> None:
+    """A candidate with the identity of the holder leads at once: it is the same one after a crash."""
+    first = Candidate(server, kind, "one")
+    first.link.silent = True
+    again = Candidate(server, kind, "one")
+    assert again.news == ["leads"]
+    for each in (first, again):
+        each.stop()
+        pass_time(server, 3)
+
+
+def test_failing_work(server: InProcessServer) -> None:
+    """What the work raises is told to the owner."""
+    failing = FailingCandidate(server, "leases", "one")
+    assert [str(failure.value) for failure in failing.failures] == ["cannot begin"]
+    failing.stop()
+
+
+class FailingCandidate(Candidate):
+    async def _lead(self) -> None:
+        raise RuntimeError("cannot begin")
+
+
+def test_events(server: InProcessServer, kind: str) -> None:
+    """Each of the lock's objects has events of the beginning and the end of leading."""
+    first = Candidate(server, kind, "one")
+    first.stop()
+    names = {"leases": "Lease", "endpoints": "Endpoints", "configmaps": "ConfigMap"}
+    objects = [name for plural, name in names.items() if plural in kind]
+    assert sorted(first.notes.texts) == sorted(
+        f"{name} Normal LeaderElection one {what}" for name in objects for what in ("became leader", "stopped leading")
+    )
+
+
+def test_the_lease(server: InProcessServer) -> None:
+    """What a Lease says: holder, duration, times with microseconds, and how often it changed hands."""
+    first = Candidate(server, "leases", "one")
+    first.link.cut = True
+    second = Candidate(server, "leases", "two")
+    pass_time(server, 40)
+    spec = run(server.client().get(LEASES, NAMESPACE, "work"))["spec"]
+    times = [spec.pop("acquireTime"), spec.pop("renewTime")]
+    assert spec == {"holderIdentity": "two", "leaseDurationSeconds": 15, "leaseTransitions": 1}
+    assert all(re.fullmatch(r"2027-01-15T08:00:\d\d\.000000Z", time) for time in times)
+    assert times[0] < times[1]
+    second.stop()
+    spec = run(server.client().get(LEASES, NAMESPACE, "work"))["spec"]
+    assert (spec["holderIdentity"], spec["leaseDurationSeconds"], spec["leaseTransitions"]) == ("", 1, 1)
+    first.stop()
+
+
+@pytest.mark.parametrize("plural", ["endpoints", "configmaps"])
+def test_the_annotation(server: InProcessServer, plural: str) -> None:
+    """The annotation has the members of the reference's record in its order, with times in whole seconds."""
+    first = Candidate(server, plural, "one")
+    obj = run(server.client().get(REFS[plural], NAMESPACE, "work"))
+    assert re.fullmatch(
+        r'{"holderIdentity":"one","leaseDurationSeconds":15,"acquireTime":"2027-01-15T08:00:0\dZ",'
+        r'"renewTime":"2027-01-15T08:00:0\dZ","leaderTransitions":0}',
+        obj["metadata"]["annotations"][KEY],
+    )
+    first.stop()
+
+
+def test_other_contents_stay(server: InProcessServer) -> None:
+    """A ConfigMap that is used as a lock keeps its data and annotations."""
+    client = server.client()
+    mine = {"metadata": {"name": "work", "annotations": {"a": "b"}}, "data": {"k": "v"}}
+    run(client.create(CONFIG_MAPS, NAMESPACE, mine))
+    first = Candidate(server, "configmaps", "one")
+    assert first.news == ["leads"]
+    found = run(client.get(CONFIG_MAPS, NAMESPACE, "work"))
+    assert found["data"] == {"k": "v"}
+    assert found["metadata"]["annotations"]["a"] == "b"
+    first.stop()
+
+
+def test_broken_annotation(server: InProcessServer) -> None:
+    """A lock whose annotation cannot be read is not taken."""
+    broken = {"metadata": {"name": "work", "annotations": {KEY: "[]"}}}
+    run(server.client().create(CONFIG_MAPS, NAMESPACE, broken))
+    first = Candidate(server, "configmaps", "one")
+    pass_time(server, 30)
+    assert first.news == []
+    first.stop()
+
+
+# -- two locks at once
+
+
+def test_those_who_know_one_lock(server: InProcessServer) -> None:
+    """A candidate of two locks respects one of the first lock, and takes both when that one is gone."""
+    old = Candidate(server, "configmaps", "old")
+    new = Candidate(server, "configmapsleases", "new")
+    pass_time(server, 40)
+    assert (old.news, new.news) == (["leads"], [])
+    old.stop()
+    pass_time(server, 3)
+    assert new.news == ["leads"]
+    assert run(server.client().get(LEASES, NAMESPACE, "work"))["spec"]["holderIdentity"] == "new"
+    # Now those of either lock alone have to wait.
+    for kind in ("configmaps", "leases"):
+        late = Candidate(server, kind, f"late {kind}")
+        pass_time(server, 30)
+        assert late.news == []
+        late.stop()
+    new.stop()
+
+
+def test_two_holders(server: InProcessServer) -> None:
+    """While the two locks are held by different candidates, no third one leads."""
+    one = Candidate(server, "endpoints", "one")
+    other = Candidate(server, "leases", "other")
+    both = Candidate(server, "endpointsleases", "one")
+    pass_time(server, 40)
+    assert both.news == []
+    for each in (one, other, both):
+        each.stop()
+
+
+# -- the locks themselves
+
+
+def lock(server: InProcessServer, kind: str) -> ILeaderLock:
+    made: ILeaderLock = make_lock(kind, server.client(), server.dialect, namespace=NAMESPACE, name="work")
+    return made
+
+
+RECORD = LeaderRecord(
+    holder="one", duration=15, acquired="2027-01-15T08:00:00.000001Z", renewed="2027-01-15T08:00:02.000002Z", transitions=3
+)
+
+
+def test_a_lock_that_is_not_there(server: InProcessServer, kind: str) -> None:
+    """`get` of a lock that does not exist is 404."""
+    with pytest.raises(ApiError) as caught:
+        run(lock(server, kind).get())
+    assert caught.value.code == 404
+
+
+def test_writing_and_reading(server: InProcessServer, kind: str) -> None:
+    """What is written is read, by others too, and a change is noticed."""
+    mine, other = lock(server, kind), lock(server, kind)
+    run(mine.create(RECORD))
+    found, raw = run(other.get())
+    assert (found.holder, found.duration, found.transitions) == ("one", 15, 3)
+    assert found.renewed.startswith("2027-01-15T08:00:02")
+    assert run(other.get())[1] == raw
+    run(mine.get())
+    run(mine.update(LeaderRecord(holder="two", duration=1, renewed="2027-01-15T08:00:04.000000Z")))
+    found, changed = run(other.get())
+    assert found.holder == "two"
+    assert changed != raw
+
+
+def test_lost_races(server: InProcessServer, kind: str) -> None:
+    """Of two who have read the same version one writes; the other is told that it lost."""
+    one, other = lock(server, kind), lock(server, kind)
+    run(one.create(RECORD))
+    run(one.get())
+    run(other.get())
+    run(one.update(replace(RECORD, transitions=4)))
+    with pytest.raises(ApiError) as caught:
+        run(other.update(replace(RECORD, holder="other")))
+    assert caught.value.code == 409
+    with pytest.raises(ApiError) as caught:
+        run(lock(server, kind).create(RECORD))
+    assert caught.value.code == 409
+
+
+def test_unknown_locks(server: InProcessServer) -> None:
+    """A lock of another kind is refused with the kinds that there are."""
+    with pytest.raises(ValueError, match="unknown lock 'secrets': one of leases, endpoints"):
+        lock(server, "secrets")
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        ({"lease": 0.5, "renew": 0.3, "retry": 0.1}, "at least 1s"),
+        ({"retry": 0}, "above 0"),
+        ({"lease": 10}, "greater than the renew deadline"),
+        ({"renew": 2.4}, "1.2 times the retry period"),
+    ],
+)
+def test_times_that_do_not_fit(times: dict[str, float], message: str) -> None:
+    """Times with which two could lead, or none could renew, are refused."""
+    with pytest.raises(ValueError, match=message):
+        ElectionTimes(**times)
+
+
+def test_health(server: InProcessServer) -> None:
+    """A leader whose end takes so long that the lease has been over for a while is unhealthy."""
+    first = Candidate(server, "leases", "one")
+    pass_time(server, 30)
+    assert first.election.check() == ""
+    server.clock.rightNow += 40
+    assert first.election.check() == "failed election to renew leadership on lease work"
+    assert not first.election.secure
+    server.clock.rightNow -= 40
+    first.stop()

@@ -1,0 +1,147 @@
+"""A server's catalog from its discovery documents, and tokens of service accounts that are asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from twisted.internet.task import Clock
+
+from orchd.client.account_tokens import AccountToken
+from orchd.client.discovery import DiscoveredCatalog
+from orchd.dialect import ORCH
+from orchd.errors import ApiError, not_found, unavailable
+from orchd.testing.server import run
+
+
+class Server:
+    """Answers paths with documents; those in `broken` fail."""
+
+    def __init__(self) -> None:
+        self.broken: set[str] = set()
+        self.looks = 0
+        self.documents: dict[str, Any] = {
+            "/api": {"versions": ["v1"]},
+            "/apis": {
+                "groups": [
+                    {"name": "apps", "versions": [{"version": "v1"}], "preferredVersion": {"version": "v1"}},
+                    {"name": "own.example", "versions": [{"version": "v2"}, {"version": "v1"}]},
+                ]
+            },
+            "/api/v1": {"resources": [line("pods", "Pod"), line("pods/status", "Pod")]},
+            "/apis/apps/v1": {"resources": [line("deployments", "Deployment", "get list")]},
+            "/apis/own.example/v2": {"resources": [line("things", "Thing", namespaced=False), line("things/scale", "Scale")]},
+            "/apis/own.example/v1": {"resources": []},
+        }
+
+    async def fetch(self, path: str) -> Any:
+        self.looks += path == "/apis"
+        if path in self.broken:
+            raise unavailable(path)
+        return self.documents[path]
+
+
+def line(name: str, kind: str, verbs: str = "get list delete", namespaced: bool = True) -> dict[str, Any]:
+    return {"name": name, "kind": kind, "namespaced": namespaced, "verbs": verbs.split()}
+
+
+def test_a_catalog() -> None:
+    """Built-in resources have their types, with the verbs of this server; others are there as custom ones."""
+    catalog = DiscoveredCatalog(Server().fetch, ORCH, Clock())
+    run(catalog.load())
+    found = catalog()
+    pods = found.resource("", "v1", "pods")
+    assert pods is not None and not pods.custom and pods.verbs == ("get", "list", "delete")
+    deployments = found.resource("apps", "v1", "deployments")
+    assert deployments is not None and deployments.verbs == ("get", "list")
+    things = found.kind("own.example/v2", "Thing")
+    assert things is not None and things.custom and not things.namespaced
+    assert things.subresources["scale"].kind == "Scale"
+    assert [(group.name, group.preferred) for group in found.groups] == [("", "v1"), ("apps", "v1"), ("own.example", "v2")]
+    assert found.resource("", "v1", "pods/status") is None
+
+
+def test_looking_again() -> None:
+    """It is another catalog only when something has changed; a group that does not answer stays as it was."""
+    server, clock = Server(), Clock()
+    catalog = DiscoveredCatalog(server.fetch, ORCH, clock)
+    run(catalog.load())
+    catalog.start()
+    first = catalog()
+    clock.advance(30)
+    assert server.looks == 2 and catalog() is first
+    server.broken.add("/apis/own.example/v2")
+    clock.advance(30)
+    assert catalog() is first
+    server.broken.add("/apis")
+    clock.advance(30)
+    assert catalog() is first
+    server.broken.clear()
+    server.documents["/api/v1"]["resources"].append(line("nodes", "Node", namespaced=False))
+    clock.advance(30)
+    assert catalog().resource("", "v1", "nodes") is not None
+    run(catalog.stop())
+    assert not clock.getDelayedCalls()
+
+
+def test_looking_soon() -> None:
+    """Told of a change, it looks a moment later, once for several changes."""
+    server, clock = Server(), Clock()
+    catalog = DiscoveredCatalog(server.fetch, ORCH, clock)
+    run(catalog.load())
+    catalog.start()
+    for _ in range(3):
+        catalog.look_soon()
+    assert server.looks == 1
+    clock.advance(0.25)
+    assert server.looks == 2
+    clock.advance(29)
+    assert server.looks == 2
+    clock.advance(1)
+    assert server.looks == 3
+    run(catalog.stop())
+
+
+class Accounts:
+    """A server with service accounts."""
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+        self.tokens = 0
+
+    async def create(self, ref: Any, namespace: str, obj: Any, *, name: str = "", subresource: str = "") -> Any:
+        if subresource == "token":
+            if name not in self.made:
+                raise not_found("", "serviceaccounts", name)
+            assert obj["spec"] == {"expirationSeconds": 3600}
+            self.tokens += 1
+            return {**obj, "status": {"token": f"{name}-{self.tokens}"}}
+        self.made.append(obj["metadata"]["name"])
+        return obj
+
+
+def test_account_tokens() -> None:
+    """A token is kept for most of its life, and until it is refused; a missing account is made."""
+    server: Any = Accounts()
+    now = [1000.0]
+    token = AccountToken(server, ORCH, namespace="orch-system", account="job", wall=lambda: now[0])
+    assert run(token()) == "job-1"
+    assert server.made == ["job"]
+    now[0] += 2879
+    assert run(token()) == "job-1"
+    now[0] += 1
+    assert run(token()) == "job-2"
+    token.refused()
+    assert run(token()) == "job-3"
+
+
+def test_account_that_cannot_be_had() -> None:
+    """Other failures are the caller's to see."""
+
+    class Refusing:
+        async def create(self, *arguments: Any, **named: Any) -> Any:
+            raise unavailable("away")
+
+    refusing: Any = Refusing()
+    with pytest.raises(ApiError, match="away"):
+        run(AccountToken(refusing, ORCH, namespace="a", account="b", wall=lambda: 0.0)())

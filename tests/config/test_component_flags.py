@@ -1,0 +1,118 @@
+"""Flags of the components: in the one process, in their own flag files, and in processes of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from twisted.python.usage import UsageError
+
+from orchd.config.component import ComponentOptions
+from orchd.config.options import Options
+from orchd.config.settings import Settings
+from orchd.config.table import COMPONENTS, component_table, table
+from orchd.dialect import KUBERNETES, ORCH
+
+
+def settings(files: dict[str, str], *argv: str) -> Settings:
+    options = Options(read_file=files.__getitem__)
+    options.parseOptions(argv)
+    assert options.settings is not None
+    return options.settings
+
+
+def component(name: str, *argv: str, dialect: Any = ORCH) -> Any:
+    options = ComponentOptions(name, dialect)
+    options.parseOptions(argv)
+    return options.made()
+
+
+def test_shared_flags_are_for_both() -> None:
+    """Leader election on the server's command line is that of the controllers and of the scheduler."""
+    found = settings({}, "--leader-elect-lease-duration=30s")
+    assert found.controllers.election.lease_duration == 30
+    assert found.scheduler.flags["leader-elect-lease-duration"] == 30
+    assert "leader-elect-lease-duration" in found.scheduler.given
+    assert found.controllers.election.name == "orch-controller-manager"
+    assert found.scheduler.flags["leader-elect-resource-name"] == "orch-scheduler"
+
+
+def test_flag_files_of_components() -> None:
+    """A component's flag file counts for that component alone, over the server's flags."""
+    files = {
+        "c": "# controllers\n--leader-elect-resource-name=mine\n--leader-elect-lease-duration=40s\n--concurrent-gc-syncs=7",
+        "s": "leader-elect=false\n--config=/etc/s",
+    }
+    found = settings(
+        files, "--leader-elect-lease-duration=30s", "--controller-manager-flagfile=c", "--scheduler-flagfile=s"
+    )
+    assert (found.controllers.election.name, found.controllers.election.lease_duration) == ("mine", 40)
+    assert found.controllers.flags["concurrent-gc-syncs"] == 7
+    assert found.controllers.election.enabled
+    assert found.scheduler.flags["leader-elect"] is False
+    assert found.scheduler.flags["leader-elect-lease-duration"] == 30
+    assert found.scheduler.config_file == "/etc/s"
+    assert found.flags["concurrent-gc-syncs"] == 20
+
+
+@pytest.mark.parametrize(
+    ("files", "argv", "message"),
+    [
+        ({}, ["--leader-elect-resource-name=x"], "give it in --controller-manager-flagfile or --scheduler-flagfile"),
+        ({"f": "--bind-address=::"}, ["--scheduler-flagfile=f"], "f:1: --bind-address: is not the component's alone"),
+        ({"f": "--secure-port=1"}, ["--scheduler-flagfile=f"], "--secure-port: is not the component's alone"),
+        ({"f": "--concurrent-gc-syncs=1"}, ["--scheduler-flagfile=f"], "unknown flag"),
+        ({"f": "--concurrent-gc-syncs=x"}, ["--controller-manager-flagfile=f"], "f:1: --concurrent-gc-syncs: "),
+        ({"f": "--cloud-config=x"}, ["--controller-manager-flagfile=f"], "is not the component's alone"),
+        ({"f": "--leader-elect-lease-duration=1s"}, ["--controller-manager-flagfile=f"], "must be greater than"),
+        ({}, ["--master=https://h"], "is for a process of its own"),
+        ({}, ["--orchconfig=f"], "is for a process of its own"),
+        ({}, ["--leader-elect-resource-lock=secrets"], "unknown value 'secrets': one of leases"),
+    ],
+)
+def test_refusals(files: dict[str, str], argv: list[str], message: str) -> None:
+    """What has no meaning, or two, is refused with the place where it was given."""
+    with pytest.raises(UsageError) as caught:
+        settings(files, *argv)
+    assert message in str(caught.value)
+
+
+def test_a_component_of_its_own() -> None:
+    """The settings of a process of its own, with the spelling of its dialect."""
+    found = component("controller-manager", "--kubeconfig=/f", "--secure-port=0", "--kube-api-qps=5", dialect=KUBERNETES)
+    assert (found.client.config_file, found.client.qps, found.client.burst) == ("/f", 5.0, 30)
+    assert found.client.content_type == "application/vnd.kubernetes.protobuf"
+    assert found.election.name == "kube-controller-manager"
+    assert "deployment" in found.controllers
+    assert found.authorization.open_paths == ("/healthz", "/readyz", "/livez")
+    assert component("scheduler").controllers == ()
+    assert component("scheduler", "--lock-object-name=x").election.name == "x"
+    assert component("scheduler", "--lock-object-name=x", "--leader-elect-resource-name=y").election.name == "y"
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--kubeconfig=f"], "not a flag of this dialect: write --orchconfig"),
+        (["--master=h:1"], "--master: 'h:1' is not http://host:port"),
+        (["--orch-api-content-type=text/plain"], "'text/plain' is none of application/json"),
+        (["--authorization-always-allow-paths=/a*b"], "only a trailing * is allowed"),
+        (["--secure-port=70000"], "between 0 and 65535"),
+        (["--data-dir=x"], "unknown flag"),
+        (["--feature-gates=Nonsense=true"], "--feature-gates: "),
+    ],
+)
+def test_refusals_of_a_component(argv: list[str], message: str) -> None:
+    """Wrong flags end with their name and what is wrong."""
+    with pytest.raises(SystemExit) as caught:
+        component("controller-manager", *argv)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_tables_of_components(name: str) -> None:
+    """A component knows its flags and no others; each is in the server's table, too."""
+    flags = component_table(name)
+    assert {flag.name for flag in flags} <= {flag.name for flag in table()}
+    assert not [flag.name for flag in flags if flag.name in ("data-dir", "scheduler", "etcd-servers")]
+    assert all(flag.built for flag in flags if flag.own)

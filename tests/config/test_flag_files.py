@@ -1,0 +1,27 @@
+"""The flag files in conf/ are taken by what they are for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchd.config.component import ComponentOptions
+from orchd.config.table import COMPONENTS
+from orchd.dialect import ORCH
+
+CONF = Path(__file__).resolve().parents[2] / "conf"
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_components(name: str) -> None:
+    """The file of a component is taken as it is, and with its commented flags."""
+    path = CONF / f"{name}.flags"
+    options = ComponentOptions(name, ORCH)
+    options.parseOptions([f"--flagfile={path}"])
+    assert options.made().election.enabled
+    text = path.read_text().replace("\n#--", "\n--")
+    assert text.count("\n--") > path.read_text().count("\n--")
+    whole = ComponentOptions(name, ORCH, read_file=lambda _: text)
+    whole.parseOptions(["--flagfile=whole"])
+    assert whole.made().port.cert_file

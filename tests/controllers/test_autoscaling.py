@@ -1,0 +1,359 @@
+"""Horizontal pod autoscalers: replicas and normalization by table, metrics of every type, and the controller on a server."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from cluster_support import Cluster, template
+
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers.autoscaling import replicas
+from orchd.controllers.autoscaling.controller import AUTOSCALERS
+from orchd.controllers.autoscaling.evaluation import EvaluationError, Evaluator, Proposal, Target
+from orchd.controllers.autoscaling.metrics import MetricsClient, PodMetric
+from orchd.controllers.autoscaling.normalization import History, normalize
+from orchd.controllers.autoscaling.replicas import Tuning
+from orchd.controllers.objects import DEPLOYMENTS
+from orchd.dialect import ORCH
+from orchd.errors import ApiError
+from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.objects.selectors import LabelSelector
+from orchd.testing.server import run
+
+EVENTS = ResourceRef("", "v1", "events")
+NOW = 1_600_000_000.0
+TUNING = Tuning(now=NOW)
+
+
+def pod(name: str, *, phase: str = "Running", ready: str = "True", request: str = "100m", **metadata: Any) -> dict[str, Any]:
+    long_ago = "2020-01-01T00:00:00Z"
+    status = {"phase": phase, "startTime": long_ago, "conditions": [{"type": "Ready", "status": ready, "lastTransitionTime": long_ago}]}
+    container = {"name": "c", "resources": {"requests": {"cpu": request}}}
+    return {"metadata": {"name": name, "namespace": "a", **metadata}, "spec": {"containers": [container]}, "status": status}
+
+
+PODS = [pod("p0"), pod("p1"), pod("p2"), pod("p3")]
+
+
+def values(**found: int) -> dict[str, PodMetric]:
+    return {name: PodMetric(value, NOW) for name, value in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("pods", "metrics", "expected"),
+    [
+        # Target: 50 thousandths of a core for each pod.
+        (PODS, values(p0=50, p1=50, p2=50, p3=50), 4),
+        (PODS, values(p0=54, p1=54, p2=54, p3=54), 4),
+        (PODS, values(p0=100, p1=100, p2=100, p3=100), 8),
+        (PODS, values(p0=25, p1=25, p2=25, p3=25), 2),
+        # Without the value of one pod: idle when the size would grow, at its target when it would shrink.
+        (PODS, values(p0=100, p1=100, p2=100), 6),
+        (PODS, values(p0=25, p1=25, p2=25), 3),
+        # Not far enough to change anything then.
+        (PODS, values(p0=55, p1=60), 4),
+        # A pod that starts counts as idle when the size would grow, and not at all when it would shrink.
+        ([*PODS[:3], pod("p3", phase="Pending")], values(p0=100, p1=100, p2=100), 6),
+        ([*PODS[:3], pod("p3", phase="Pending")], values(p0=25, p1=25, p2=25), 2),
+        # Pods that end do not count.
+        ([*PODS[:3], pod("p3", phase="Failed")], values(p0=100, p1=100, p2=100, p3=100), 6),
+        ([*PODS[:3], pod("p3", deletionTimestamp="2020-01-01T00:00:00Z")], values(p0=100, p1=100, p2=100, p3=100), 6),
+    ],
+)
+def test_size_by_values(pods: list[Any], metrics: dict[str, PodMetric], expected: int) -> None:
+    """The size brings the mean to its target; what is not known never makes a change larger."""
+    size, _ = replicas.by_pods(pods, metrics, 4, "cpu", TUNING, lambda m: replicas.average(m, 50), lambda p: 50)
+    assert size == expected
+
+
+@pytest.mark.parametrize(
+    ("started", "since", "ready", "measured", "unready"),
+    [
+        (400, 400, "True", 0, False),
+        (100, 90, "False", 0, True),
+        (100, 90, "True", 0, False),
+        # Measured over a window that began before the pod was ready.
+        (100, 30, "True", 0, True),
+        (100, 90, "True", 40, True),
+        # Has never been ready since it started, long ago.
+        (400, 390, "False", 0, True),
+        (400, 100, "False", 0, False),
+    ],
+)
+def test_cpu_of_starting_pods(started: int, since: int, ready: str, measured: int, unready: bool) -> None:
+    """The CPU usage of a pod's start is not taken for its load. All times are seconds ago."""
+    def at(ago: int) -> str:
+        return datetime.fromtimestamp(NOW - ago, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    one = pod("p")
+    one["status"] |= {"startTime": at(started), "conditions": [{"type": "Ready", "status": ready, "lastTransitionTime": at(since)}]}
+    groups = replicas.group_pods([one], {"p": PodMetric(1, NOW - measured)}, "cpu", TUNING)
+    assert groups.unready == ({"p"} if unready else set())
+    assert replicas.group_pods([one], {"p": PodMetric(1, NOW - measured)}, "memory", TUNING).ready == 1
+
+
+def behavior(**changes: dict[str, Any]) -> dict[str, Any]:
+    up = {"selectPolicy": "Max", "policies": [{"type": "Pods", "value": 4, "periodSeconds": 15}], **changes.get("up", {})}
+    down = {"selectPolicy": "Max", "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}], **changes.get("down", {})}
+    return {"scaleUp": up, "scaleDown": down}
+
+
+@pytest.mark.parametrize(
+    ("rules", "current", "wanted", "expected"),
+    [
+        (None, 5, 7, (7, "ReadyForNewScale", False, "DesiredWithinRange")),
+        (None, 5, 50, (10, "ReadyForNewScale", True, "ScaleUpLimit")),
+        (None, 1, 50, (4, "ReadyForNewScale", True, "ScaleUpLimit")),
+        (None, 15, 50, (20, "ReadyForNewScale", True, "TooManyReplicas")),
+        (None, 5, 1, (2, "ReadyForNewScale", True, "TooFewReplicas")),
+        (behavior(), 5, 7, (7, "ReadyForNewScale", False, "DesiredWithinRange")),
+        (behavior(), 5, 50, (9, "ReadyForNewScale", True, "ScaleUpLimit")),
+        (behavior(), 18, 50, (20, "ReadyForNewScale", True, "TooManyReplicas")),
+        (behavior(up={"selectPolicy": "Disabled"}), 5, 7, (5, "ReadyForNewScale", True, "ScaleUpLimit")),
+        (behavior(down={"selectPolicy": "Disabled"}), 5, 3, (5, "ReadyForNewScale", True, "ScaleDownLimit")),
+        (behavior(down={"policies": [{"type": "Percent", "value": 10, "periodSeconds": 15}]}), 15, 3, (13, "ReadyForNewScale", True, "ScaleDownLimit")),
+        (behavior(down={"policies": [{"type": "Pods", "value": 1, "periodSeconds": 15}]}), 15, 3, (14, "ReadyForNewScale", True, "ScaleDownLimit")),
+        (behavior(), 5, 1, (2, "ReadyForNewScale", True, "TooFewReplicas")),
+        (behavior(up={"policies": [{"type": "Percent", "value": 1, "periodSeconds": 15}]}), 5, 9, (6, "ReadyForNewScale", True, "ScaleUpLimit")),
+    ],
+)  # fmt: skip
+def test_limits(rules: dict[str, Any] | None, current: int, wanted: int, expected: tuple[int, str, bool, str]) -> None:
+    """Sizes stay between 2 and 20 and change no faster than policies allow."""
+    found = normalize(History(), rules, current=current, wanted=wanted, least=2, most=20, now=1000.0, window=0.0)
+    assert (found.size, found.able[0], found.limited, found.limit[0]) == expected
+
+
+@pytest.mark.parametrize(("choice", "up", "down"), [("Max", 14, 2), ("Min", 12, 4)])
+def test_policies_are_chosen(choice: str, up: int, down: int) -> None:
+    """Of several policies the one with the largest change counts, or the one with the smallest."""
+    policies = [{"type": "Pods", "value": 6, "periodSeconds": 60}, {"type": "Percent", "value": 50, "periodSeconds": 60}]
+    rules = {"selectPolicy": choice, "policies": policies}
+    for wanted, expected in ((100, up), (0, down)):
+        both = behavior(up=rules, down=rules)
+        found = normalize(History(), both, current=8, wanted=wanted, least=0, most=100, now=1.0, window=0.0)
+        assert found.size == expected
+
+
+def test_changes_of_a_period_add_up() -> None:
+    """What was added within the period of a policy counts towards it, until the period has passed."""
+    history, rules = History(), behavior()
+    history.store_change(rules, 5, 9, 1000.0)
+    again = normalize(history, rules, current=9, wanted=50, least=1, most=50, now=1010.0, window=0.0)
+    assert (again.size, again.limit[0]) == (9, "ScaleUpLimit")
+    later = normalize(history, rules, current=9, wanted=50, least=1, most=50, now=1016.0, window=0.0)
+    assert later.size == 13
+
+
+@pytest.mark.parametrize("rules", [None, behavior()])
+def test_stabilization(rules: dict[str, Any] | None) -> None:
+    """A size shrinks to the largest of the recommendations of the last minutes."""
+    history = History()
+    sizes = []
+    for now, wanted in ((0.0, 10), (100.0, 4), (250.0, 6), (350.0, 3), (600.0, 3)):
+        found = normalize(history, rules, current=10, wanted=wanted, least=1, most=20, now=now, window=300.0)
+        sizes.append((found.size, found.able[0]))
+    held = "ScaleDownStabilized"
+    assert sizes == [(10, "ReadyForNewScale"), (10, held), (10, held), (6, held), (3, "ReadyForNewScale")]
+
+
+def test_stabilization_of_growth() -> None:
+    """With a window for growth, a size grows to the smallest recommendation of the window."""
+    history, rules = History(), behavior(up={"stabilizationWindowSeconds": 60})
+    for now, wanted, expected in ((0.0, 5, 5), (30.0, 8, 5), (70.0, 8, 8)):
+        assert normalize(history, rules, current=5, wanted=wanted, least=1, most=20, now=now, window=0.0).size == expected
+
+
+class MetricsApi:
+    """Answers lists of the metrics APIs by group and path; everything else is not found."""
+
+    def __init__(self, **answers: Any) -> None:
+        self.answers = answers
+        self.asked: list[tuple[str, str, str, Any]] = []
+
+    async def list(self, ref: ResourceRef, namespace: str = "", *, label_selector: str = "", query: Any = None) -> dict[str, Any]:
+        self.asked.append((f"{ref.group}/{ref.version}/{ref.plural}", namespace, label_selector, query))
+        for part, items in self.answers.items():
+            if ref.group.startswith(part + "."):
+                if isinstance(items, ApiError):
+                    raise items
+                return {"items": items}
+        raise ApiError(404, "NotFound", "the server could not find the requested resource")
+
+
+def evaluate(api: MetricsApi, metric: dict[str, Any], pods: list[Any] = PODS, **changes: int) -> Proposal:
+    catalog = builtin_catalog(ORCH)
+    evaluator = Evaluator(MetricsClient(api, ORCH, lambda: catalog))  # type: ignore[arg-type]  # a double of the one method
+    target = Target("a", changes.get("wanted", 4), changes.get("running", 4), LabelSelector.parse("x=y"), pods)
+    found: Proposal = run(evaluator.evaluate(metric, target, TUNING))
+    return found
+
+
+def usage(*cpu: str) -> list[dict[str, Any]]:
+    stamp = "2020-09-13T12:26:40Z"
+    return [
+        {"metadata": {"name": f"p{i}"}, "timestamp": stamp, "window": "30s", "containers": [{"name": "c", "usage": {"cpu": value}}]}
+        for i, value in enumerate(cpu)
+    ]
+
+
+def resource(**target: Any) -> dict[str, Any]:
+    return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+
+
+def test_resource_metric() -> None:
+    """Utilization is in percent of the requests, average values are plain; the status has both."""
+    api = MetricsApi(metrics=usage("100m", "100m", "100m", "100m"))
+    found = evaluate(api, resource(type="Utilization", averageUtilization=50))
+    assert (found.size, found.metric) == (8, "cpu resource utilization (percentage of request)")
+    assert found.status["resource"]["current"] == {"averageUtilization": 100, "averageValue": "100m"}
+    assert api.asked == [("metrics.orch.io/v1beta1/pods", "a", "x=y", None)]
+    found = evaluate(api, resource(type="AverageValue", averageValue="200m"))
+    assert (found.size, found.metric) == (2, "cpu resource")
+
+
+def test_container_metric() -> None:
+    """Only the container in question counts."""
+    metric = {"type": "ContainerResource", "containerResource": {"name": "cpu", "container": "c", "target": {"averageUtilization": 50}}}
+    assert evaluate(MetricsApi(metrics=usage("100m", "100m", "100m", "100m")), metric).size == 8
+    metric["containerResource"]["container"] = "d"  # type: ignore[index]  # a dict of dicts
+    with pytest.raises(EvaluationError, match="container d not present in metrics for pod /p0"):
+        evaluate(MetricsApi(metrics=usage("100m")), metric)
+
+
+def custom(*found: str) -> list[dict[str, Any]]:
+    return [{"describedObject": {"name": f"p{i}"}, "value": v, "timestamp": "2020-09-13T12:26:40Z"} for i, v in enumerate(found)]
+
+
+def test_pods_metric() -> None:
+    """The mean of a custom metric of the pods; the selector of the metric is passed on."""
+    api = MetricsApi(custom=custom("10", "30", "20", "20"))
+    identifier = {"name": "rate", "selector": {"matchLabels": {"verb": "get"}}}
+    metric = {"type": "Pods", "pods": {"metric": identifier, "target": {"averageValue": "10"}}}
+    found = evaluate(api, metric)
+    assert (found.size, found.metric, found.status["pods"]["current"]) == (8, "pods metric rate", {"averageValue": "20"})
+    assert api.asked == [("custom.metrics.orch.io/v1beta2/pods/*/rate", "a", "x=y", {"metricLabelSelector": "verb=get"})]
+
+
+def test_object_metric() -> None:
+    """A value that all pods share, as a whole or divided among them."""
+    api = MetricsApi(custom=custom("30"))
+    described = {"apiVersion": "networking.orch.io/v1", "kind": "Ingress", "name": "i"}
+    metric = {"type": "Object", "object": {"metric": {"name": "rate"}, "describedObject": described, "target": {"value": "20"}}}
+    found = evaluate(api, metric)
+    assert (found.size, found.metric) == (6, "Ingress metric rate")
+    assert api.asked[0][:2] == ("custom.metrics.orch.io/v1beta2/ingresses.networking.orch.io/i/rate", "a")
+    metric["object"]["target"] = {"averageValue": "5"}  # type: ignore[index]  # a dict of dicts
+    found = evaluate(api, metric)
+    assert (found.size, found.status["object"]["current"]) == (6, {"averageValue": "7500m"})
+
+
+def test_external_metric() -> None:
+    """The sum of the values of an external metric."""
+    api = MetricsApi(external=custom("10", "30"))
+    metric = {"type": "External", "external": {"metric": {"name": "queue"}, "target": {"averageValue": "8"}}}
+    assert evaluate(api, metric).size == 5
+    metric["external"]["target"] = {"value": "20"}  # type: ignore[index]  # a dict of dicts
+    found = evaluate(api, metric)
+    assert (found.size, found.metric) == (8, "external metric queue(nil)")
+    assert api.asked[0][0] == "external.metrics.orch.io/v1beta1/queue"
+    assert evaluate(api, metric, wanted=0).size == 2
+
+
+@pytest.mark.parametrize(
+    ("metric", "reason", "text"),
+    [
+        (resource(averageUtilization=50), "FailedGetResourceMetric",
+         "failed to get cpu utilization: unable to get metrics for resource cpu: unable to fetch metrics from resource metrics API: "
+         "the server could not find the requested resource (get pods.metrics.orch.io)"),
+        (resource(), "FailedGetResourceMetric", "invalid resource metric source: neither a utilization target nor a value target was set"),
+        ({"type": "Pods", "pods": {"metric": {"name": "rate"}, "target": {"averageValue": "10"}}}, "FailedGetPodsMetric",
+         "failed to get pods metric value: unable to get metric rate: unable to fetch metrics from custom metrics API: "
+         "no custom metrics API (custom.metrics.orch.io) registered"),
+        ({"type": "External", "external": {"metric": {"name": "queue"}, "target": {"value": "10"}}}, "FailedGetExternalMetric",
+         "failed to get external metric queue: unable to get external metric a/queue/nil: unable to fetch metrics from external "
+         "metrics API: the server could not find the requested resource (get queue.external.metrics.orch.io)"),
+        ({"type": "Other"}, "InvalidMetricSourceType", 'unknown metric source type "Other"'),
+    ],
+)  # fmt: skip
+def test_metrics_that_cannot_be_had(metric: dict[str, Any], reason: str, text: str) -> None:
+    """The error says which API lacks what."""
+    with pytest.raises(EvaluationError) as caught:
+        evaluate(MetricsApi(), metric)
+    assert (caught.value.reason, str(caught.value)) == (reason, text)
+
+
+def test_pods_without_requests() -> None:
+    """A utilization needs requests of every container."""
+    bare = pod("p0")
+    del bare["spec"]["containers"][0]["resources"]
+    with pytest.raises(EvaluationError, match="failed to get cpu utilization: missing request for cpu"):
+        evaluate(MetricsApi(metrics=usage("1")), resource(averageUtilization=50), [bare])
+    with pytest.raises(EvaluationError, match="no pods returned by selector while calculating replica count"):
+        evaluate(MetricsApi(metrics=usage("1")), resource(averageUtilization=50), [])
+
+
+def autoscaler(least: int, most: int, target: str = "d") -> dict[str, Any]:
+    reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": target}
+    return {"metadata": {"name": "h"}, "spec": {"scaleTargetRef": reference, "minReplicas": least, "maxReplicas": most}}
+
+
+def deploy(cluster: Cluster, size: int) -> None:
+    selector = {"matchLabels": {"a": "b"}}
+    spec = {"replicas": size, "selector": selector, "template": template({"a": "b"})}
+    cluster.create(DEPLOYMENTS, {"metadata": {"name": "d"}, "spec": spec})
+    cluster.settle()
+
+
+def conditions(cluster: Cluster) -> list[tuple[str, str, str]]:
+    found = cluster.get(AUTOSCALERS, "h")
+    assert found is not None
+    return [(c["type"], c["status"], c["reason"]) for c in found["status"]["conditions"]]
+
+
+def events(cluster: Cluster) -> dict[str, str]:
+    return {e["reason"]: e["message"] for e in cluster.items(EVENTS) if e["involvedObject"]["kind"] == "HorizontalPodAutoscaler"}
+
+
+@pytest.mark.parametrize(("size", "expected", "word"), [(1, 3, "below Spec.Min"), (9, 5, "above Spec.Max")])
+def test_range(cluster: Cluster, size: int, expected: int, word: str) -> None:
+    """A size outside the range is corrected without any metric."""
+    deploy(cluster, size)
+    cluster.create(AUTOSCALERS, autoscaler(3, 5))
+    cluster.settle()
+    found = cluster.get(DEPLOYMENTS, "d")
+    assert found is not None and found["spec"]["replicas"] == expected
+    assert events(cluster)["SuccessfulRescale"] == f"New size: {expected}; reason: Current number of replicas {word}Replicas"
+    assert conditions(cluster)[0] == ("AbleToScale", "True", "SucceededRescale")
+    shown = cluster.get(AUTOSCALERS, "h")
+    assert shown is not None and (shown["status"]["desiredReplicas"], "lastScaleTime" in shown["status"]) == (expected, True)
+
+
+def test_no_metrics_api(cluster: Cluster) -> None:
+    """Without a metrics API the size stays, and conditions and Events say why."""
+    deploy(cluster, 2)
+    cluster.create(AUTOSCALERS, autoscaler(1, 5))
+    cluster.settle()
+    assert conditions(cluster) == [("AbleToScale", "True", "SucceededGetScale"), ("ScalingActive", "False", "FailedGetResourceMetric")]
+    assert events(cluster)["FailedComputeMetricsReplicas"].startswith(
+        "invalid metrics (1 invalid out of 1), first error is: failed to get cpu utilization: unable to get metrics for resource cpu"
+    )
+    found = cluster.get(AUTOSCALERS, "h")
+    assert found is not None and (found["status"]["currentReplicas"], found["status"]["desiredReplicas"]) == (2, 0)
+
+
+def test_missing_target(cluster: Cluster) -> None:
+    """A target that does not exist is said to be missing."""
+    cluster.create(AUTOSCALERS, autoscaler(1, 5, "absent"))
+    cluster.settle()
+    assert conditions(cluster) == [("AbleToScale", "False", "FailedGetScale")]
+    assert "not found" in events(cluster)["FailedGetScale"]
+
+
+def test_scaled_to_zero(cluster: Cluster) -> None:
+    """A target of size 0 is left alone."""
+    deploy(cluster, 0)
+    cluster.create(AUTOSCALERS, autoscaler(1, 5))
+    cluster.settle()
+    assert conditions(cluster)[1] == ("ScalingActive", "False", "ScalingDisabled")

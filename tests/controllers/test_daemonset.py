@@ -1,0 +1,242 @@
+"""Daemon sets: the plan of one pass by table, and the controller on a server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cluster_support import Cluster, template
+
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers.daemonset.backoff import Backoff
+from orchd.controllers.daemonset.plans import Planner, should_run
+from orchd.controllers.daemonset.template import on_node, target_node
+from orchd.controllers.objects import DAEMON_SETS, NODES, PODS, REVISIONS
+from orchd.dialect import ORCH
+
+EVENTS = ResourceRef("", "v1", "events")
+
+
+def node(name: str, *taints: tuple[str, str], **labels: str) -> dict[str, Any]:
+    return {"metadata": {"name": name, "labels": labels}, "spec": {"taints": [{"key": k, "effect": e} for k, e in taints]}}
+
+
+def daemons(update: dict[str, Any] | None = None, **pod: Any) -> dict[str, Any]:
+    spec: dict[str, Any] = {"template": template({"a": "b"}, **pod), "updateStrategy": update or {"type": "OnDelete"}}
+    return {"metadata": {"name": "d"}, "spec": spec}
+
+
+def rolling(surge: int | str = 0, unavailable: int | str = 0) -> dict[str, Any]:
+    return {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
+
+
+def pod(name: str, revision: str, *, ready: bool = True, age: int = 0, **changes: Any) -> dict[str, Any]:
+    condition = {"type": "Ready", "status": "True" if ready else "False", "lastTransitionTime": "2020-01-01T00:00:00Z"}
+    metadata = {"name": name, "labels": {"controller-revision-hash": revision}, "creationTimestamp": f"2020-01-01T00:00:{age:02}Z"}
+    metadata |= changes.pop("metadata", {})
+    return {"metadata": metadata, "spec": {"nodeName": "x"}, "status": {"phase": "Running", "conditions": [condition], **changes}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "taints", "expected"),
+    [
+        ({}, [], (True, True)),
+        ({"nodeName": "other"}, [], (False, False)),
+        ({"nodeSelector": {"zone": "b"}}, [], (False, False)),
+        ({}, [("k", "NoSchedule")], (False, True)),
+        ({}, [("k", "NoExecute")], (False, False)),
+        ({}, [("k", "PreferNoSchedule")], (True, True)),
+        ({"tolerations": [{"operator": "Exists"}]}, [("k", "NoExecute")], (True, True)),
+        ({}, [("node.orch.io/unschedulable", "NoSchedule"), ("node.orch.io/not-ready", "NoExecute")], (True, True)),
+        ({}, [("node.orch.io/network-unavailable", "NoSchedule")], (False, True)),
+        ({"hostNetwork": True}, [("node.orch.io/network-unavailable", "NoSchedule")], (True, True)),
+    ],
+)
+def test_where_daemons_run(spec: dict[str, Any], taints: list[tuple[str, str]], expected: tuple[bool, bool]) -> None:
+    """A taint that forbids to schedule keeps new pods away, one that forbids to run those that are there as well."""
+    assert should_run(ORCH, daemons(**spec), node("n", *taints, zone="a")) == expected
+
+
+def plan(parent: dict[str, Any], by_node: dict[str, list[dict[str, Any]]], nodes: str = "mn", step: str = "place") -> tuple[list[str], list[str]]:
+    planner = Planner(ORCH, parent, [node(n) for n in nodes], by_node, "new", 1e10)
+    found = getattr(planner, step)()
+    return sorted(p["metadata"]["name"] for p in found.delete), sorted(found.create)
+
+
+GOING = {"metadata": {"deletionTimestamp": "2020-01-01T00:00:00Z"}}
+
+
+def failing(name: str) -> dict[str, Any]:
+    return pod(name, "new", phase="Failed")
+
+
+@pytest.mark.parametrize(
+    ("parent", "by_node", "expected"),
+    [
+        (daemons(), {}, ([], ["m", "n"])),
+        (daemons(), {"m": [pod("p", "new")]}, ([], ["n"])),
+        (daemons(), {"m": [pod("p", "new")], "n": [pod("young", "new", age=2), pod("old", "x", age=1)]}, (["young"], [])),
+        # A pod that is going holds its node: the next one is made when it has gone.
+        (daemons(), {"m": [pod("p", "new", **GOING)], "n": [pod("q", "new")]}, ([], [])),
+        # With surge there may be two of them, so one that is going holds nothing.
+        (daemons(rolling(1)), {"m": [pod("p", "new", **GOING)], "n": [pod("q", "new")]}, ([], ["m"])),
+        # The old pod stays until the new one is available,
+        (daemons(rolling(1)), {"m": [pod("o", "x"), pod("p", "new", ready=False)], "n": [pod("q", "new")]}, ([], [])),
+        (daemons(rolling(1)), {"m": [pod("o", "x"), pod("p", "new")], "n": [pod("q", "new")]}, (["o"], [])),
+        # or when it is not ready itself.
+        (daemons(rolling(1)), {"m": [pod("o", "x", ready=False), pod("p", "new", ready=False)], "n": [pod("q", "new")]}, (["o"], [])),
+        (daemons(nodeName="m"), {"m": [pod("p", "new")], "n": [pod("q", "new")]}, (["q"], [])),
+    ],
+)  # fmt: skip
+def test_places(parent: dict[str, Any], by_node: dict[str, Any], expected: tuple[list[str], list[str]]) -> None:
+    """One pod on every node that fits, the oldest of several, none elsewhere."""
+    assert plan(parent, by_node) == expected
+
+
+def test_pods_of_vanished_nodes() -> None:
+    """A pod that was never scheduled goes with its node; one that runs there is left to others."""
+    waiting = {**pod("w", "new"), "spec": {}}
+    assert plan(daemons(), {"m": [pod("p", "new")], "n": [pod("q", "new")], "gone": [waiting, pod("r", "new")]}) == (["w"], [])
+
+
+@pytest.mark.parametrize(
+    ("strategy", "by_node", "expected"),
+    [
+        ({"type": "OnDelete"}, {"m": [pod("p", "x")]}, ([], [])),
+        # One at a time,
+        (rolling(0, 1), {"m": [pod("p", "x")], "n": [pod("q", "x")]}, (["p"], [])),
+        (rolling(0, 2), {"m": [pod("p", "x")], "n": [pod("q", "x")]}, (["p", "q"], [])),
+        (rolling(0, "50%"), {"m": [pod("p", "x")], "n": [pod("q", "x")]}, (["p"], [])),
+        (rolling(0, 0), {"m": [pod("p", "x")], "n": [pod("q", "x")]}, (["p"], [])),
+        # not before the new one is available,
+        (rolling(0, 1), {"m": [pod("p", "new", ready=False)], "n": [pod("q", "x")]}, ([], [])),
+        (rolling(0, 1), {"m": [pod("p", "new", **GOING)], "n": [pod("q", "x")]}, ([], [])),
+        (rolling(0, 1), {"m": [pod("p", "new")], "n": [pod("q", "x")]}, (["q"], [])),
+        # but what does not work may always go.
+        (rolling(0, 1), {"m": [pod("p", "new", ready=False)], "n": [pod("q", "x", ready=False)]}, (["q"], [])),
+        (rolling(1), {"m": [pod("p", "x")], "n": [pod("q", "x")]}, ([], ["m"])),
+        (rolling(1), {"m": [pod("p", "x"), pod("r", "new", ready=False)], "n": [pod("q", "x")]}, ([], [])),
+        (rolling(1), {"m": [pod("p", "x"), pod("r", "new")], "n": [pod("q", "x")]}, (["p"], ["n"])),
+        (rolling(1), {"m": [pod("p", "x"), pod("r", "new", ready=False)], "n": [pod("q", "x", ready=False)]}, ([], ["n"])),
+    ],
+)  # fmt: skip
+def test_rolling_update(strategy: dict[str, Any], by_node: dict[str, Any], expected: tuple[list[str], list[str]]) -> None:
+    """Old pods are replaced within maxUnavailable, or surged upon within maxSurge."""
+    assert plan(daemons(strategy), by_node, step="roll") == expected
+
+
+def test_template_generation() -> None:
+    """A pod of the current generation is up to date, whatever its hash."""
+    parent = daemons(rolling(0, 1))
+    parent["metadata"]["annotations"] = {"deprecated.daemonset.template.generation": "3"}
+    old = pod("p", "x")
+    old["metadata"]["labels"]["pod-template-generation"] = "3"
+    assert plan(parent, {"m": [old]}, step="roll") == ([], [])
+
+
+def test_affinity_is_replaced() -> None:
+    """Required node affinity is the controller's to check; the pod carries its node instead."""
+    term = {"matchExpressions": [{"key": "zone", "operator": "Exists"}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}, "podAffinity": {}}
+    made = on_node({"spec": {"affinity": affinity}}, "n")
+    assert target_node(made) == "n"
+    assert made["spec"]["affinity"]["podAffinity"] == {}
+    (only,) = made["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert "matchExpressions" not in only
+
+
+def test_backoff() -> None:
+    """The pause doubles with every attempt up to a quarter of an hour, and is forgotten after twice that."""
+    now = [0.0]
+    backoff = Backoff(lambda: now[0])
+    assert backoff.attempt("a") == 0
+    assert backoff.attempt("a") == 1
+    now[0] = 1.0
+    assert backoff.attempt("a") == 0
+    assert backoff.attempt("a") == 2
+    for _ in range(20):
+        now[0] += 900
+        assert backoff.attempt("a") == 0
+    assert backoff.attempt("a") == 900
+    now[0] += 1801
+    assert backoff.attempt("a") == 0
+    assert backoff.attempt("a") == 1
+
+
+def add_node(cluster: Cluster, name: str) -> None:
+    """A node without the taint that new ones have until they are ready."""
+    cluster.create(NODES, {"metadata": {"name": name, "labels": {"zone": name}}}, "")
+    cluster.patch(NODES, name, {"spec": {"taints": None}}, "")
+
+
+def create(cluster: Cluster, update: dict[str, Any] | None = None, **pod_spec: Any) -> None:
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template({"a": "b"}, **pod_spec)}
+    if update:
+        spec["updateStrategy"] = update
+    cluster.create(DAEMON_SETS, {"metadata": {"name": "d"}, "spec": spec})
+    cluster.settle()
+
+
+def nodes_of(cluster: Cluster) -> list[str]:
+    return sorted(target_node(pod) for pod in cluster.items(PODS))
+
+
+def test_nodes_come_and_go(cluster: Cluster) -> None:
+    """Pods follow the nodes that fit; the status counts them."""
+    for name in ("m", "n"):
+        add_node(cluster, name)
+    create(cluster, nodeSelector={"zone": "m"})
+    assert nodes_of(cluster) == ["m"]
+    cluster.patch(NODES, "n", {"metadata": {"labels": {"zone": "m"}}}, "")
+    assert nodes_of(cluster) == ["m", "n"]
+    found = cluster.get(DAEMON_SETS, "d")
+    assert found is not None
+    assert found["status"] == {
+        "currentNumberScheduled": 2, "desiredNumberScheduled": 2, "numberMisscheduled": 0, "numberReady": 0,
+        "numberUnavailable": 2, "updatedNumberScheduled": 2, "observedGeneration": 1,
+    }  # fmt: skip
+    cluster.patch(NODES, "m", {"metadata": {"labels": {"zone": "x"}}}, "")
+    assert nodes_of(cluster) == ["n"]
+    cluster.delete(NODES, "n", "")
+    cluster.settle(2)
+    assert nodes_of(cluster) == []
+    messages = [e["message"].partition(":")[0] for e in cluster.items(EVENTS)]
+    assert sorted(set(messages)) == ["Created pod", "Deleted pod"]
+
+
+def images(cluster: Cluster) -> list[str]:
+    return sorted(p["spec"]["containers"][0]["image"] for p in cluster.items(PODS))
+
+
+@pytest.mark.parametrize("update", [None, rolling(1)])
+def test_update_of_all_pods(cluster: Cluster, update: dict[str, Any] | None) -> None:
+    """A new template reaches every node, by replacement and by surge; its history is kept."""
+    for name in ("m", "n"):
+        add_node(cluster, name)
+    create(cluster, update)
+    cluster.make_ready()
+    change = {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "y"}]}}}}
+    cluster.patch(DAEMON_SETS, "d", change)
+    assert images(cluster) == (["x", "x", "y"] if update else ["x", "y"])
+    for _ in range(4):
+        cluster.make_ready()
+        cluster.settle(2)
+    assert images(cluster) == ["y", "y"]
+    found = cluster.get(DAEMON_SETS, "d")
+    assert found is not None and found["status"]["updatedNumberScheduled"] == found["status"]["numberAvailable"] == 2
+    assert sorted(r["revision"] for r in cluster.items(REVISIONS)) == [1, 2]
+
+
+def test_failed_pods_are_replaced(cluster: Cluster) -> None:
+    """A failed pod is deleted with an Event, and again only after a pause."""
+    add_node(cluster, "m")
+    create(cluster)
+    (first,) = cluster.names(PODS)
+    cluster.patch(PODS, first, {"status": {"phase": "Failed"}}, subresource="status")
+    (second,) = cluster.names(PODS)
+    assert second != first
+    assert "FailedDaemonPod" in [e["reason"] for e in cluster.items(EVENTS)]
+    cluster.patch(PODS, second, {"status": {"phase": "Failed"}}, subresource="status")
+    assert cluster.names(PODS) == [second]
+    cluster.settle(2)
+    assert cluster.names(PODS) != [second]

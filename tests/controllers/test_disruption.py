@@ -1,0 +1,153 @@
+"""Disruption budgets: the arithmetic by table, and the controller with the eviction subresource."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cluster_support import Cluster, template
+
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers.disruption import budget as counting
+from orchd.controllers.objects import DEPLOYMENTS, PODS
+from orchd.errors import ApiError
+from orchd.testing.server import run
+
+BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
+EVENTS = ResourceRef("", "v1", "events")
+DEFINITIONS = ResourceRef("apiextensions.orch.io", "v1", "customresourcedefinitions")
+SQUADS = ResourceRef("example.com", "v1", "squads")
+
+
+@pytest.mark.parametrize(
+    ("spec", "pods", "scale", "expected", "wanted"),
+    [
+        ({"minAvailable": 2}, 5, 0, 5, 2),
+        ({"minAvailable": "50%"}, 5, 5, 5, 3),
+        ({"minAvailable": "0%"}, 5, 5, 5, 0),
+        ({"maxUnavailable": 2}, 5, 7, 7, 5),
+        ({"maxUnavailable": 9}, 5, 7, 7, 0),
+        ({"maxUnavailable": "30%"}, 5, 7, 7, 4),
+        ({}, 5, 7, 0, 0),
+    ],
+)
+def test_desired(spec: dict[str, Any], pods: int, scale: int, expected: int, wanted: int) -> None:
+    """Numbers relate to the pods, percentages and maxUnavailable to the owners; percentages are rounded up."""
+    assert counting.compute_desired({"metadata": {}, "spec": spec}, pods, scale) == (expected, wanted)
+
+
+def budget(selector: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "b"}, "spec": {"selector": {"matchLabels": selector or {"a": "b"}}, **spec}}
+
+
+def numbers(cluster: Cluster) -> tuple[int, int, int, int]:
+    """Expected, desired and healthy pods, and the allowed disruptions."""
+    cluster.settle()
+    found = cluster.get(BUDGETS, "b")
+    assert found is not None
+    status = found["status"]
+    return tuple(status[k] for k in ("expectedPods", "desiredHealthy", "currentHealthy", "disruptionsAllowed"))  # type: ignore[return-value]  # four keys
+
+
+def deployment(replicas: int) -> dict[str, Any]:
+    selector = {"matchLabels": {"a": "b"}}
+    return {"metadata": {"name": "d"}, "spec": {"replicas": replicas, "selector": selector, "template": template({"a": "b"})}}
+
+
+def test_deployments_scale(cluster: Cluster) -> None:
+    """The size is the deployment's, not its sets'; conditions say whether pods may be evicted."""
+    cluster.create(DEPLOYMENTS, deployment(4))
+    cluster.settle()
+    cluster.create(BUDGETS, budget(maxUnavailable="25%"))
+    assert numbers(cluster) == (4, 3, 0, 0)
+    cluster.make_ready()
+    assert numbers(cluster) == (4, 3, 4, 1)
+    found = cluster.get(BUDGETS, "b")
+    assert found is not None
+    assert [(c["type"], c["status"], c["reason"], c["observedGeneration"]) for c in found["status"]["conditions"]] == [
+        ("DisruptionAllowed", "True", "SufficientPods", 1)
+    ]
+    cluster.patch(DEPLOYMENTS, "d", {"spec": {"replicas": 2}})
+    assert numbers(cluster)[:2] == (2, 1)
+
+
+def evict(cluster: Cluster, name: str) -> None:
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": "a"}}
+    run(cluster.client.create(PODS, "a", body, name=name, subresource="eviction"))
+
+
+def test_evictions_are_counted(cluster: Cluster) -> None:
+    """An eviction uses up what is allowed; when the pod was replaced and the new one is ready, the next may follow."""
+    cluster.create(DEPLOYMENTS, deployment(3))
+    cluster.settle()
+    cluster.create(BUDGETS, budget(minAvailable=2))
+    cluster.make_ready()
+    assert numbers(cluster) == (3, 2, 3, 1)
+    first, second, _ = cluster.names(PODS)
+    evict(cluster, first)
+    with pytest.raises(ApiError) as caught:
+        evict(cluster, second)
+    assert caught.value.code == 429
+    assert numbers(cluster) == (3, 2, 2, 0)
+    cluster.make_ready()
+    assert numbers(cluster) == (3, 2, 3, 1)
+    found = cluster.get(BUDGETS, "b")
+    assert found is not None and "disruptedPods" not in found["status"]
+    evict(cluster, second)
+
+
+def test_an_eviction_that_deletes_nothing_is_taken_back(cluster: Cluster) -> None:
+    """Two minutes after an eviction a pod that is still there counts as healthy again, with an Event about it."""
+    cluster.create(PODS, {"metadata": {"name": "p", "labels": {"a": "b"}}, "spec": template({})["spec"]})
+    cluster.create(BUDGETS, budget(minAvailable=0))
+    cluster.make_ready()
+    found = cluster.get(BUDGETS, "b")
+    assert found is not None
+    at = found["status"]["conditions"][0]["lastTransitionTime"]
+    cluster.patch(BUDGETS, "b", {"status": {"disruptedPods": {"p": at}}}, subresource="status")
+    assert numbers(cluster) == (1, 0, 0, 0)
+    cluster.settle(130)
+    assert numbers(cluster) == (1, 0, 1, 1)
+    assert "NotDeleted" in [e["reason"] for e in cluster.items(EVENTS)]
+
+
+def test_no_pods(cluster: Cluster) -> None:
+    """A budget without pods allows nothing, with an Event that says so."""
+    cluster.create(BUDGETS, budget(maxUnavailable=1))
+    assert numbers(cluster) == (0, 0, 0, 0)
+    assert [e["message"] for e in cluster.items(EVENTS)] == ["No matching pods found"]
+
+
+def test_unknown_owner_is_safe(cluster: Cluster) -> None:
+    """Where an owner's size cannot be found out, nothing may be evicted, and the condition says why."""
+    owner = {"apiVersion": "example.com/v1", "kind": "Squad", "name": "s", "uid": "1", "controller": True}
+    pod = {"metadata": {"name": "p", "labels": {"a": "b"}, "ownerReferences": [owner]}, "spec": template({})["spec"]}
+    cluster.create(PODS, pod)
+    cluster.create(BUDGETS, budget(maxUnavailable=1))
+    cluster.settle(0.01)
+    found = cluster.get(BUDGETS, "b")
+    assert found is not None
+    (condition,) = found["status"]["conditions"]
+    assert (condition["reason"], condition["message"]) == ("SyncFailed", 'no matches for kind "Squad" in version "example.com/v1"')
+
+
+def test_any_owner_with_scale(cluster: Cluster) -> None:
+    """Owners of custom kinds are asked through their scale subresource."""
+    version = {
+        "name": "v1", "served": True, "storage": True,
+        "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}},
+        "schema": {"openAPIV3Schema": {"type": "object", "x-orch-preserve-unknown-fields": True}},
+    }  # fmt: skip
+    names = {"plural": "squads", "singular": "squad", "kind": "Squad", "listKind": "SquadList"}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    cluster.create(DEFINITIONS, {"metadata": {"name": "squads.example.com"}, "spec": spec}, "")
+    cluster.settle(2)
+    squad = {"apiVersion": "example.com/v1", "kind": "Squad", "metadata": {"name": "s"}, "spec": {"replicas": 4}}
+    uid = cluster.create(SQUADS, squad)["metadata"]["uid"]
+    owner = {"apiVersion": "example.com/v1", "kind": "Squad", "name": "s", "uid": uid, "controller": True}
+    for number in range(3):
+        metadata = {"name": f"p{number}", "labels": {"a": "b"}, "ownerReferences": [owner]}
+        cluster.create(PODS, {"metadata": metadata, "spec": template({})["spec"]})
+    cluster.create(BUDGETS, budget(minAvailable="50%"))
+    cluster.make_ready()
+    assert numbers(cluster) == (4, 2, 3, 1)

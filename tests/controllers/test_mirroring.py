@@ -1,0 +1,93 @@
+"""EndpointSlices that mirror Endpoints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cluster_support import Cluster
+
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers.endpoints.mirroring_controller import group_addresses
+from orchd.controllers.objects import ENDPOINTS, SERVICES
+
+SLICES = ResourceRef("discovery.orch.io", "v1", "endpointslices")
+SERVICE = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
+
+
+def endpoints(*subsets: dict[str, Any], **metadata: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "s", **metadata}, "subsets": list(subsets)}
+
+
+def subset(*addresses: str, port: int = 80, not_ready: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {
+        "addresses": [{"ip": ip} for ip in addresses],
+        "notReadyAddresses": [{"ip": ip} for ip in not_ready],
+        "ports": [{"name": "web", "port": port}],
+    }
+
+
+def slices(cluster: Cluster) -> list[tuple[str, int, list[tuple[str, bool]]]]:
+    """Family, port and addresses with their readiness."""
+    cluster.settle()
+    found = []
+    for each in cluster.items(SLICES):
+        entries = sorted((e["addresses"][0], e["conditions"]["ready"]) for e in each.get("endpoints") or ())
+        found.append((each["addressType"], each["ports"][0]["port"], entries))
+    return sorted(found)
+
+
+def test_addresses_are_grouped() -> None:
+    """Families and ports each have a slice; wrong addresses and those beyond the limit are counted."""
+    groups, wrong, surplus = group_addresses(endpoints(subset("10.0.0.1", "fd00::1", "?", not_ready=("10.0.0.2", "10.0.0.3"))), 3)
+    assert (wrong, surplus) == (1, 1)
+    assert {family: [(e["addresses"], e["conditions"]["ready"]) for e in found] for (family, _), found in groups.items()} == {
+        "IPv4": [(["10.0.0.1"], True), (["10.0.0.2"], False)],
+        "IPv6": [(["fd00::1"], True)],
+    }
+
+
+def test_slices_follow(cluster: Cluster) -> None:
+    """Slices follow addresses, ports, labels and annotations, and go with the Endpoints."""
+    cluster.create(SERVICES, SERVICE)
+    made = endpoints(subset("192.0.2.1", not_ready=("192.0.2.2",)), labels={"m": "1"}, annotations={"am": "2"})
+    cluster.create(ENDPOINTS, made)
+    assert slices(cluster) == [("IPv4", 80, [("192.0.2.1", True), ("192.0.2.2", False)])]
+    (before,) = cluster.items(SLICES)
+    assert before["metadata"]["labels"] == {
+        "m": "1",
+        "orch.io/service-name": "s",
+        "endpointslice.orch.io/managed-by": "endpointslicemirroring-controller.orch.io",
+    }
+    assert before["metadata"]["annotations"]["am"] == "2"
+    assert before["metadata"]["ownerReferences"][0]["kind"] == "Endpoints"
+    cluster.patch(ENDPOINTS, "s", {"subsets": [subset("192.0.2.3", port=81)]})
+    assert slices(cluster) == [("IPv4", 81, [("192.0.2.3", True)])]
+    (after,) = cluster.items(SLICES)
+    # A slice that is not wanted any more is used for what is.
+    assert after["metadata"]["name"] == before["metadata"]["name"]
+    cluster.delete(ENDPOINTS, "s")
+    assert slices(cluster) == []
+
+
+def test_what_is_not_mirrored(cluster: Cluster) -> None:
+    """Nothing is mirrored without a service, for one with a selector, and where a label or a leader election says so."""
+    label, leader = "endpointslice.orch.io/skip-mirror", "control-plane.alpha.orch.io/leader"
+    cluster.create(ENDPOINTS, endpoints(subset("192.0.2.1")))
+    assert slices(cluster) == []
+    cluster.create(SERVICES, SERVICE)
+    assert len(slices(cluster)) == 1
+    cluster.patch(ENDPOINTS, "s", {"metadata": {"labels": {label: "true"}}})
+    assert slices(cluster) == []
+    cluster.patch(ENDPOINTS, "s", {"metadata": {"labels": {label: None}, "annotations": {leader: "{}"}}})
+    assert slices(cluster) == []
+    cluster.patch(ENDPOINTS, "s", {"metadata": {"annotations": {leader: None}}})
+    assert len(slices(cluster)) == 1
+    cluster.patch(SERVICES, "s", {"spec": {"selector": {"x": "y"}}})
+    assert not [s for s in cluster.items(SLICES) if "mirroring" in s["metadata"]["labels"]["endpointslice.orch.io/managed-by"]]
+
+
+def test_both_families(cluster: Cluster) -> None:
+    """Addresses of two families are mirrored in two slices."""
+    cluster.create(SERVICES, SERVICE)
+    cluster.create(ENDPOINTS, endpoints(subset("192.0.2.1", "2001:db8::1")))
+    assert slices(cluster) == [("IPv4", 80, [("192.0.2.1", True)]), ("IPv6", 80, [("2001:db8::1", True)])]

@@ -1,0 +1,150 @@
+"""The resource quota controller: status of quotas from what their namespaces hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cluster_support import Cluster, template
+
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers.objects import CLAIMS, CONFIG_MAPS, NODES, PODS, QUOTAS, REPLICA_SETS, SERVICES
+from orchd.errors import ApiError
+
+DEFINITIONS = ResourceRef("apiextensions.orch.io", "v1", "customresourcedefinitions")
+THINGS = ResourceRef("example.com", "v1", "things")
+DEFINITION: dict[str, Any] = {
+    "metadata": {"name": "things.example.com"},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"},
+        "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}],
+    },
+}
+
+
+def quota(name: str = "q", scopes: list[str] | None = None, **hard: str) -> dict[str, Any]:
+    spec: dict[str, Any] = {"hard": {key.replace("__", "/").replace("_", "."): value for key, value in hard.items()}}
+    if scopes:
+        spec["scopes"] = scopes
+    return {"metadata": {"name": name}, "spec": spec}
+
+
+def pod(name: str, cpu: str = "", **spec: Any) -> dict[str, Any]:
+    resources = {"resources": {"requests": {"cpu": cpu}}} if cpu else {}
+    return {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "x", **resources}], **spec}}
+
+
+def used(cluster: Cluster, name: str = "q") -> dict[str, str]:
+    cluster.settle()
+    found = cluster.get(QUOTAS, name)
+    assert found is not None
+    result: dict[str, str] = found["status"].get("used") or {}
+    return result
+
+
+def test_what_exists_is_counted(cluster: Cluster) -> None:
+    """A new quota counts what its namespace has already, and shows its limits in the status."""
+    cluster.create(PODS, pod("a", "250m"))
+    cluster.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"type": "NodePort", "ports": [{"port": 1}]}})
+    cluster.create(QUOTAS, quota(pods="2", requests_cpu="1", services_nodeports="1", limits_cpu="1"))
+    assert used(cluster) == {"pods": "1", "requests.cpu": "250m", "services.nodeports": "1", "limits.cpu": "0"}
+    assert cluster.get(QUOTAS, "q")["status"]["hard"] == {  # type: ignore[index]  # it exists
+        "pods": "2", "requests.cpu": "1", "services.nodeports": "1", "limits.cpu": "1"
+    }
+
+
+def test_what_ends_is_given_back(cluster: Cluster) -> None:
+    """A pod that has ended, and one that was deleted, count no more; what is created is counted by admission."""
+    cluster.create(QUOTAS, quota(pods="2"))
+    cluster.settle()
+    for name in ("a", "b"):
+        cluster.create(PODS, pod(name))
+    assert used(cluster) == {"pods": "2"}
+    with pytest.raises(ApiError, match="exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2"):
+        cluster.create(PODS, pod("c"))
+    cluster.patch(PODS, "a", {"status": {"phase": "Succeeded"}}, subresource="status")
+    assert used(cluster) == {"pods": "1"}
+    cluster.delete(PODS, "b", gracePeriodSeconds=0)
+    assert used(cluster) == {"pods": "0"}
+
+
+def test_counts_of_any_kind(cluster: Cluster) -> None:
+    """count/NAME counts built-in kinds and custom ones, also one that is defined after the quota was made."""
+    cluster.create(QUOTAS, quota(count__configmaps="5", configmaps="5", count__things_example_com="2"))
+    cluster.create(CONFIG_MAPS, {"metadata": {"name": "m"}})
+    # The namespace has the map with the server's authority too.
+    assert used(cluster) == {"configmaps": "2", "count/configmaps": "2"}
+    cluster.create(DEFINITIONS, DEFINITION, "")
+    cluster.settle(8)
+    assert used(cluster)["count/things.example.com"] == "0"
+    cluster.create(THINGS, {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}})
+    assert used(cluster)["count/things.example.com"] == "1"
+    cluster.delete(THINGS, "t")
+    assert used(cluster)["count/things.example.com"] == "0"
+
+
+def test_scopes(cluster: Cluster) -> None:
+    """A quota counts the pods in all of its scopes."""
+    cluster.create(PODS, pod("plain"))
+    cluster.create(PODS, pod("asking", "1"))
+    cluster.create(PODS, pod("limited", activeDeadlineSeconds=5))
+    for scope, number in (("BestEffort", "2"), ("NotBestEffort", "1"), ("Terminating", "1"), ("NotTerminating", "2")):
+        cluster.create(QUOTAS, quota(scope.lower(), [scope], pods="5"))
+        assert used(cluster, scope.lower()) == {"pods": number}
+
+
+def test_claims_by_class(cluster: Cluster) -> None:
+    """Claims count as a whole and by storage class, in number and size."""
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "3Gi"}}, "storageClassName": "gold"}
+    cluster.create(CLAIMS, {"metadata": {"name": "c"}, "spec": spec})
+    names = ("persistentvolumeclaims", "requests.storage", "gold.storageclass.storage.orch.io/requests.storage",
+             "tin.storageclass.storage.orch.io/persistentvolumeclaims")
+    cluster.create(QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": dict.fromkeys(names, "10Gi")}})
+    assert used(cluster) == dict(zip(names, ("1", "3Gi", "3Gi", "0"), strict=True))
+
+
+def test_changed_limits_are_followed(cluster: Cluster) -> None:
+    """Names that a quota has no more leave its status; new ones are counted."""
+    cluster.create(PODS, pod("a"))
+    cluster.create(QUOTAS, quota(pods="2"))
+    assert used(cluster) == {"pods": "1"}
+    cluster.patch(QUOTAS, "q", {"spec": {"hard": {"pods": None, "services": "1"}}})
+    assert used(cluster) == {"services": "0"}
+
+
+def test_a_wrong_status_is_corrected(cluster: Cluster) -> None:
+    """What somebody else wrote into the status is corrected at the next full count."""
+    cluster.create(QUOTAS, quota(pods="2"))
+    cluster.settle()
+    cluster.patch(QUOTAS, "q", {"status": {"used": {"pods": "7"}}}, subresource="status")
+    assert used(cluster) == {"pods": "7"}
+    cluster.settle(400)
+    assert used(cluster) == {"pods": "0"}
+
+
+def test_a_lost_pod_is_given_back(cluster: Cluster) -> None:
+    """A pod whose grace has passed counts no more, though nothing confirms its end."""
+    cluster.create(NODES, {"metadata": {"name": "n"}}, "")
+    cluster.create(PODS, pod("a", nodeName="n", terminationGracePeriodSeconds=30))
+    cluster.create(QUOTAS, quota(pods="2", count__pods="2"))
+    cluster.delete(PODS, "a")
+    assert used(cluster) == {"pods": "1", "count/pods": "1"}
+    cluster.settle(700)
+    assert cluster.get(PODS, "a") is not None
+    assert used(cluster) == {"pods": "0", "count/pods": "1"}
+
+
+def test_replica_sets_go_on_when_there_is_room(cluster: Cluster) -> None:
+    """A set that a quota has held back makes its pods once the quota has room for them."""
+    cluster.create(QUOTAS, quota(pods="0"))
+    cluster.settle()
+    selector = {"matchLabels": {"a": "b"}}
+    cluster.create(REPLICA_SETS, {"metadata": {"name": "r"}, "spec": {"selector": selector, "template": template({"a": "b"})}})
+    cluster.settle()
+    found = cluster.get(REPLICA_SETS, "r")
+    assert found is not None and found["status"]["conditions"][0]["reason"] == "FailedCreate"
+    cluster.patch(QUOTAS, "q", {"spec": {"hard": {"pods": "1"}}})
+    cluster.settle(30)
+    assert len(cluster.names(PODS)) == 1

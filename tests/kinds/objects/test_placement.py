@@ -1,0 +1,75 @@
+"""Which nodes a pod may run on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.kinds.objects.placement import find_untolerated_taint, fits_required_affinity, tolerates
+
+TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
+NODE = {"metadata": {"name": "n", "labels": {"zone": "a", "size": "4"}}}
+
+
+@pytest.mark.parametrize(
+    ("toleration", "fits"),
+    [
+        ({"key": "k", "value": "v", "effect": "NoSchedule"}, True),
+        ({"key": "k", "value": "v"}, True),
+        ({"key": "k", "operator": "Exists"}, True),
+        ({"operator": "Exists"}, True),
+        ({"key": "k"}, False),
+        ({"key": "k", "value": "w"}, False),
+        ({"key": "j", "operator": "Exists"}, False),
+        ({"key": "k", "value": "v", "effect": "NoExecute"}, False),
+        ({"key": "k", "operator": "Other", "value": "v"}, False),
+    ],
+)
+def test_tolerations(toleration: dict[str, str], fits: bool) -> None:
+    """An empty effect or key matches every one; Equal compares values, Exists does not."""
+    assert tolerates(toleration, TAINT) is fits
+    assert (find_untolerated_taint([TAINT], [toleration], ("NoSchedule",)) is None) is fits
+
+
+def test_other_effects_do_not_count() -> None:
+    """Only taints with the effects in question are looked at."""
+    assert find_untolerated_taint([TAINT], [], ("NoExecute",)) is None
+
+
+def required(*terms: dict[str, Any]) -> dict[str, Any]:
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(terms)}}}}
+
+
+def expression(key: str, operator: str, *values: str) -> dict[str, Any]:
+    return {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "fits"),
+    [
+        ({}, True),
+        ({"nodeSelector": {"zone": "a"}}, True),
+        ({"nodeSelector": {"zone": "b"}}, False),
+        ({"nodeSelector": {"zone": "b"}, **required(expression("zone", "In", "a"))}, False),
+        (required(), False),
+        (required({}), False),
+        (required({}, expression("zone", "In", "a")), True),
+        (required(expression("zone", "In", "a", "b")), True),
+        (required(expression("zone", "NotIn", "a")), False),
+        (required(expression("other", "NotIn", "a")), True),
+        (required(expression("zone", "Exists")), True),
+        (required(expression("zone", "DoesNotExist")), False),
+        (required(expression("size", "Gt", "3")), True),
+        (required(expression("size", "Gt", "4")), False),
+        (required(expression("size", "Lt", "5")), True),
+        (required(expression("zone", "Lt", "5")), False),
+        (required({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}), True),
+        (required({"matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["n"]}]}), False),
+        (required(expression("zone", "In", "b"), expression("size", "Exists")), True),
+        (required({**expression("zone", "Exists"), "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["m"]}]}), False),
+    ],
+)  # fmt: skip
+def test_node_affinity(spec: dict[str, Any], fits: bool) -> None:
+    """Terms are alternatives, requirements of a term hold together, and the node selector holds as well."""
+    assert fits_required_affinity(spec, NODE) is fits

@@ -1,0 +1,190 @@
+"""Configuration files: what is taken, what is refused and in which words, and what is printed again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from config_support import document, read
+
+from orchd.dialect import DIALECTS, KUBERNETES, ORCH, Dialect
+from orchd.scheduler.config import types
+from orchd.scheduler.config.decoding import decode_configuration, default_configuration
+from orchd.scheduler.config.encoding import as_json, as_yaml
+from orchd.scheduler.config.model import (
+    ConfigError,
+    NodeResourcesFitArgs,
+    ResourceSpec,
+    ShapePoint,
+    UntypedArgs,
+)
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        decode_configuration(text.encode(), KUBERNETES)
+    return str(caught.value)
+
+
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
+@pytest.mark.parametrize("version", types.VERSIONS)
+def test_printed_configuration_reads_as_itself(version: str, dialect: Dialect) -> None:
+    """What is printed of a configuration decodes to the same configuration, in both versions and dialects."""
+    extender = {
+        "urlPrefix": "https://x", "filterVerb": "f", "httpTimeout": "1.5s", "managedResources": [{"name": "a/b", "ignoredByScheduler": True}],
+        "tlsConfig": {"insecure": True, "caData": "YWJj"},
+    }
+    config = read(document(version, dialect, extenders=[extender], leaderElection={"leaseDuration": "100ms"}), dialect)
+    assert decode_configuration(as_yaml(config, dialect), dialect) == config
+    assert config.extenders[0].http_timeout == 1.5
+    assert config.leader_election.lease_duration == 0.1
+
+
+def test_recorded_defaults(reference: Callable[[str], Any]) -> None:
+    """A configuration that says nothing is printed as the reference prints it."""
+    rows = [row for row in reference("defaults")["component_configs"] if row["id"].startswith(ORCH(types.KIND))]
+    for row in rows:
+        assert as_json(read(row["sent"], ORCH), ORCH) == row["effective"]
+    assert len(rows) == len(types.VERSIONS)
+
+
+def test_defaults_are_those_of_the_newest_version() -> None:
+    """Without a file the defaults of v1beta3 hold, and leader election is on."""
+    config = default_configuration(ORCH)
+    assert config == read(document("v1beta3", ORCH), ORCH)
+    assert as_json(config, ORCH)["leaderElection"]["resourceName"] == "orch-scheduler"
+    assert config.leader_election.elect
+
+
+def test_contention_profiling_follows_profiling() -> None:
+    """Profiling of contention is on only with profiling, unless it is asked for."""
+    assert read(document()).enable_contention_profiling
+    assert not read(document(enableProfiling=False)).enable_contention_profiling
+    assert read(document(enableProfiling=False, enableContentionProfiling=True)).enable_contention_profiling
+
+
+def test_the_name_of_a_single_profile_has_a_default() -> None:
+    """Only a profile that stands alone gets a name by default."""
+    assert [p.scheduler_name for p in read(document(profiles=[{}])).profiles] == ["default-scheduler"]
+    assert [p.scheduler_name for p in read(document(profiles=[{}, {}])).profiles] == ["", ""]
+
+
+@pytest.mark.parametrize("field", ["orchconfig", "kubeconfig"])
+def test_client_configuration_under_either_name(field: str) -> None:
+    """The client configuration's file may be given under the dialect's name or the one of stock tools."""
+    assert read(document(dialect=ORCH, clientConnection={field: "/f"}), ORCH).client_connection.config_file == "/f"
+
+
+def test_client_configuration_under_both_names() -> None:
+    """Giving the file under both names is refused."""
+    with pytest.raises(ConfigError, match='duplicate field "orchconfig"'):
+        read(document(dialect=ORCH, clientConnection={"orchconfig": "/f", "kubeconfig": "/g"}), ORCH)
+
+
+def test_arguments_get_defaults() -> None:
+    """Arguments that are given keep what they say and get defaults for the rest; a weight of 0 is 1."""
+    args = {"scoringStrategy": {"type": "RequestedToCapacityRatio", "resources": [{"name": "x/y"}], "requestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 3}]}}}
+    profile = read(document(profiles=[{"pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}])).profiles[0]
+    found = profile.plugin_config[0].args
+    assert isinstance(found, NodeResourcesFitArgs)
+    assert found.scoring_strategy.resources == (ResourceSpec("x/y", 1),)
+    assert found.scoring_strategy.shape == (ShapePoint(0, 3),)
+    names = [each.name for each in profile.plugin_config]
+    assert names[0] == "NodeResourcesFit" and names[1:] == sorted(names[1:])
+    assert "VolumeBinding" in names
+
+
+def test_a_strategy_without_a_type_keeps_none() -> None:
+    """The type has a default only where the whole strategy has."""
+    profile = read(document(profiles=[{"pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {}}}]}])).profiles[0]
+    args = profile.plugin_config[0].args
+    assert isinstance(args, NodeResourcesFitArgs)
+    assert args.scoring_strategy.type == ""
+    assert [each.name for each in args.scoring_strategy.resources] == ["cpu", "memory"]
+
+
+def test_arguments_of_unknown_plugins_pass_as_they_are() -> None:
+    """Arguments of plugins from elsewhere are not looked into."""
+    profile = read(document(profiles=[{"pluginConfig": [{"name": "Mine", "args": {"a": [1]}}]}])).profiles[0]
+    assert profile.plugin_config[0].args == UntypedArgs({"a": [1]})
+
+
+REFUSED = {
+    "empty": ("", "Object 'Kind' is missing in ''"),
+    "no kind": ("a: 1", "Object 'Kind' is missing in 'a: 1'"),
+    "no version": ("kind: K", "Object 'apiVersion' is missing in 'kind: K'"),
+    "unknown version": (
+        HEAD.replace("v1beta3", "v1"),
+        'no kind "KubeSchedulerConfiguration" is registered for version "kubescheduler.config.k8s.io/v1" in scheme'
+        ' "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30"',
+    ),
+    "another kind": (
+        HEAD.replace("KubeSchedulerConfiguration", "Policy"),
+        'no kind "Policy" is registered for version "kubescheduler.config.k8s.io/v1beta3" in scheme'
+        ' "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30"',
+    ),
+    "arguments": (
+        HEAD.replace("KubeSchedulerConfiguration", "VolumeBindingArgs"),
+        "couldn't decode as KubeSchedulerConfiguration, got kubescheduler.config.k8s.io/v1beta3, Kind=VolumeBindingArgs: ",
+    ),
+    "unknown fields": (
+        HEAD + "profiles: [{plugin: {}}]\nzzz: 1\nalpha: 2",
+        'strict decoding error: unknown field "alpha", unknown field "plugin", unknown field "zzz"',
+    ),
+    "field of the other version": (HEAD + "healthzBindAddress: x", 'strict decoding error: unknown field "healthzBindAddress"'),
+    "repeated in YAML": (
+        HEAD + "parallelism: 1\nparallelism: 2",
+        'strict decoding error: yaml: unmarshal errors:\n  line 4: key "parallelism" already set in map',
+    ),
+    "repeated in JSON": (
+        json.dumps(document())[:-1] + ', "parallelism": 1, "parallelism": 2}',
+        'strict decoding error: duplicate field "parallelism"',
+    ),
+    "wrong type": (
+        HEAD + "parallelism: many",
+        "json: cannot unmarshal string into Go struct field KubeSchedulerConfiguration.parallelism of type int32",
+    ),
+    "wrong type inside": (
+        HEAD + "leaderElection: {leaseDuration: 15}",
+        "json: cannot unmarshal number into Go struct field LeaderElectionConfiguration.leaderElection.leaseDuration of type string",
+    ),
+    "arguments of another kind": (
+        HEAD + "profiles: [{pluginConfig: [{name: DefaultPreemption, args: {kind: InterPodAffinityArgs}}]}]",
+        "decoding .profiles[0].pluginConfig[0]: args for plugin DefaultPreemption were not of type"
+        " DefaultPreemptionArgs.kubescheduler.config.k8s.io, got InterPodAffinityArgs.kubescheduler.config.k8s.io",
+    ),
+    "arguments of another version": (
+        HEAD + "profiles: [{pluginConfig: [{name: VolumeBinding, args: {apiVersion: kubescheduler.config.k8s.io/v1beta2}}]}]",
+        "converting .Profiles[0].PluginConfig[0].Args into internal type: no kind is registered for the type"
+        " v1beta2.VolumeBindingArgs",
+    ),
+    "unknown argument": (
+        HEAD + "profiles: [{}, {pluginConfig: [{name: VolumeBinding, args: {wait: 1}}]}]",
+        "strict decoding error: decoding .profiles[1].pluginConfig[0]: strict decoding error: decoding args for plugin"
+        ' VolumeBinding: strict decoding error: unknown field "wait"',
+    ),
+    "repeated argument in JSON": (
+        json.dumps(document(profiles=[{"pluginConfig": [{"name": "VolumeBinding", "args": {"bindTimeoutSeconds": 1}}]}])).replace(
+            '"bindTimeoutSeconds": 1', '"bindTimeoutSeconds": 1, "bindTimeoutSeconds": 1'
+        ),
+        "strict decoding error: decoding .profiles[0].pluginConfig[0]: strict decoding error: decoding args for plugin"
+        ' VolumeBinding: strict decoding error: duplicate field "bindTimeoutSeconds"',
+    ),
+    "wrong type of an argument": (
+        HEAD + "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: 1}}}]}]",
+        "decoding .profiles[0].pluginConfig[0]: decoding args for plugin NodeResourcesFit: json: cannot unmarshal number into"
+        " Go struct field ScoringStrategy.scoringStrategy.type of type v1beta3.ScoringStrategyType",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refusals(case: str) -> None:
+    """A file that cannot be taken is refused in the reference's words."""
+    text, expected = REFUSED[case]
+    assert refusal(text) == expected

@@ -1,0 +1,21 @@
+"""The examples of docs/scheduler-configuration.md can be used as they are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from orchd.dialect import ORCH
+from orchd.scheduler.config.loading import load
+
+TEXT = (Path(__file__).resolve().parents[3] / "docs" / "scheduler-configuration.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```yaml\n(.*?)```", TEXT, re.S)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
+def test_examples(example: str) -> None:
+    """An example is a valid configuration."""
+    config = load(example.encode(), ORCH)
+    assert config.extenders or len(config.profiles) > 1

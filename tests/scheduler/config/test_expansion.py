@@ -1,0 +1,131 @@
+"""Plugin sets: defaults, merging, multiPoint, weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from config_support import document, read
+
+from orchd.scheduler.config.expansion import ExpandedProfile, expand_all
+from orchd.scheduler.config.model import ConfigError
+
+#: What the built-in plugins implement.
+IMPLEMENTED = {
+    "PrioritySort": ["queueSort"],
+    "NodeUnschedulable": ["filter"],
+    "NodeName": ["filter"],
+    "TaintToleration": ["filter", "preScore", "score"],
+    "NodeAffinity": ["preFilter", "filter", "preScore", "score"],
+    "NodePorts": ["preFilter", "filter"],
+    "NodeResourcesFit": ["preFilter", "filter", "score"],
+    "VolumeRestrictions": ["preFilter", "filter"],
+    "EBSLimits": ["filter"],
+    "GCEPDLimits": ["filter"],
+    "NodeVolumeLimits": ["filter"],
+    "AzureDiskLimits": ["filter"],
+    "VolumeBinding": ["preFilter", "filter", "reserve", "preBind", "score"],
+    "VolumeZone": ["filter"],
+    "PodTopologySpread": ["preFilter", "filter", "preScore", "score"],
+    "InterPodAffinity": ["preFilter", "filter", "preScore", "score"],
+    "DefaultPreemption": ["postFilter"],
+    "NodeResourcesBalancedAllocation": ["score"],
+    "ImageLocality": ["score"],
+    "DefaultBinder": ["bind"],
+    "Mine": ["score", "filter"],
+    "OtherSort": ["queueSort"],
+}
+
+
+def expand(version: str = "v1beta3", **plugins: Any) -> ExpandedProfile:
+    return expand_all(read(document(version, profiles=[{"plugins": plugins}])), IMPLEMENTED)[0]
+
+
+def enabled(*names: str) -> dict[str, Any]:
+    """A plugin set; ``Name:3`` has a weight, ``-Name`` is disabled."""
+    out: dict[str, Any] = {"enabled": [], "disabled": []}
+    for each in names:
+        name, _, weight = each.lstrip("-").partition(":")
+        out["disabled" if each.startswith("-") else "enabled"].append({"name": name, **({"weight": int(weight)} if weight else {})})
+    return out
+
+
+def test_default_orders_of_both_versions() -> None:
+    """v1beta3 runs plugins in the order of multiPoint, v1beta2 in one of its own per point."""
+    new, old = expand(), expand("v1beta2")
+    assert new.points["preFilter"] == (
+        "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions", "VolumeBinding", "PodTopologySpread",
+        "InterPodAffinity",
+    )  # fmt: skip
+    assert old.points["preFilter"][0] == "NodeResourcesFit"
+    assert set(new.points["filter"]) == set(old.points["filter"])
+    assert (new.weights["TaintToleration"], old.weights["TaintToleration"]) == (3, 1)
+    assert new.weights["VolumeBinding"] == 1
+    assert "VolumeBinding" not in old.points["score"]
+    assert old.points["permit"] == ()
+
+
+CASES: dict[str, tuple[dict[str, Any], str, tuple[str, ...]]] = {
+    "a point's own come first": ({"score": enabled("Mine:2")}, "score", ("Mine", "TaintToleration")),
+    "overriding a weight moves to the front": (
+        {"score": enabled("-NodeAffinity", "NodeAffinity:9")}, "score", ("NodeAffinity", "TaintToleration"),
+    ),
+    "disabled at a point": ({"filter": enabled("-NodeName")}, "filter", ("NodeUnschedulable", "TaintToleration")),
+    "all disabled at a point": ({"preScore": enabled("-*")}, "preScore", ()),
+    "all but one": ({"filter": enabled("-*", "NodeName")}, "filter", ("NodeName",)),
+    "multiPoint replaced": (
+        {"multiPoint": enabled("-*", "PrioritySort", "DefaultBinder", "NodeAffinity", "Mine:4")}, "score", ("NodeAffinity", "Mine"),
+    ),
+    "multiPoint in place": ({"multiPoint": enabled("NodeName:5")}, "filter", ("NodeUnschedulable", "NodeName")),
+    "multiPoint appended": ({"multiPoint": enabled("-TaintToleration", "Mine")}, "filter", ("NodeUnschedulable", "NodeName")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_order(case: str) -> None:
+    """The plugins of a point begin with those that the point names, and go on with those of multiPoint."""
+    plugins, point, begin = CASES[case]
+    found = expand(**plugins).points[point]
+    assert found[: len(begin)] == begin
+    assert begin or not found
+    assert len(set(found)) == len(found)
+
+
+def test_weights() -> None:
+    """A point's own weight counts before that of multiPoint, and none is 1."""
+    found = expand(score=enabled("Mine"), multiPoint=enabled("Mine:7", "ImageLocality:5"))
+    assert found.weights["Mine"] == 1
+    assert found.weights["ImageLocality"] == 5
+    assert found.points["filter"][-1] == "Mine"
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "unknown": ({"filter": enabled("Nope")}, 'FilterPlugin "Nope" does not exist'),
+    "unknown in multiPoint": ({"multiPoint": enabled("Nope")}, 'QueueSortPlugin "Nope" does not exist'),
+    "at the wrong point": ({"score": enabled("NodeName")}, 'plugin "NodeName" does not extend ScorePlugin plugin'),
+    "twice": ({"score": enabled("Mine", "Mine")}, 'plugin "Mine" already registered as "ScorePlugin"'),
+    "twice in multiPoint": ({"multiPoint": enabled("Mine", "Mine")}, 'plugin "Mine" already registered as "FilterPlugin"'),
+    "no binder": (
+        {"multiPoint": enabled("-DefaultBinder")}, 'at least one bind plugin is needed for profile with scheduler name "default-scheduler"',
+    ),
+    "no order": (
+        {"multiPoint": enabled("-PrioritySort")}, 'one queue sort plugin required for profile with scheduler name "default-scheduler"',
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refusals(case: str) -> None:
+    """A profile that cannot be run is refused with its name."""
+    plugins, expected = REFUSED[case]
+    with pytest.raises(ConfigError) as caught:
+        expand(**plugins)
+    assert str(caught.value) == f"creating profile for scheduler name default-scheduler: {expected}"
+
+
+def test_profiles_share_the_order_of_the_queue() -> None:
+    """Two profiles whose queue sort differs by multiPoint are refused."""
+    other = {"schedulerName": "b", "plugins": {"multiPoint": enabled("-PrioritySort", "OtherSort")}}
+    config = read(document(profiles=[{"schedulerName": "a"}, other]))
+    with pytest.raises(ConfigError, match='different queue sort plugins for profile "b": "OtherSort", first: "PrioritySort"'):
+        expand_all(config, IMPLEMENTED)

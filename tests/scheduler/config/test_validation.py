@@ -1,0 +1,200 @@
+"""Rules beyond types: every field that is wrong is named, in the reference's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from config_support import document, read
+
+from orchd.dialect import KUBERNETES
+from orchd.scheduler.config.model import ConfigError
+from orchd.scheduler.config.validation import validate
+
+
+def wrong(version: str = "v1beta3", **members: Any) -> str:
+    """What validation says of a configuration; "" when nothing is wrong."""
+    try:
+        validate(read(document(version, **members)), KUBERNETES)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def args(plugin: str, **given: Any) -> dict[str, Any]:
+    return {"profiles": [{"pluginConfig": [{"name": plugin, "args": given}]}]}
+
+
+def extender(**members: Any) -> dict[str, Any]:
+    return {"urlPrefix": "http://x", **members}
+
+
+ARGS = "profiles[0].pluginConfig[0].args"
+STRATEGY = f"{ARGS}.scoringStrategy"
+
+CASES: dict[str, tuple[dict[str, Any], str]] = {
+    "defaults": ({}, ""),
+    "burst": ({"clientConnection": {"burst": -1}}, "clientConnection.burst: Invalid value: -1: must be non-negative"),
+    "lease": (
+        {"leaderElection": {"leaseDuration": "-1s"}},
+        "[leaderElection.leaseDuration: Invalid value: v1.Duration{Duration:-1000000000}: must be greater than zero,"
+        " leaderElection.leaseDuration: Invalid value: v1.Duration{Duration:10000000000}: LeaseDuration must be greater than"
+        " RenewDeadline]",
+    ),
+    "lease without election": ({"leaderElection": {"leaderElect": False, "leaseDuration": "-1s"}}, ""),
+    "lock": (
+        {"leaderElection": {"resourceLock": "files"}},
+        'leaderElection.resourceLock: Unsupported value: "files": supported values: "endpoints", "configmaps", "leases",'
+        ' "endpointsleases", "configmapsleases"',
+    ),
+    "parallelism": ({"parallelism": 0}, "parallelism: Invalid value: 0: should be an integer value greater than zero"),
+    "percentage": (
+        {"percentageOfNodesToScore": 101}, "percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]",
+    ),
+    "back-off": (
+        {"podInitialBackoffSeconds": 0, "podMaxBackoffSeconds": -1},
+        "[podInitialBackoffSeconds: Invalid value: 0: must be greater than 0, podMaxBackoffSeconds: Invalid value: -1: must be"
+        " greater than or equal to PodInitialBackoffSeconds]",
+    ),
+    "names": (
+        {"profiles": [{"schedulerName": "a"}, {}, {"schedulerName": "a"}]},
+        "[profiles[1].schedulerName: Required value, profiles[2].schedulerName: Duplicate value: profiles[0].schedulerName]",
+    ),
+    "queue sort": (
+        {"profiles": [{"schedulerName": "a"}, {"schedulerName": "b", "plugins": {"queueSort": {"enabled": [{"name": "X"}]}}}]},
+        'profiles[1].plugins.queueSort: Invalid value: config.PluginSet{Enabled:[]config.Plugin{config.Plugin{Name:"X",'
+        " Weight:0}}, Disabled:[]config.Plugin(nil)}: has to match for all profiles",
+    ),
+    "two queue sorts": (
+        {"profiles": [{"plugins": {"queueSort": {"enabled": [{"name": "X"}, {"name": "Y"}]}}}]},
+        "profiles[0].plugins.queueSort.Enabled: Invalid value: 2: only one queue sort plugin can be enabled",
+    ),
+    "repeated plugin configuration": (
+        {"profiles": [{"pluginConfig": [{"name": "X"}, {"name": "X"}]}]}, 'profiles[0].pluginConfig[1]: Duplicate value: "X"',
+    ),
+    "weight": (
+        {"extenders": [extender(prioritizeVerb="p")]},
+        "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it",
+    ),
+    "binders": (
+        {"extenders": [extender(bindVerb="b"), extender(bindVerb="b")]},
+        'extenders: Invalid value: "found 2 extenders implementing bind": only one extender can implement bind',
+    ),
+    "managed resources": (
+        {"extenders": [extender(managedResources=[{"name": "a/b"}, {"name": "cpu"}]), extender(managedResources=[{"name": "a/b"}])]},
+        '[extenders[0].managedResources[1].name: Invalid value: "cpu": is an invalid extended resource name,'
+        ' extenders[1].managedResources[0].name: Invalid value: "a/b": duplicate extender managed resource name]',
+    ),
+    "preemption": (
+        args("DefaultPreemption", minCandidateNodesPercentage=0, minCandidateNodesAbsolute=0),
+        f"[{ARGS}.minCandidateNodesPercentage: Invalid value: 0: cannot be zero at the same time as minCandidateNodesAbsolute,"
+        f" {ARGS}.minCandidateNodesAbsolute: Invalid value: 0: cannot be zero at the same time as minCandidateNodesPercentage]",
+    ),
+    "preemption range": (
+        args("DefaultPreemption", minCandidateNodesPercentage=101, minCandidateNodesAbsolute=-1),
+        f"[{ARGS}.minCandidateNodesPercentage: Invalid value: 101: not in valid range [0, 100],"
+        f" {ARGS}.minCandidateNodesAbsolute: Invalid value: -1: not in valid range [0, inf)]",
+    ),
+    "hard weight": (
+        args("InterPodAffinity", hardPodAffinityWeight=101),
+        f"{ARGS}.hardPodAffinityWeight: Invalid value: 101: not in valid range [0, 100]",
+    ),
+    "balanced": (
+        args("NodeResourcesBalancedAllocation", resources=[{"name": "cpu", "weight": 2}, {"name": "cpu"}]),
+        f'[{ARGS}.resources[0].weight: Invalid value: 2: must be 1, {ARGS}.resources[1].name: Duplicate value: "cpu"]',
+    ),
+    "ignored groups": (
+        args("NodeResourcesFit", ignoredResourceGroups=["a/b"]),
+        f'{ARGS}.ignoredResourceGroups[0]: Invalid value: "a/b": resource group name can\'t contain \'/\'',
+    ),
+    "strategy": (
+        args("NodeResourcesFit", scoringStrategy={"type": "X", "resources": [{"name": "cpu", "weight": 101}]}),
+        f'[{STRATEGY}.type: Unsupported value: "X": supported values: "LeastAllocated", "MostAllocated",'
+        f' "RequestedToCapacityRatio", {STRATEGY}.resources[0].weight: Invalid value: 101: resource weight of cpu not in valid'
+        " range (0, 100]]",
+    ),
+    "shape needed": (
+        args("NodeResourcesFit", scoringStrategy={"type": "RequestedToCapacityRatio"}),
+        f"{STRATEGY}.requestedToCapacityRatio.shape: Required value: at least one point must be specified",
+    ),
+    "shape": (
+        args(
+            "NodeResourcesFit",
+            scoringStrategy={
+                "type": "RequestedToCapacityRatio",
+                "requestedToCapacityRatio": {"shape": [{"utilization": 101, "score": 0}, {"utilization": 5, "score": 11}]},
+            },
+        ),
+        f"[{STRATEGY}.requestedToCapacityRatio.shape[1].utilization: Invalid value: 5: values must be sorted in increasing order,"
+        f" {STRATEGY}.requestedToCapacityRatio.shape[0].utilization: Invalid value: 101: not in valid range [0, 100],"
+        f" {STRATEGY}.requestedToCapacityRatio.shape[1].score: Invalid value: 11: not in valid range [0, 10]]",
+    ),
+    "defaulting": (
+        args("PodTopologySpread", defaultConstraints=[{"maxSkew": 1, "topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"}]),
+        f'{ARGS}.defaultingType: Invalid value: "System": when .defaultConstraints are not empty',
+    ),
+    "constraints": (
+        args(
+            "PodTopologySpread",
+            defaultingType="List",
+            defaultConstraints=[
+                {"maxSkew": 0, "topologyKey": "", "whenUnsatisfiable": "X"},
+                {"maxSkew": 1, "topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}},
+                {"maxSkew": 1, "topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"},
+            ],
+        ),
+        f"[{ARGS}.defaultConstraints[0].maxSkew: Invalid value: 0: not in valid range (0, inf),"
+        f" {ARGS}.defaultConstraints[0].topologyKey: Required value: can not be empty,"
+        f' {ARGS}.defaultConstraints[0].whenUnsatisfiable: Unsupported value: "X": supported values: "DoNotSchedule",'
+        f' "ScheduleAnyway", {ARGS}.defaultConstraints[1].labelSelector: Forbidden: constraint must not define a selector, as'
+        f' they deduced for each pod, {ARGS}.defaultConstraints[2]: Duplicate value: "{{a, DoNotSchedule}}"]',
+    ),
+    "bind timeout": (
+        args("VolumeBinding", bindTimeoutSeconds=-1),
+        f"{ARGS}.bindTimeoutSeconds: Invalid value: -1: invalid BindTimeoutSeconds, should not be a negative value",
+    ),
+    "shape of volumes": (
+        args("VolumeBinding", shape=[{"utilization": 0, "score": 1}]),
+        f"{ARGS}.shape: Invalid value: []config.UtilizationShapePoint{{config.UtilizationShapePoint{{Utilization:0, Score:1}}}}:"
+        " unexpected field `shape`, remove it or turn on the feature gate VolumeCapacityPriority",
+    ),
+    "added affinity": (
+        args(
+            "NodeAffinity",
+            addedAffinity={
+                "requiredDuringSchedulingIgnoredDuringExecution": {
+                    "nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "In"}]}],
+                },
+            },
+        ),
+        f"{ARGS}.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values:"
+        " Required value: must be specified when `operator` is 'In' or 'NotIn'",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rules(case: str) -> None:
+    """A configuration that breaks a rule is refused with the field and the reason; others pass."""
+    members, expected = CASES[case]
+    assert wrong(**members) == expected
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("", ""),
+        (":0", ""),
+        ("127.0.0.1", ""),
+        ("0.0.0.0:10251", 'healthzBindAddress: Invalid value: "0.0.0.0:10251": must be empty or with an explicit 0 port'),
+        ("0.0.0.0:x", 'healthzBindAddress: Invalid value: "0.0.0.0:x": strconv.Atoi: parsing "x": invalid syntax'),
+        ("here", 'healthzBindAddress: Invalid value: "here": address here: missing port in address'),
+        (
+            "here:0",
+            'healthzBindAddress: Invalid value: "here:0": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+        ),
+    ],
+)
+def test_addresses_without_tls(address: str, expected: str) -> None:
+    """An address of v1beta2 may name no port, for nothing is served without TLS."""
+    assert wrong("v1beta2", healthzBindAddress=address) == expected

@@ -1,0 +1,119 @@
+"""Plugins from modules beside the product: the example of docs/extending/scheduler-plugin.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from scheduler_support import Bed, node, pod
+
+import orchd.plugins
+from orchd.scheduler.config.model import ConfigError
+from orchd.scheduler.plugins.registry import plugin_factories
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "docs" / "examples" / "scheduler_plugin.py"
+PAGE = ROOT / "docs" / "extending" / "scheduler-plugin.md"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setattr(orchd.plugins, "__path__", [*orchd.plugins.__path__, str(tmp_path)])
+    yield tmp_path
+
+
+def _configuration() -> dict[str, object]:
+    """The one on the page."""
+    found = re.search(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    whole = yaml.safe_load(found[1])
+    return {name: value for name, value in whole.items() if name not in ("apiVersion", "kind")}
+
+
+def test_the_example_decides_where_pods_go(folder: Path) -> None:
+    """With the module and the configuration of the page, pods go where the label is the highest."""
+    (folder / "drop_in_rack_power.py").write_text(EXAMPLE.read_text(encoding="utf-8"))
+    bed = Bed(_configuration())
+    for name, power in (("n1", "10"), ("n2", "90"), ("n3", "40")):
+        bed.put(node(name, labels={"example.com/rack-power": power}))
+    bed.put(pod("a"))
+    bed.settle()
+    assert bed.where("a") == "n2"
+
+
+def test_wrong_arguments_are_named(folder: Path) -> None:
+    """What `make` says about arguments ends the start."""
+    (folder / "drop_in_rack_power.py").write_text(EXAMPLE.read_text(encoding="utf-8"))
+    config = _configuration()
+    config["profiles"][0]["pluginConfig"][0]["args"] = {"lable": "x"}  # type: ignore[index]  # JSON data
+    with pytest.raises(ConfigError, match='initializing plugin "RackPower": unknown field lable'):
+        Bed(config)
+
+
+def test_a_name_that_is_taken(folder: Path) -> None:
+    """A drop-in cannot replace a built-in plugin unnoticed."""
+    (folder / "drop_in_taken.py").write_text(EXAMPLE.read_text(encoding="utf-8").replace('"RackPower"', '"NodeName"'))
+    with pytest.raises(ConfigError, match=r'scheduler plugin "NodeName" of .* has a name that is taken'):
+        plugin_factories()
+
+
+_FILTER = '''
+from twisted.plugin import IPlugin
+from zope.interface import implementer
+
+from orchd.scheduler.interfaces import IFilter, IPermit, IPluginFactory
+from orchd.scheduler.values import ANY_EVENT, Code, Status, unschedulable
+
+
+@implementer(IFilter, IPermit)
+class Odd:
+    name = "Odd"
+    events = ANY_EVENT
+
+    def filter(self, state, pod, node):
+        return unschedulable("node(s) were odd") if node.name[-1] in "13579" else None
+
+    def permit(self, state, pod, node_name):
+        return (Status(Code.WAIT), 30.0) if pod.labels.get("wait") else (None, 0.0)
+
+
+@implementer(IPlugin, IPluginFactory)
+class Factory:
+    name, help, points = "Odd", "Refuses odd nodes.", ("filter", "permit")
+
+    def make(self, handle, args):
+        return Odd()
+
+
+factory = Factory()
+'''
+_ENABLED = {"profiles": [{"schedulerName": "default-scheduler", "plugins": {"multiPoint": {"enabled": [{"name": "Odd"}]}}}]}
+
+
+def test_a_plain_filter(folder: Path) -> None:
+    """It is asked about every node that is left, and its reasons are counted with the others."""
+    (folder / "drop_in_odd.py").write_text(_FILTER)
+    bed = Bed(_ENABLED)
+    bed.put(node("n1", cpu=8), node("n2", cpu=1), pod("small", cpu=1), pod("large", cpu=4))
+    bed.settle()
+    assert bed.where("small") == "n2"
+    assert bed.message("large") == "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were odd."
+
+
+def test_a_pod_that_is_held(folder: Path) -> None:
+    """A permit plugin holds a pod until it lets it go, or for as long as it said."""
+    (folder / "drop_in_odd.py").write_text(_FILTER)
+    bed = Bed(_ENABLED)
+    bed.put(node("n2"), pod("a", labels={"wait": "1"}), pod("b", labels={"wait": "1"}), pod("c"))
+    bed.settle()
+    assert bed.api.bound == [("c", "n2")]
+    waiting = bed.scheduler.waiting.get("uid-a")
+    assert waiting is not None
+    waiting.allow("Odd")
+    bed.settle(31)
+    assert bed.where("a") == "n2"
+    assert bed.where("b") == ""
+    assert bed.message("b") == "rejected due to timeout after waiting on permit at plugin Odd"

@@ -1,0 +1,123 @@
+"""Why a pod is where it is: decisions as data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from scheduler_support import HOST, Bed, node, pod
+
+from orchd.errors import ApiError
+from orchd.scheduler.explain import dry_run, explain
+from orchd.testing.results import result_of
+
+
+@pytest.fixture
+def bed() -> Bed:
+    made = Bed()
+    made.put(node("n1", cpu=4), node("n2", cpu=8), node("n3", taints=[{"key": "k", "value": "v", "effect": "NoSchedule"}]))
+    return made
+
+
+def _explain(bed: Bed, name: str) -> Any:
+    return result_of(explain(bed.scheduler, "ns", name))
+
+
+def test_a_bound_pod_shows_the_decision_as_it_was_taken(bed: Bed) -> None:
+    """Later changes of the cluster do not change it."""
+    bed.put(pod("a", cpu=2))
+    bed.settle()
+    before = _explain(bed, "a")
+    assert before["node"] == "n2"
+    assert set(before["feasible"]) == {"n1", "n2"}
+    for entry in before["feasible"].values():
+        assert entry["total"] == sum(entry["plugins"].values())
+    assert before["feasible"]["n1"]["plugins"]["NodeResourcesFit"] < before["feasible"]["n2"]["plugins"]["NodeResourcesFit"]
+    reason = "node(s) had taint {k: v}, that the pod didn't tolerate"
+    assert before["filtered"] == {"n3": {"plugin": "TaintToleration", "reasons": [reason]}}
+    bed.put(node("n1", cpu=64), node("n4", cpu=64))
+    assert _explain(bed, "a") == before
+
+
+def test_a_pending_pod_shows_what_would_help(bed: Bed) -> None:
+    """Per node the filter that refused it, and the changes ranked by the nodes that they would open."""
+    bed.put(pod("a", cpu=16))
+    bed.settle()
+    found = _explain(bed, "a")
+    assert found["node"] == ""
+    assert found["filtered"]["n1"] == {
+        "plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"], "remedy": "12000m more cpu",
+    }  # fmt: skip
+    assert found["message"] == bed.message("a")
+    assert found["wouldHelp"][0] == {
+        "nodes": 2, "plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"], "preemptionMayHelp": True,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spec", "change"),
+    [
+        ({"nodeSelector": {HOST: "x", "disk": "ssd"}}, f"node labels {HOST}=x, disk=ssd"),
+        ({"containers": [{"ports": [{"hostPort": 80}]}], "nodeSelector": {HOST: "n1"}}, "host ports free: 80/TCP"),
+        ({"topologySpreadConstraints": [{"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]}, "node labels rack"),
+    ],
+)
+def test_what_would_have_to_change(bed: Bed, spec: Any, change: str) -> None:
+    """Each plugin says it in its own terms, for each node."""
+    bed.put(pod("web", on="n1", containers=[{"ports": [{"hostPort": 80}]}]))
+    found = result_of(dry_run(bed.scheduler, pod("a", **spec)))
+    wanted = found["filtered"].get("n1", {}).get("remedy")
+    assert wanted == change
+
+
+def test_a_taint_and_a_cordon() -> None:
+    """What is to be tolerated is named."""
+    bed = Bed()
+    taint = {"key": "k", "value": "v", "effect": "NoExecute"}
+    bed.put(node("n1", taints=[taint]), node("n2", unschedulable=True))
+    filtered = result_of(dry_run(bed.scheduler, pod("a")))["filtered"]
+    assert filtered["n1"]["remedy"] == "a toleration of k=v:NoExecute, or the taint removed"
+    assert filtered["n2"]["remedy"] == "the node uncordoned"
+
+
+def test_a_dry_run_changes_nothing(bed: Bed) -> None:
+    """A pod that does not exist is placed on paper only."""
+    found = result_of(dry_run(bed.scheduler, pod("a", cpu=2, nodeSelector={HOST: "n1"})))
+    assert found["node"] == "n1"
+    bed.settle()
+    assert bed.api.bound == []
+    assert not bed.scheduler.cluster.assumed
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"topologySpreadConstraints": [{"maxSkew": 1}]}, "the pod cannot be read: 'topologyKey' is missing"),
+        ({"containers": "none"}, "the pod cannot be read: "),
+        ({"containers": [{"resources": {"requests": {"cpu": "much"}}}]}, "the pod cannot be read: "),
+        ({"affinity": ["x"]}, "the pod cannot be read: "),
+    ],
+)
+def test_a_posted_pod_that_is_none(bed: Bed, spec: Any, message: str) -> None:
+    """The answer says what is wrong with it."""
+    with pytest.raises(ApiError, match=message) as caught:
+        result_of(dry_run(bed.scheduler, pod("a", **spec)))
+    assert caught.value.code == 400
+
+
+def test_an_unknown_pod(bed: Bed) -> None:
+    """404, as anywhere."""
+    with pytest.raises(ApiError) as caught:
+        _explain(bed, "none")
+    assert caught.value.code == 404
+
+
+def test_the_history_is_bounded() -> None:
+    """The oldest decisions give way."""
+    bed = Bed()
+    bed.scheduler.history._limit = 5000
+    bed.put(node("n1"), node("n2"), *(pod(f"p{n}") for n in range(20)))
+    bed.settle(2)
+    assert bed.scheduler.history.get("uid-p19") is not None
+    assert bed.scheduler.history.get("uid-p0") is None
+    assert _explain(bed, "p0")["message"] == "the decision is not remembered"

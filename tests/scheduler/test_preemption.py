@@ -1,0 +1,161 @@
+"""DefaultPreemption: who has to go, from which node, and what becomes of the pod for which room is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from scheduler_support import BUDGETS, HOST, PODS, Bed, node, pod
+
+from orchd.scheduler.plugins.importance import by_importance
+from orchd.scheduler.pods import Templates
+
+_EARLY, _LATE = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+
+
+def _budget(name: str, allowed: int, app: str) -> Any:
+    return {
+        "metadata": {"name": name, "namespace": "ns"},
+        "spec": {"selector": {"matchLabels": {"app": app}}},
+        "status": {"disruptionsAllowed": allowed},
+    }
+
+
+@pytest.mark.parametrize(
+    ("pods", "wanted", "victims"),
+    [
+        pytest.param([("n1", 1, "2", "a"), ("n2", 0, "2", "b")], "2", ["b"], id="lowest priority"),
+        pytest.param([("n1", 0, "1", "a"), ("n1", 0, "1", "b"), ("n2", 0, "2", "c")], "2", ["c"], id="fewest victims"),
+        pytest.param([("n1", 0, "1", "a"), ("n1", 5, "1", "b"), ("n2", 4, "2", "c")], "2", ["c"], id="highest victim"),
+        pytest.param([("n1", 0, "1", "a"), ("n1", 3, "1", "b"), ("n2", 9, "2", "c")], "1", ["a"], id="only as many as needed"),
+        pytest.param([("n1", 10, "2", "a"), ("n2", 11, "2", "b")], "1", [], id="none of lower priority"),
+    ],
+)
+def test_the_choice(pods: list[tuple[str, int, str, str]], wanted: str, victims: list[str]) -> None:
+    """Two full nodes of two cores; a pod of priority 10 comes."""
+    bed = Bed()
+    bed.put(node("n1", cpu=2), node("n2", cpu=2))
+    bed.put(*(pod(name, cpu=cpu, on=on, priority=priority, start=_EARLY) for on, priority, cpu, name in pods))
+    bed.put(pod("new", cpu=wanted, priority=10))
+    bed.settle()
+    assert sorted(bed.api.deleted) == victims
+
+
+def test_the_latest_start_decides_between_equals() -> None:
+    """Of two nodes that are alike, the one whose victim started later is chosen."""
+    bed = Bed()
+    bed.put(node("n1", cpu=1), node("n2", cpu=1))
+    bed.put(pod("old", cpu=1, on="n1", start=_EARLY), pod("young", cpu=1, on="n2", start=_LATE))
+    bed.put(pod("new", cpu=1, priority=1))
+    bed.settle()
+    assert bed.api.deleted == ["young"]
+
+
+def test_budgets_are_violated_last() -> None:
+    """A node without a violation is preferred, even when its victims are more important."""
+    bed = Bed()
+    bed.informers.put(BUDGETS, _budget("b", 0, "guarded"))
+    bed.put(node("n1", cpu=1), node("n2", cpu=1))
+    bed.put(pod("a", cpu=1, on="n1", labels={"app": "guarded"}), pod("b", cpu=1, on="n2", priority=5))
+    bed.put(pod("new", cpu=1, priority=10))
+    bed.settle()
+    assert bed.api.deleted == ["b"]
+
+
+def test_a_budget_counts_down() -> None:
+    """One disruption is allowed, so that of two guarded pods on a node only the second is a violation."""
+    bed = Bed()
+    bed.informers.put(BUDGETS, _budget("b", 1, "guarded"))
+    bed.put(node("n1", cpu=2), node("n2", cpu=2))
+    bed.put(*(pod(f"a{n}", cpu=1, on="n1", labels={"app": "guarded"}, start=_EARLY) for n in range(2)))
+    bed.put(pod("b", cpu=2, on="n2", priority=5))
+    bed.put(pod("new", cpu=1, priority=10))
+    bed.settle()
+    assert bed.api.deleted == ["a1"] or bed.api.deleted == ["a0"]
+
+
+def test_room_is_kept_for_the_nominated_pod() -> None:
+    """A pod of lower priority does not take the room of victims that have gone; a higher one may."""
+    bed = Bed()
+    bed.put(node("n1", cpu=2), pod("old", cpu=2, on="n1"))
+    bed.put(pod("new", cpu=2, priority=10))
+    bed.settle()
+    assert bed.api.deleted == ["old"]
+    assert bed.api.patches[-1][1]["status"]["nominatedNodeName"] == "n1"
+    bed.put(pod("low", cpu=1, priority=5))
+    bed.settle()
+    assert bed.message("low") == "0/1 nodes are available: 1 Insufficient cpu."
+    bed.informers.informer(PODS).remove("ns", "old")
+    bed.settle(5)
+    assert bed.api.bound == [("new", "n1")]
+
+
+def test_no_second_preemption_while_victims_end() -> None:
+    """The victim is terminating on the nominated node: the pod waits, and keeps its nomination."""
+    bed = Bed()
+    old = pod("old", cpu=2, on="n1")
+    bed.put(node("n1", cpu=2), node("n2", cpu=2), old, pod("other", cpu=2, on="n2", priority=5))
+    bed.put(pod("new", cpu=2, priority=10))
+    bed.settle()
+    bed.put({**old, "metadata": {**old["metadata"], "deletionTimestamp": _EARLY}})
+    bed.settle(70)
+    assert bed.api.deleted == ["old"]
+    assert [each.name for each in bed.scheduler.nominator.nominated("n1")] == ["new"]
+
+
+def test_pods_that_never_preempt() -> None:
+    """preemptionPolicy Never waits like any other pod."""
+    bed = Bed()
+    bed.put(node("n1", cpu=1), pod("old", cpu=1, on="n1"), pod("new", cpu=1, priority=10, preemptionPolicy="Never"))
+    bed.settle()
+    assert bed.api.deleted == []
+
+
+def test_nodes_that_removal_cannot_help_are_not_tried() -> None:
+    """A node that the pod's labels exclude keeps its pods."""
+    bed = Bed()
+    bed.put(node("n1", cpu=1), node("n2", cpu=1), pod("a", cpu=1, on="n1"), pod("b", cpu=1, on="n2", priority=5))
+    bed.put(pod("new", cpu=1, priority=10, nodeSelector={HOST: "n2"}))
+    bed.settle()
+    assert bed.api.deleted == ["b"]
+
+
+def test_anti_affinity_of_existing_pods_is_a_reason_to_remove_them() -> None:
+    """What-if runs count affinity terms of the pods that are left."""
+    term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "new"}}}
+    against = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    bed = Bed()
+    bed.put(node("n1", cpu=4), pod("apart", cpu=1, on="n1", affinity=against), pod("other", cpu=1, on="n1"))
+    bed.put(pod("new", cpu=1, priority=10, labels={"app": "new"}))
+    bed.settle()
+    assert bed.api.deleted == ["apart"]
+
+
+def test_lower_nominations_are_cleared() -> None:
+    """A pod of higher priority takes the node; the other one is told that it lost it."""
+    bed = Bed()
+    bed.put(node("n1", cpu=2), pod("old", cpu=2, on="n1"))
+    bed.put(pod("mid", cpu=2, priority=5))
+    bed.settle()
+    bed.put(pod("high", cpu=2, priority=10))
+    bed.settle()
+    cleared = [patch for name, patch in bed.api.patches if name == "mid" and patch["status"].get("nominatedNodeName", "") is None]
+    assert cleared
+    assert [each.name for each in bed.scheduler.nominator.nominated("n1")] == ["high"]
+
+
+@pytest.mark.parametrize(
+    ("pods", "order"),
+    [
+        ([("a", 0, _EARLY), ("b", 1, _LATE)], "ba"),
+        ([("a", 0, _LATE), ("b", 0, _EARLY)], "ba"),
+        ([("a", 0, ""), ("b", 0, ""), ("c", 0, "")], "cba"),
+        ([("a", 0, ""), ("b", 0, _LATE)], "ba"),
+        ([(name, 0, "") for name in "abcdefgh"], "hgfedcba"),
+    ],
+)
+def test_importance(pods: list[tuple[str, int, str]], order: str) -> None:
+    """Higher priority, then the earlier start; those that have not started come in reverse."""
+    templates = Templates()
+    records = [templates.pod(pod(name, priority=priority, start=start)) for name, priority, start in pods]
+    assert "".join(each.name for each in by_importance(records)) == order

@@ -1,0 +1,45 @@
+"""How many nodes are looked at, and which."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scheduler_support import Bed, node
+
+from orchd.scheduler.framework.sampling import Sampling
+
+
+@pytest.mark.parametrize(
+    ("percentage", "nodes", "wanted"),
+    [
+        (0, 99, 99), (0, 100, 100), (0, 1000, 420), (0, 5000, 500), (0, 10_000, 500), (30, 1000, 300), (5, 1000, 100),
+        (100, 5000, 5000), (1, 50, 50),
+    ],
+)  # fmt: skip
+def test_how_many_are_enough(percentage: int, nodes: int, wanted: int) -> None:
+    """The reference's rule: at least 100, adaptive from 50% down to 5%."""
+    assert Sampling(percentage).wanted(nodes) == wanted
+
+
+def test_the_search_goes_on_where_it_stopped() -> None:
+    """Each search takes the next nodes in visiting order, one of each zone in turn, and wraps around."""
+    bed = Bed()
+    bed.put(*(node(f"n{n}", zone=f"z{n // 100}") for n in range(300)))
+    snapshot, sampling = bed.scheduler.snapshot, Sampling(1)
+    mask = snapshot.alive.copy()
+    mask[snapshot.row_of("n1")] = False
+    order = [snapshot.name_of(row) for row in snapshot.rows()]
+    assert order[:6] == ["n0", "n100", "n200", "n1", "n101", "n201"]
+    seen = [[snapshot.name_of(row) for row in sampling.choose(snapshot, mask)] for _ in range(3)]
+    assert seen[0] == [name for name in order if name != "n1"][:100]
+    assert seen[1] == order[101:201]
+    assert seen[2] == [*order[201:], order[0]]
+
+
+def test_nobody_passes() -> None:
+    """All nodes were looked at; the next search starts at the same place."""
+    bed = Bed()
+    bed.put(*(node(f"n{n}") for n in range(150)))
+    sampling = Sampling(50)
+    assert not len(sampling.choose(bed.scheduler.snapshot, np.zeros(bed.scheduler.snapshot.size, dtype=np.bool_)))
+    assert sampling.position == 0

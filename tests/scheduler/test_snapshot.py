@@ -1,0 +1,71 @@
+"""The columns of the cluster, change by change."""
+
+from __future__ import annotations
+
+from scheduler_support import ZONE, Bed, node, pod
+
+from orchd.scheduler.columns.changes import LIMIT, ChangeLog
+from orchd.scheduler.values import Columns
+
+
+def test_a_heartbeat_changes_no_row() -> None:
+    """A node whose status was written anew without a difference costs those who follow nothing."""
+    bed = Bed()
+    bed.put(node("n1", zone="a"))
+    before = bed.scheduler.snapshot.version
+    again = node("n1", zone="a")
+    again["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+    bed.put(again)
+    assert bed.scheduler.snapshot.version == before
+    assert bed.scheduler.snapshot.nodes[0] is not None and bed.scheduler.snapshot.nodes[0].conditions == {"Ready": "True"}
+    bed.put(node("n1", zone="b"))
+    assert bed.scheduler.snapshot.version > before
+
+
+def test_columns_grow_with_the_cluster() -> None:
+    """What was kept of labels and pods outlives more rows than there was place for."""
+    bed = Bed()
+    bed.put(node("n0", zone="a"), pod("p", cpu=1, on="n0"))
+    column = bed.scheduler.snapshot.label(ZONE)
+    tally = bed.scheduler.snapshot.tally(lambda template: [("", 1)])
+    bed.put(*(node(f"n{n}", zone="b") for n in range(1, 200)), pod("q", cpu=2, on="n150"))
+    at = bed.scheduler.snapshot
+    assert at.count == 200 and at.size >= 200
+    assert len(column) < at.size == len(at.label(ZONE))
+    assert at.label_value(ZONE, int(at.label(ZONE)[at.row_of("n150")])) == "b"
+    assert at.requested[0, at.row_of("n0")] == 1000 and at.requested[0, at.row_of("n150")] == 2000
+    assert tally.rows[""][at.row_of("n0")] == tally.rows[""][at.row_of("n150")] == 1
+
+
+def test_a_row_is_used_again() -> None:
+    """A node in the place of another has nothing of it."""
+    bed = Bed()
+    bed.put(node("n1", unschedulable=True, labels={"disk": "ssd"}), pod("p", cpu=1, on="n1"))
+    at = bed.scheduler.snapshot
+    row = at.row_of("n1")
+    assert at.label("disk")[row] == 0
+    bed.scheduler.news.nodes.remove("", "n1")
+    bed.put(node("n2"))
+    assert at.row_of("n2") == row and at.name_of(row) == "n2"
+    assert not at.unschedulable[row] and not at.pods_on[row] and not at.requested[:, row].any()
+    assert at.label("disk")[row] == -1
+
+
+def test_pods_wait_for_their_node() -> None:
+    """A pod may be seen before its node."""
+    bed = Bed()
+    bed.put(pod("p", cpu=1, on="n1"))
+    bed.put(node("n1"))
+    assert bed.scheduler.snapshot.requested[0, 0] == 1000
+
+
+def test_the_log_forgets() -> None:
+    """A reader that lags too far behind is told to look at everything; one that does not hears of each change."""
+    log = ChangeLog()
+    log.add(1, Columns.NODE)
+    assert list(log.since(0) or ()) == [(1, int(Columns.NODE))]
+    assert list(log.since(1) or ()) == []
+    for number in range(2 * LIMIT):
+        log.add(number, Columns.PODS)
+    assert log.since(0) is None
+    assert list(log.since(log.version - 2) or ()) == [(2 * LIMIT - 2, 16), (2 * LIMIT - 1, 16)]

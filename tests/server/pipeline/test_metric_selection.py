@@ -1,0 +1,34 @@
+"""Metrics that are left out, and labels that may have some values alone."""
+
+from __future__ import annotations
+
+from prometheus_client.core import CounterMetricFamily
+
+from orchd.server.pipeline.endpoints.metric_selection import MetricSelection, metric_selection
+
+
+def family() -> CounterMetricFamily:
+    made = CounterMetricFamily("asked", "Questions.", labels=("who", "what"))
+    for labels, value in ((("a", "x"), 1), (("b", "x"), 2), (("c", "x"), 4), (("c", "y"), 8)):
+        made.add_metric(labels, value)
+    return made
+
+
+def test_everything() -> None:
+    """Without flags all is shown as it is."""
+    found = family()
+    assert MetricSelection().shown(found) is found
+
+
+def test_disabled() -> None:
+    """A metric is left out under the name that it is served under."""
+    assert metric_selection(["asked_total"], {}).shown(family()) is None
+    assert metric_selection(["other"], {}).shown(family()) is not None
+
+
+def test_allowed_labels() -> None:
+    """Other values of the label are counted together."""
+    shown = metric_selection([], {"asked_total,who": "a, b"}).shown(family())
+    assert shown is not None
+    values = {tuple(sample.labels.values()): sample.value for sample in shown.samples if sample.name == "asked_total"}
+    assert values == {("a", "x"): 1, ("b", "x"): 2, ("unexpected", "x"): 4, ("unexpected", "y"): 8}

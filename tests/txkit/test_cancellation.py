@@ -1,0 +1,29 @@
+"""Cancellation that stays one."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import CancelledError, Deferred
+
+from orchd.txkit.cancellation import cleanly_cancelled
+
+
+def test_work_that_hides_its_cancellation() -> None:
+    """What the work makes of its cancellation does not matter."""
+    inner: Deferred[int] = Deferred(lambda waiting: waiting.errback(OSError("no such host")))
+    outer = cleanly_cancelled(inner)
+    found: list[object] = []
+    outer.addErrback(lambda failure: found.append(failure.type))
+    outer.cancel()
+    assert found == [CancelledError]
+
+
+def test_results_pass() -> None:
+    """Without a cancellation results and failures come as they are."""
+    good: Deferred[int] = Deferred()
+    bad: Deferred[int] = Deferred()
+    found: list[object] = []
+    cleanly_cancelled(good).addCallback(found.append)
+    cleanly_cancelled(bad).addErrback(lambda failure: found.append(failure.type))
+    good.callback(1)
+    bad.errback(OSError())
+    assert found == [1, OSError]

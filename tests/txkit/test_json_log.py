@@ -1,0 +1,35 @@
+"""Log lines as JSON."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+
+from twisted.application.service import Application
+from twisted.logger import ILogObserver, Logger
+from twisted.python.failure import Failure
+
+from orchd.txkit.json_log import JsonLog, LoggedServices
+
+
+def test_lines() -> None:
+    """One object a line: time, origin, text; failures with their traceback; nothing below info."""
+    out = StringIO()
+    log = Logger(namespace="here", observer=JsonLog(out))
+    log.debug("not shown")
+    log.info("{who} is {what}", who="it", what='"quoted"')
+    log.warn("careful")
+    log.failure("broken", failure=Failure(ValueError("no")))
+    info, warning, broken = map(json.loads, out.getvalue().splitlines())
+    assert (info["caller"], info["msg"], info["v"]) == ("here", 'it is "quoted"', 0)
+    assert info["ts"] > 1e12
+    assert (warning["level"], "v" in warning) == ("warn", False)
+    assert "ValueError: no" in broken["err"]
+
+
+def test_what_twistd_finds() -> None:
+    """The application has the log when it is asked for, and no other otherwise."""
+    for json_wanted in (True, False):
+        application = Application("a")
+        LoggedServices(json=json_wanted).setServiceParent(application)
+        assert isinstance(application.getComponent(ILogObserver, None), JsonLog) is json_wanted

@@ -1,0 +1,172 @@
+"""The controllers in processes of their own, against a real server: their work, their port, their elections."""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.dialect import DIALECTS
+from orchd.testing.process import ComponentProcess, DaemonProcess, exchange
+
+TOKENS = 'alice-token,alice,alice-uid,"dev"\nadmin-token,root,root-uid,"system:masters"\n'
+TIMES = ("--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms")
+NAMESPACES = "/api/v1/namespaces"
+
+
+def wait_for(what: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+@pytest.fixture(scope="module", params=DIALECTS)
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """A server that runs no controllers."""
+    folder = tmp_path_factory.mktemp("server")
+    (folder / "tokens.csv").write_text(TOKENS)
+    flags = ("--controllers=-*", f"--token-auth-file={folder / 'tokens.csv'}")
+    with DaemonProcess(folder, *flags, dialect=DIALECTS[request.param]) as process:
+        yield process
+
+
+def ask(process: ComponentProcess, path: str, token: str = "") -> tuple[int, Any]:
+    """A request without a client certificate."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    connection = http.client.HTTPSConnection("127.0.0.1", process.port, timeout=30, context=context)
+    try:
+        connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def has_account(server: DaemonProcess, namespace: str) -> bool:
+    """Have the controllers made what every namespace has?"""
+    return server.request("GET", f"{NAMESPACES}/{namespace}/serviceaccounts/default")[0] == 200
+
+
+def lease(server: DaemonProcess) -> tuple[str, dict[str, Any]]:
+    group, name = server.dialect("coordination.{abbr}.io"), server.dialect("{short}-controller-manager")
+    path = f"/apis/{group}/v1/namespaces/{server.dialect.system_namespace}/leases/{name}"
+    code, found = server.request("GET", path)
+    assert code == 200
+    return path, found
+
+
+def test_its_work_and_its_port(server: DaemonProcess, tmp_path: Path) -> None:
+    """It works as service accounts of its own; its port asks the server who may see what."""
+    key = f"--service-account-private-key-file={server.data / 'pki' / 'sa.key'}"
+    flags = ("--use-service-account-credentials", key, f"--cert-dir={tmp_path / 'pair'}")
+    with ComponentProcess("controller-manager", server, tmp_path, *flags) as manager:
+        assert server.request("POST", NAMESPACES, {"metadata": {"name": "work"}})[0] == 201
+        wait_for(lambda: has_account(server, "work"))
+        # The maker of accounts has an account itself, which its first request asked for.
+        system = server.dialect.system_namespace
+        assert server.request("GET", f"{NAMESPACES}/{system}/serviceaccounts/service-account-controller")[0] == 200
+        # Open to all: health. By certificate: the authority is in the cluster. By token: a review says who it is.
+        assert ask(manager, "/healthz") == (200, "ok")
+        assert "[+]leaderElection ok" in ask(manager, "/livez?verbose")[1]
+        code, metrics = manager.request("GET", "/metrics")
+        assert code == 200
+        name = server.dialect("{short}-controller-manager")
+        assert f'leader_election_master_status{{name="{name}"}} 1.0' in metrics
+        assert "rest_client_requests_total{" in metrics
+        assert 'workqueue_adds_total{name="serviceaccount"}' in metrics
+        assert ask(manager, "/metrics")[0] == 403
+        assert 'User "alice" cannot get path' in ask(manager, "/metrics", "alice-token")[1].replace('\\"', '"')
+        assert ask(manager, "/metrics", "admin-token")[0] == 200
+        assert ask(manager, "/metrics", "unknown-token")[0] == 401
+        shown = manager.request("GET", "/configz")[1]
+        assert shown[server.dialect("{short}controllermanager.config.{abbr}.io")]["secure-port"] == str(manager.port)
+        assert manager.request("GET", "/debug/pprof/")[0] == 200
+        assert manager.request("GET", "/api/v1/pods")[0] == 404
+        assert (tmp_path / "pair" / f"{name}.crt").exists()
+        allow_alice(server)
+        # Kept answers of the review run out.
+        wait_for(lambda: ask(manager, "/metrics", "alice-token")[0] == 200)
+    assert manager.status == 0
+
+
+def allow_alice(server: DaemonProcess) -> None:
+    """Let the user alice see metrics."""
+    group = server.dialect("rbac.authorization.{abbr}.io")
+    rules = [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+    role = {"metadata": {"name": "metrics"}, "rules": rules}
+    binding = {
+        "metadata": {"name": "metrics"},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "metrics"},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": "alice"}],
+    }
+    for plural, obj in (("clusterroles", role), ("clusterrolebindings", binding)):
+        assert server.request("POST", f"/apis/{group}/v1/{plural}", obj)[0] == 201
+
+
+def test_no_look_up(server: DaemonProcess, tmp_path: Path) -> None:
+    """With --authentication-skip-lookup the cluster's authorities count for nothing, and profiles can be off."""
+    flags = ("--authentication-skip-lookup", "--profiling=false", "--leader-elect=false", "--controllers=-*")
+    with ComponentProcess("controller-manager", server, tmp_path, *flags) as manager:
+        assert manager.request("GET", "/metrics")[0] == 403
+        assert ask(manager, "/debug/pprof/", "admin-token")[0] == 404
+        connection = http.client.HTTPSConnection("127.0.0.1", manager.port, context=manager.context())
+        assert exchange(connection, "GET", "/healthz")[0] == 200
+        connection.close()
+
+
+def test_two_of_them(server: DaemonProcess, tmp_path: Path) -> None:
+    """One works; when it is killed the other goes on within the lease, and one that loses its lock ends with status 1."""
+    one = ComponentProcess("controller-manager", server, tmp_path / "one", *TIMES)
+    two = ComponentProcess("controller-manager", server, tmp_path / "two", *TIMES)
+    with one, two:
+        holder = lease(server)[1]["spec"]["holderIdentity"]
+        assert server.request("POST", NAMESPACES, {"metadata": {"name": "first"}})[0] == 201
+        wait_for(lambda: has_account(server, "first"))
+        one.kill()
+        killed = time.monotonic()
+        wait_for(lambda: lease(server)[1]["spec"]["holderIdentity"] != holder)
+        # The lease, and the pauses of a candidate before and after it runs out; loaded machines are slower.
+        assert time.monotonic() - killed < 60
+        assert server.request("POST", NAMESPACES, {"metadata": {"name": "second"}})[0] == 201
+        wait_for(lambda: has_account(server, "second"))
+        path, found = lease(server)
+        stolen = {**found["spec"], "holderIdentity": "another"}
+        while server.request("PUT", path, {**found, "spec": stolen})[0] != 200:
+            path, found = lease(server)
+        assert two.wait() == 1
+        assert "leader election lost" in two.log
+
+
+def test_unusable_configurations(server: DaemonProcess, tmp_path: Path) -> None:
+    """What cannot work ends the process with status 1 and says why."""
+    word = server.dialect.config_file_kind
+    cases = (
+        (f"--{word}={tmp_path / 'missing'}", f"--{word}: {tmp_path / 'missing'}"),
+        ("--root-ca-file=/no/such/file", "--root-ca-file: /no/such/file"),
+        ("--leader-elect-lease-duration=1s", "must be greater than --leader-elect-renew-deadline"),
+        ("--tls-cert-file=/no/such/file", "--tls-private-key-file: is needed together"),
+        ("--controllers=deploymnt", 'did you mean "deployment"'),
+        ("--secure-prt=1", 'did you mean "--secure-port"'),
+        (f"--authentication-{word}={unreachable(tmp_path, server)}", "cannot reach"),
+    )
+    for flag, text in cases:
+        manager = ComponentProcess("controller-manager", server, tmp_path, flag)
+        manager.launch()
+        assert manager.wait(60) == 1, flag
+        assert text in manager.log, (flag, manager.log)
+        manager.log_file.unlink()
+
+
+def unreachable(folder: Path, server: DaemonProcess) -> Path:
+    """A client configuration of a server that is not there."""
+    path = folder / "unreachable"
+    path.write_text(server.config_file.read_text().replace(str(server.port), "1"))
+    return path

@@ -1,0 +1,175 @@
+"""Extenders over real connections on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import pytest_twisted
+from twisted.internet import reactor, ssl
+from twisted.internet.defer import Deferred
+from twisted.web.resource import Resource
+from twisted.web.server import NOT_DONE_YET, Site
+
+from orchd.pki.certificates import chain_pem, self_signed
+from orchd.pki.keys import private_pem
+from orchd.scheduler.config.model import ConfigError, ExtenderConfig, ExtenderTls
+from orchd.scheduler.extender_connection import ExtenderConnection
+from orchd.scheduler.interfaces import ExtenderError
+
+CLOCK: Any = reactor
+
+
+class Extender(Resource):
+    """Answers by path."""
+
+    isLeaf = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.peers: list[int] = []
+        self.drop = False
+
+    def render_POST(self, request: Any) -> Any:
+        self.peers.append(request.transport.getPeer().port)
+        verb = request.path.decode().rpartition("/")[2]
+        if verb == "slow":
+            return NOT_DONE_YET
+        if verb == "drop" and self.drop:
+            self.drop = False
+            request.transport.abortConnection()
+            return NOT_DONE_YET
+        if verb == "fail":
+            request.setResponseCode(500)
+        if verb == "headers":
+            request.responseHeaders.setRawHeaders("X-Long", ["x" * 8000] * 40)
+        answers = {"empty": b"", "text": b"hello", "fail": b"{}"}
+        return answers.get(verb, orjson.dumps({"path": request.path.decode(), "body": orjson.loads(request.content.read())}))
+
+
+class Place:
+    """The same extender with and without TLS."""
+
+    def __init__(self) -> None:
+        signed = self_signed("extender", names=["127.0.0.1", "extender.example"], now=datetime.now(UTC))
+        self.pem = chain_pem(signed.certificate)
+        own = ssl.PrivateCertificate.loadPEM(self.pem + b"\n" + private_pem(signed.key))
+        self.extender = Extender()
+        self.plain = CLOCK.listenTCP(0, Site(self.extender), interface="127.0.0.1")
+        self.tls = CLOCK.listenSSL(0, Site(self.extender), own.options(), interface="127.0.0.1")
+        self.made: list[ExtenderConnection] = []
+
+    def connection(self, *, scheme: str = "http", port: int = 0, **settings: Any) -> ExtenderConnection:
+        listening = self.tls if scheme == "https" else self.plain
+        self.port = port or listening.getHost().port
+        config = ExtenderConfig(url_prefix=f"{scheme}://127.0.0.1:{self.port}/here/", **settings)
+        found = ExtenderConnection(config, CLOCK, "test")
+        self.made.append(found)
+        return found
+
+    async def fails(self, connection: ExtenderConnection, verb: str) -> str:
+        with pytest.raises(ExtenderError) as caught:
+            await connection.post(verb, {})
+        return str(caught.value).replace(str(self.port), "PORT")
+
+    async def close(self) -> None:
+        for each in self.made:
+            await each.close()
+        for listening in (self.plain, self.tls):
+            stopped = listening.stopListening()
+            if stopped is not None:
+                await stopped
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    made = Place()
+    yield made
+    pytest_twisted.blockon(Deferred.fromCoroutine(made.close()))
+
+
+@pytest_twisted.ensureDeferred
+async def test_documents_go_there_and_back(place: Place) -> None:
+    """A verb is posted below the URL, and connections are kept."""
+    connection = place.connection()
+    assert await connection.post("filter", {"a": 1}) == {"path": "/here/filter", "body": {"a": 1}}
+    await connection.post("filter", {})
+    assert place.extender.peers[0] == place.extender.peers[1]
+
+
+@pytest_twisted.ensureDeferred
+async def test_failures(place: Place) -> None:
+    """What goes wrong is said in the reference's words, with the URL."""
+    connection = place.connection(http_timeout=0.2)
+    url = "http://127.0.0.1:PORT/here"
+    assert await place.fails(connection, "fail") == f"failed fail with extender at URL {url}/fail, code 500"
+    assert await place.fails(connection, "empty") == "EOF"
+    assert await place.fails(connection, "text") == "invalid character 'h' looking for beginning of value"
+    assert "response headers exceeded" in await place.fails(connection, "headers")
+    assert await place.fails(connection, "slow") == (
+        f'Post "{url}/slow": context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
+    )
+    nowhere = CLOCK.listenTCP(0, Site(Resource()), interface="127.0.0.1")
+    port = nowhere.getHost().port
+    await nowhere.stopListening()
+    refused = place.connection(port=port)
+    assert await place.fails(refused, "filter") == (
+        f'Post "{url}/filter": dial tcp 127.0.0.1:PORT: connect: connection refused'
+    )
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_lost_connection_is_tried_once_more(place: Place) -> None:
+    """A request whose connection is dropped is sent again, but not one that must not be repeated."""
+    connection = place.connection()
+    place.extender.drop = True
+    assert (await connection.post("drop", {}))["path"] == "/here/drop"
+    place.extender.drop = True
+    with pytest.raises(ExtenderError, match=r'^Post ".*": EOF$'):
+        await connection.post("drop", {}, again=False)
+
+
+@pytest_twisted.ensureDeferred
+async def test_certificates(place: Place, tmp_path: Path) -> None:
+    """The certificate is checked by the configured authority, given as data or file, under the configured name; not at all
+    when that is asked for or HTTPS is enabled without an authority."""
+    bundle = tmp_path / "ca.pem"
+    bundle.write_bytes(place.pem)
+    for settings in (
+        {"tls": ExtenderTls(ca_data=place.pem)},
+        {"tls": ExtenderTls(ca_file=str(bundle), server_name="extender.example"), "enable_https": True},
+        {"tls": ExtenderTls(insecure=True)},
+        {"enable_https": True},
+    ):
+        assert (await place.connection(scheme="https", **settings).post("x", {}))["path"] == "/here/x"
+    unknown = await place.fails(place.connection(scheme="https"), "x")
+    assert unknown.endswith("tls: failed to verify certificate: x509: certificate signed by unknown authority")
+    named = place.connection(scheme="https", tls=ExtenderTls(ca_data=place.pem, server_name="other.example"))
+    assert "certificate is not valid" in await place.fails(named, "x")
+
+
+@pytest.mark.parametrize(
+    ("tls", "expected"),
+    [
+        (ExtenderTls(ca_file="/nonexistent"), "tlsConfig.caFile: cannot read /nonexistent: No such file or directory"),
+        (ExtenderTls(ca_data=b"x", insecure=True), "tlsConfig: specifying a root certificates file with the insecure flag is not allowed"),
+        (ExtenderTls(cert_data=b"x"), "tlsConfig: a client certificate needs its key, and a key its certificate"),
+        (ExtenderTls(cert_data=b"x", key_data=b"y"), "tlsConfig: certificates or key cannot be read: "),
+    ],
+)
+def test_settings_that_cannot_be_used(tls: ExtenderTls, expected: str) -> None:
+    """TLS settings that cannot be used are refused when the extender is made."""
+    with pytest.raises(ConfigError) as caught:
+        ExtenderConnection(ExtenderConfig(url_prefix="https://x", tls=tls), CLOCK, "test")
+    assert str(caught.value).startswith(f"extender https://x: {expected}")
+
+
+@pytest.mark.parametrize("url", ["", "x", "ftp://x", "http://", "http://x:port", "http://\u00e4"])
+def test_urls_that_nothing_can_be_posted_to(url: str) -> None:
+    """A URL that is none is refused when the extender is made."""
+    with pytest.raises(ConfigError, match=f"^extender {url}: urlPrefix: "):
+        ExtenderConnection(ExtenderConfig(url_prefix=url), CLOCK, "test")
