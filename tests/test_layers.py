@@ -58,7 +58,8 @@ LAYERS = {
     # Webhooks are called with credentials from a client configuration.
     "server.admission": "client.interfaces kinds txkit pki.clientconfig server.authz.interfaces server.outbound.webhooks plugins",
     "server.outbound.webhooks": "client.interfaces client.streams kinds.codec kinds.jsontext pki.clientconfig txkit",
-    "server.registry": "cache store.interfaces kinds pki",
+    # Large objects are validated in another thread.
+    "server.registry": "cache store.interfaces kinds pki txkit.aside",
     "server.retrying_worker": "txkit",
     # What a fresh cluster holds: data, and a client to bring it there.
     "server.bootstrap": "client.interfaces kinds",

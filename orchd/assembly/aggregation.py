@@ -32,6 +32,7 @@ class Aggregation:
             own=KeyPair("proxy-client-cert-file", chosen.cert_file, chosen.key_file, reactor),
             by_endpoints=chosen.by_endpoints,
             random=runtime.random,
+            prober=runtime.dialect("system:{short}-aggregator"),
         )
         self.availability = Availability(
             runtime.dialect, client, informers, self.forwarding.probe, clock=reactor, wall=runtime.wall

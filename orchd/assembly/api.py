@@ -37,6 +37,7 @@ from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
 from orchd.server.pipeline.endpoints.routes import Endpoint, Routes
 from orchd.server.pipeline.endpoints.schemas import Schemas
 from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
+from orchd.server.pipeline.endpoints.specification import Specification
 from orchd.server.pipeline.interfaces import Request, RequestInfo
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.representation import Presenter
@@ -50,6 +51,7 @@ from orchd.server.pipeline.verbs.dispatch import Dispatch, served
 from orchd.server.pipeline.verbs.subresources.foreign import Foreign
 from orchd.server.pipeline.verbs.watch import WatchVerb
 from orchd.server.state import ServerState
+from orchd.txkit.aside import Aside
 from orchd.txkit.services import Member, as_member
 
 
@@ -106,9 +108,9 @@ class Api:
             definitions.current,
             self._presenter,
             server_address=self._address(),
-            in_thread=runtime.in_thread,
             elsewhere=subsystems.aggregation.groups,
         )
+        self.specification = Specification(definitions.current, in_thread=runtime.in_thread, clock=reactor)
         authorizer = identity.authorization.union
         authorization = identity_stages.Authorization(authorizer, forbidden, runtime.dialect)
         self.pipeline = Pipeline(
@@ -188,7 +190,7 @@ class Api:
             now=self._runtime.wall,
             authorize=self._authorize,
             delete_workers=settings.api.delete_collection_workers,
-            in_thread=self._runtime.in_thread,
+            aside=Aside(self._runtime.in_thread),
         )
         admission = parts.admission
         dependencies = VerbDependencies(
@@ -226,7 +228,8 @@ class Api:
                 self._state,
                 store=parts.storage.store.healthy,
                 informers=parts.objects.informers_problem,
-            )
+            ),
+            parts.storage.notes,
         )
         profiling = runtime.settings.serving.profiling
         v3 = runtime.objects.feature("OpenAPIV3", False)
@@ -234,7 +237,7 @@ class Api:
             "/": root_endpoint(catalog, health),
             "/version": version_endpoint(git_version=RELEASE),
             "/metrics": metrics.endpoint(self.metric_sources, selected_metrics(runtime.settings.flags)),
-            "/openapi/v2": self.documents.openapi,
+            "/openapi/v2": self.specification.answer,
             **issuer_endpoints(runtime.settings, parts.files, self._address()),
             **(profiling_endpoints(runtime.in_thread) if profiling else {}),
         }

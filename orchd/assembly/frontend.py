@@ -53,7 +53,9 @@ class Frontend:
         )
 
     def members(self) -> list[Member]:
-        return [self.listener, as_member("open", self._open, self.close)]
+        specification = self._api.specification
+        documents = as_member("OpenAPI document", specification.start, specification.stop)
+        return [self.listener, documents, as_member("open", self._open, self.close)]
 
     @property
     def url(self) -> str:
@@ -63,7 +65,6 @@ class Frontend:
         return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 
     async def _open(self) -> None:
-        self._api.documents.prepare()
         self._state.open = True
         self._opened()
 

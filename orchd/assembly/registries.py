@@ -12,6 +12,7 @@ from orchd.server.escalation_guard import with_escalation_check
 from orchd.server.pipeline.verbs.subresources.foreign import unasked
 from orchd.server.registry.registry import Registry
 from orchd.server.registry.strategies.table import Strategies
+from orchd.txkit.aside import Aside
 
 
 class Registries:
@@ -34,4 +35,5 @@ class Registries:
             objects.naming,
             mutate=with_escalation_check(admission.admit, check, runtime.dialect(RBAC_GROUP)),
             validate=admission.validate,
+            aside=Aside(runtime.in_thread),
         )

@@ -42,6 +42,12 @@ class Storage:
     def metrics(self) -> Iterable[metrics.Source]:
         return [*store_metrics(self.store), *cache_metrics(self.caches)]
 
+    def notes(self) -> list[str]:
+        """What somebody who looks at the server's health should know of the stored data."""
+        count = sum(cache.unreadable for cache in self.caches.caches.values())
+        values = "stored value" if count == 1 else "stored values"
+        return [f"{count} {values} cannot be read, see the metric orchd_cache_unreadable"] if count else []
+
     async def _start_store(self) -> None:
         await start_store(self._settings, self.store)
 

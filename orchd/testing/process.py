@@ -26,6 +26,8 @@ import yaml
 import orchd
 from orchd.dialect import ORCH, Dialect
 
+#: Seconds after which a test gives up waiting: only a hang takes that long, on whatever machine.
+PATIENCE = 600.0
 _RUN = "from twisted.scripts.twistd import run; run()"
 _TREE = Path(orchd.__file__).resolve().parents[1]
 
@@ -119,7 +121,7 @@ class DaemonProcess:
             stderr=subprocess.STDOUT,
         )
 
-    def start(self, timeout: float = 60) -> Self:
+    def start(self, timeout: float = PATIENCE) -> Self:
         """Start and wait until every request would be served; raises NotReady, and leaves nothing running then."""
         self.launch()
         end = time.monotonic() + timeout
@@ -132,7 +134,7 @@ class DaemonProcess:
             time.sleep(0.05)
         return self
 
-    def wait(self, timeout: float = 30) -> int:
+    def wait(self, timeout: float = PATIENCE) -> int:
         """Wait for the end; the exit status. Raises `subprocess.TimeoutExpired`."""
         try:
             return self._running().wait(timeout)
@@ -140,7 +142,7 @@ class DaemonProcess:
             if self.status is not None and self._output is not None:
                 self._output.close()
 
-    def terminate(self, timeout: float = 30) -> int:
+    def terminate(self, timeout: float = PATIENCE) -> int:
         """SIGTERM, and wait; the exit status."""
         self._running().send_signal(signal.SIGTERM)
         return self.wait(timeout)
@@ -184,11 +186,11 @@ class DaemonProcess:
             context.load_cert_chain(pair.name)
         return context
 
-    def connect(self, timeout: float = 30) -> http.client.HTTPSConnection:
+    def connect(self, timeout: float = PATIENCE) -> http.client.HTTPSConnection:
         return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.context())
 
     def request(
-        self, method: str, path: str, body: Any = None, *, content_type: str = "application/json", timeout: float = 30
+        self, method: str, path: str, body: Any = None, *, content_type: str = "application/json", timeout: float = PATIENCE
     ) -> tuple[int, Any]:
         """One request as administrator: the status code and the decoded JSON, or text if it is none."""
         connection = self.connect(timeout)
@@ -201,7 +203,7 @@ class DaemonProcess:
         if not self.config_file.exists():
             return False
         try:
-            return self.request("GET", "/readyz", timeout=2) == (200, "ok")
+            return self.request("GET", "/readyz", timeout=30) == (200, "ok")
         except (OSError, http.client.HTTPException, ValueError, TypeError):
             return False  # being written, not listening yet, or another server's: ask again
 

@@ -46,7 +46,7 @@ class Subject:
         """Revisions of writes to different keys, in the order of submission where the store promises that."""
         return sorted(revisions) if self.shared else list(revisions)
 
-    async def until(self, true: Callable[[], bool], *, seconds: float = 30.0) -> None:
+    async def until(self, true: Callable[[], bool], *, seconds: float = 600.0) -> None:
         """Let the reactor turn until something holds."""
         end = self.reactor.seconds() + seconds
         while not true():

@@ -15,7 +15,7 @@ from zope.interface import implementer
 
 from orchd.server.pipeline.interfaces import ISink
 from orchd.server.pipeline.verbs.watch import MOST_BUFFERED, PACE
-from orchd.testing.process import DaemonProcess
+from orchd.testing.process import PATIENCE, DaemonProcess
 from orchd.testing.server import InProcessServer, make_server, run
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -247,7 +247,7 @@ def resident(pid: int) -> int:
     return int(line.split()[1]) * 1024
 
 
-def until(true: Callable[[], bool], seconds: float = 60) -> None:
+def until(true: Callable[[], bool], seconds: float = PATIENCE) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "waited in vain"

@@ -34,9 +34,12 @@ class Behind(Resource):
     """Says what it was sent."""
 
     isLeaf = True
+    #: Who the last request came from, as its header says.
+    asker = ""
 
     def render(self, request: Any) -> Any:
         path = request.path.decode()
+        self.asker = request.getHeader("x-remote-user") or ""
         if path.endswith("/slow"):
             return NOT_DONE_YET
         if "/to/" in path:
@@ -105,7 +108,8 @@ class Place:
         context.set_verify(ssl.SSL.VERIFY_PEER, lambda *_: True)
         options = certificate.options()
         options._context = context
-        self.listening = CLOCK.listenSSL(0, Site(Behind()), options, interface="127.0.0.1")
+        self.behind = Behind()
+        self.listening = CLOCK.listenSSL(0, Site(self.behind), options, interface="127.0.0.1")
         self.port = self.listening.getHost().port
         self.service = Known({"spec": {"clusterIP": "127.0.0.1", "ports": [{"name": "a", "port": self.port}]}})
         subset = {"addresses": [{"ip": "127.0.0.1"}], "ports": [{"name": "a", "port": self.port}]}
@@ -114,7 +118,7 @@ class Place:
     def forwarding(self, *, by_endpoints: bool = False) -> AggregationProxy:
         return AggregationProxy(
             CLOCK, self.service, self.endpoints,  # type: ignore[arg-type]  # informers for one object
-            own=lambda: self.own, by_endpoints=by_endpoints, random=Random(1),
+            own=lambda: self.own, by_endpoints=by_endpoints, random=Random(1), prober="prober",
         )  # fmt: skip
 
     def server(self, **more: Any) -> AggregatedService:
@@ -237,6 +241,7 @@ async def test_probes(place: Place) -> None:
     """A server is there when it answers discovery of its group and version."""
     forwarding = place.forwarding()
     assert await forwarding.probe(place.server()) == ""
+    assert place.behind.asker == "prober"
     where = f"https://127.0.0.1:{place.port}/apis/g/teapot"
     why = f"failing or missing response from {where}: bad status from {where}: 418"
     assert await forwarding.probe(place.server(version="teapot")) == why

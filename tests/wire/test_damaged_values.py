@@ -47,11 +47,14 @@ def test_a_damaged_value(tmp_path: Path, capsys: pytest.CaptureFixture[str], val
         assert '"ERROR"' in str(watched).replace("'", '"') and "/configmaps/default/bad" in str(watched)
         assert "/configmaps/default/bad" in server.log
         assert 'orchd_cache_unreadable{resource="configmaps"} 1' in server.request("GET", "/metrics")[1]
+        assert server.request("GET", "/readyz") == (200, "ok")
+        assert "warn: 1 stored value cannot be read" in server.request("GET", "/readyz?verbose")[1]
         assert write(server, "bad")[0] == 409
         code, answer = server.request("DELETE", f"{MAPS}/bad")
         assert (code, answer["status"]) == (200, "Success")
         assert {item["metadata"]["name"] for item in server.request("GET", MAPS)[1]["items"]} >= {"good"}
         assert write(server, "bad")[0] == 201
+        assert "warn:" not in server.request("GET", "/readyz?verbose")[1]
 
 
 def test_salvage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 def until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 600
     while not true():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.1)

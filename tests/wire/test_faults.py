@@ -20,7 +20,7 @@ import pytest
 from wire_cli import complaints, config_map
 
 from orchd.dialect import KUBERNETES, ORCH
-from orchd.testing.process import DaemonProcess, NotReady, exchange, free_port
+from orchd.testing.process import PATIENCE, DaemonProcess, NotReady, exchange, free_port
 
 DIALECT_NAMES = [ORCH.name]
 
@@ -49,15 +49,15 @@ def memory(pid: int) -> float:
     raise ValueError("no VmRSS")
 
 
-def until(true: Callable[[], object], what: str, seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
+def until(true: Callable[[], object], what: str) -> None:
+    end = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < end, what
         time.sleep(0.02)
 
 
 def raw(server: DaemonProcess) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", server.port), timeout=20)
+    return socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
 
 
 def secured(server: DaemonProcess, context: ssl.SSLContext) -> ssl.SSLSocket:
@@ -184,8 +184,9 @@ def test_idle_crowd(server: DaemonProcess) -> None:
             assert works(server)
         grown = memory(server.pid) - before
         assert grown < 150, f"{grown:.0f} MB for {IDLE} connections"
-        crowd[0].sendall(b"GET /version HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert crowd[0].recv(65536).startswith(b"HTTP/1.1 200")
+        # The oldest may have been idle for longer than is allowed by now.
+        crowd[-1].sendall(b"GET /version HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert crowd[-1].recv(65536).startswith(b"HTTP/1.1 200")
     finally:
         for each in crowd:
             each.close()
@@ -196,26 +197,31 @@ def test_watching_crowd(server: DaemonProcess) -> None:
     before, context = memory(server.pid), server.context()
     start = server.request("GET", f"{MAPS}?limit=1")[1]["metadata"]["resourceVersion"]
     ask = f"GET {MAPS}?watch=1&resourceVersion={start}&labelSelector=crowd HTTP/1.1\r\nHost: x\r\n\r\n".encode()
-    crowd = [secured(server, context) for _ in range(WATCHES)]
+    crowd: list[ssl.SSLSocket] = []
     chosen = selectors.DefaultSelector()
     heard: list[bytearray] = []
-    for number, each in enumerate(crowd):
+    for number in range(WATCHES):
+        each = secured(server, context)
+        # At once: a connection that asks for nothing is closed after some time.
         each.sendall(ask)
         each.setblocking(False)
+        crowd.append(each)
         heard.append(bytearray())
         chosen.register(each, selectors.EVENT_READ, number)
 
-    def take(enough: Callable[[bytearray], bool], seconds: float = 60) -> None:
-        end = time.monotonic() + seconds
+    def take(enough: Callable[[bytearray], bool]) -> None:
         waiting = {number for number, data in enumerate(heard) if not enough(data)}
         while waiting:
-            assert time.monotonic() < end, f"{len(waiting)} watches are still waiting: {bytes(heard[min(waiting)])[-300:]!r}"
-            for key, _ in chosen.select(1):
+            ready = chosen.select(PATIENCE)
+            assert ready, f"{len(waiting)} watches hear nothing: {bytes(heard[min(waiting)])[-300:]!r}"
+            for key, _ in ready:
+                data = b"-"
                 try:
                     while data := crowd[key.data].recv(65536):
                         heard[key.data] += data
                 except ssl.SSLWantReadError:
                     pass
+                assert data, f"a watch has ended: {bytes(heard[key.data])[-300:]!r}"
                 if enough(heard[key.data]):
                     waiting.discard(key.data)
 
@@ -256,7 +262,7 @@ def test_slow_reader(server: DaemonProcess) -> None:
     grown = memory(server.pid) - before
     assert grown < 3 * size * count / 1e6, f"{grown:.0f} MB"
     received = 0
-    slow.settimeout(20)
+    slow.settimeout(PATIENCE)
     try:
         while data := slow.recv(1 << 20):
             received += len(data)
@@ -337,9 +343,9 @@ def test_terminate(tmp_path: Path) -> None:
     idle = [secured(server, context) for _ in range(20)]
     for each in watching:
         assert each.recv(65536).startswith(b"HTTP/1.1 200")
-    began = time.monotonic()
     assert server.terminate() == 0
-    assert time.monotonic() - began < 10
+    # Nothing had to be cut off after the time that stopping may take.
+    assert "cutting" not in server.log
     for each in watching:
         data = b""
         while more := each.recv(65536):

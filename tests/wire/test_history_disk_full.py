@@ -31,7 +31,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 600
     while not true():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.1)

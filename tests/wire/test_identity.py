@@ -72,7 +72,7 @@ class Place:
     def _authority(self) -> str:
         return (self.server.data / "pki" / "ca.crt").read_text()
 
-    def until(self, done: Callable[[], bool], seconds: float = 30) -> None:
+    def until(self, done: Callable[[], bool], seconds: float = 600) -> None:
         end = time.monotonic() + seconds
         while not done():
             assert time.monotonic() < end, self.server.log[-2000:]

@@ -93,7 +93,7 @@ def in_new_namespace(server: DaemonProcess, name: str) -> str:
     """A namespace in which pods can be created: its default account exists."""
     code, answer = server.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     assert code == 201, answer
-    end = time.monotonic() + 20
+    end = time.monotonic() + 600
     while server.request("GET", f"/api/v1/namespaces/{name}/serviceaccounts/default")[0] != 200:
         assert time.monotonic() < end, "no default account"
         time.sleep(0.02)

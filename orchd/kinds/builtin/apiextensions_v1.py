@@ -98,11 +98,11 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("name", 1, "string", "required"),
         ("served", 2, "bool", "required"),
         ("storage", 3, "bool", "required"),
+        ("deprecated", 7, "bool", "omit"),
+        ("deprecationWarning", 8, "string", "omit ptr"),
         ("schema", 4, "CustomResourceValidation", "omit ptr"),
         ("subresources", 5, "CustomResourceSubresources", "omit ptr"),
         ("additionalPrinterColumns", 6, "[]CustomResourceColumnDefinition", "omit"),
-        ("deprecated", 7, "bool", "omit"),
-        ("deprecationWarning", 8, "string", "omit ptr"),
     ),
     "CustomResourceSubresourceScale": (
         ("specReplicasPath", 1, "string", "required"),
@@ -190,9 +190,9 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("message", 2, "string", "omit"),
     ),
     "WebhookClientConfig": (
+        ("url", 3, "string", "omit ptr"),
         ("service", 1, "ServiceReference", "omit ptr"),
         ("caBundle", 2, "bytes", "omit"),
-        ("url", 3, "string", "omit ptr"),
     ),
     "WebhookConversion": (
         ("clientConfig", 2, "WebhookClientConfig", "omit ptr"),

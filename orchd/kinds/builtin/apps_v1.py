@@ -128,10 +128,10 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "DeploymentCondition": (
         ("type", 1, "string", "required"),
         ("status", 2, "string", "required"),
-        ("reason", 4, "string", "omit"),
-        ("message", 5, "string", "omit"),
         ("lastUpdateTime", 6, "time", "omit"),
         ("lastTransitionTime", 7, "time", "omit"),
+        ("reason", 4, "string", "omit"),
+        ("message", 5, "string", "omit"),
     ),
     "DeploymentList": (
         ("metadata", 1, "meta/v1.ListMeta", "omit"),
@@ -151,10 +151,10 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("observedGeneration", 1, "int64", "omit"),
         ("replicas", 2, "int32", "omit"),
         ("updatedReplicas", 3, "int32", "omit"),
+        ("readyReplicas", 7, "int32", "omit"),
         ("availableReplicas", 4, "int32", "omit"),
         ("unavailableReplicas", 5, "int32", "omit"),
         ("conditions", 6, "[]DeploymentCondition", "omit merge=type"),
-        ("readyReplicas", 7, "int32", "omit"),
         ("collisionCount", 8, "int32", "omit ptr"),
     ),
     "DeploymentStrategy": (
@@ -179,16 +179,16 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "ReplicaSetSpec": (
         ("replicas", 1, "int32", "omit ptr"),
+        ("minReadySeconds", 4, "int32", "omit"),
         ("selector", 2, "meta/v1.LabelSelector", "required ptr"),
         ("template", 3, "core/v1.PodTemplateSpec", "omit"),
-        ("minReadySeconds", 4, "int32", "omit"),
     ),
     "ReplicaSetStatus": (
         ("replicas", 1, "int32", "required"),
         ("fullyLabeledReplicas", 2, "int32", "omit"),
-        ("observedGeneration", 3, "int64", "omit"),
         ("readyReplicas", 4, "int32", "omit"),
         ("availableReplicas", 5, "int32", "omit"),
+        ("observedGeneration", 3, "int64", "omit"),
         ("conditions", 6, "[]ReplicaSetCondition", "omit merge=type"),
     ),
     "RollingUpdateDaemonSet": (

@@ -27,6 +27,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("user", 6, "authentication/v1.UserInfo", "required"),
         ("impersonatedUser", 7, "authentication/v1.UserInfo", "omit ptr"),
         ("sourceIPs", 8, "[]string", "omit"),
+        ("userAgent", 16, "string", "omit"),
         ("objectRef", 9, "ObjectReference", "omit ptr"),
         ("responseStatus", 10, "meta/v1.Status", "omit ptr"),
         ("requestObject", 11, "raw", "omit ptr pb=runtime.Unknown"),
@@ -34,7 +35,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("requestReceivedTimestamp", 13, "microtime", ""),
         ("stageTimestamp", 14, "microtime", ""),
         ("annotations", 15, "{}string", "omit"),
-        ("userAgent", 16, "string", "omit"),
     ),
     "EventList": (
         ("metadata", 1, "meta/v1.ListMeta", "omit"),

@@ -38,8 +38,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "TokenRequestSpec": (
         ("audiences", 1, "[]string", "required"),
-        ("boundObjectRef", 3, "BoundObjectReference", "ptr"),
         ("expirationSeconds", 4, "int64", "ptr"),
+        ("boundObjectRef", 3, "BoundObjectReference", "ptr"),
     ),
     "TokenRequestStatus": (
         ("token", 1, "string", "required"),
@@ -57,8 +57,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "TokenReviewStatus": (
         ("authenticated", 1, "bool", "omit"),
         ("user", 2, "UserInfo", "omit"),
-        ("error", 3, "string", "omit"),
         ("audiences", 4, "[]string", "omit"),
+        ("error", 3, "string", "omit"),
     ),
     "UserInfo": (
         ("username", 1, "string", "omit"),

@@ -30,8 +30,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "TokenReviewStatus": (
         ("authenticated", 1, "bool", "omit"),
         ("user", 2, "UserInfo", "omit"),
-        ("error", 3, "string", "omit"),
         ("audiences", 4, "[]string", "omit"),
+        ("error", 3, "string", "omit"),
     ),
     "UserInfo": (
         ("username", 1, "string", "omit"),

@@ -78,9 +78,9 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "SubjectAccessReviewStatus": (
         ("allowed", 1, "bool", "required"),
+        ("denied", 4, "bool", "omit"),
         ("reason", 2, "string", "omit"),
         ("evaluationError", 3, "string", "omit"),
-        ("denied", 4, "bool", "omit"),
     ),
     "SubjectRulesReviewStatus": (
         ("resourceRules", 1, "[]ResourceRule", "required"),

@@ -96,16 +96,16 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("object", 2, "ObjectMetricSource", "omit ptr"),
         ("pods", 3, "PodsMetricSource", "omit ptr"),
         ("resource", 4, "ResourceMetricSource", "omit ptr"),
-        ("external", 5, "ExternalMetricSource", "omit ptr"),
         ("containerResource", 7, "ContainerResourceMetricSource", "omit ptr"),
+        ("external", 5, "ExternalMetricSource", "omit ptr"),
     ),
     "MetricStatus": (
         ("type", 1, "string", "required"),
         ("object", 2, "ObjectMetricStatus", "omit ptr"),
         ("pods", 3, "PodsMetricStatus", "omit ptr"),
         ("resource", 4, "ResourceMetricStatus", "omit ptr"),
-        ("external", 5, "ExternalMetricStatus", "omit ptr"),
         ("containerResource", 7, "ContainerResourceMetricStatus", "omit ptr"),
+        ("external", 5, "ExternalMetricStatus", "omit ptr"),
     ),
     "ObjectMetricSource": (
         ("target", 1, "CrossVersionObjectReference", "required"),

@@ -61,9 +61,9 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("periodSeconds", 3, "int32", "required"),
     ),
     "HPAScalingRules": (
+        ("stabilizationWindowSeconds", 3, "int32", "omit ptr"),
         ("selectPolicy", 1, "string", "omit ptr"),
         ("policies", 2, "[]HPAScalingPolicy", "omit"),
-        ("stabilizationWindowSeconds", 3, "int32", "omit ptr"),
     ),
     "HorizontalPodAutoscaler": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
@@ -109,16 +109,16 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("object", 2, "ObjectMetricSource", "omit ptr"),
         ("pods", 3, "PodsMetricSource", "omit ptr"),
         ("resource", 4, "ResourceMetricSource", "omit ptr"),
-        ("external", 5, "ExternalMetricSource", "omit ptr"),
         ("containerResource", 7, "ContainerResourceMetricSource", "omit ptr"),
+        ("external", 5, "ExternalMetricSource", "omit ptr"),
     ),
     "MetricStatus": (
         ("type", 1, "string", "required"),
         ("object", 2, "ObjectMetricStatus", "omit ptr"),
         ("pods", 3, "PodsMetricStatus", "omit ptr"),
         ("resource", 4, "ResourceMetricStatus", "omit ptr"),
-        ("external", 5, "ExternalMetricStatus", "omit ptr"),
         ("containerResource", 7, "ContainerResourceMetricStatus", "omit ptr"),
+        ("external", 5, "ExternalMetricStatus", "omit ptr"),
     ),
     "MetricTarget": (
         ("type", 1, "string", "required"),

@@ -36,11 +36,11 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "CertificateSigningRequestCondition": (
         ("type", 1, "string", "required enum=Approved|Denied|Failed"),
+        ("status", 6, "string", "required"),
         ("reason", 2, "string", "omit"),
         ("message", 3, "string", "omit"),
         ("lastUpdateTime", 4, "time", "omit"),
         ("lastTransitionTime", 5, "time", "omit"),
-        ("status", 6, "string", "required"),
     ),
     "CertificateSigningRequestList": (
         ("metadata", 1, "meta/v1.ListMeta", "omit"),
@@ -48,13 +48,13 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "CertificateSigningRequestSpec": (
         ("request", 1, "bytes", "required list=atomic"),
+        ("signerName", 7, "string", "required"),
+        ("expirationSeconds", 8, "int32", "omit ptr"),
+        ("usages", 5, "[]string", "omit list=atomic"),
         ("username", 2, "string", "omit"),
         ("uid", 3, "string", "omit"),
         ("groups", 4, "[]string", "omit list=atomic"),
-        ("usages", 5, "[]string", "omit list=atomic"),
         ("extra", 6, "{}[]string", "omit pb=map<string,certificates/v1.ExtraValue>"),
-        ("signerName", 7, "string", "required"),
-        ("expirationSeconds", 8, "int32", "omit ptr"),
     ),
     "CertificateSigningRequestStatus": (
         ("conditions", 1, "[]CertificateSigningRequestCondition", "omit keys=type"),

@@ -51,9 +51,9 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "EndpointSlice": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("addressType", 4, "string", "required"),
         ("endpoints", 2, "[]Endpoint", "required list=atomic"),
         ("ports", 3, "[]EndpointPort", "list=atomic"),
-        ("addressType", 4, "string", "required"),
     ),
     "EndpointSliceList": (
         ("metadata", 1, "meta/v1.ListMeta", "omit"),

@@ -19,7 +19,7 @@ RESOURCES: Final[tuple[dict[str, Any], ...]] = ()
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "PartialObjectMetadataList": (
-        ("items", 1, "[]meta/v1.PartialObjectMetadata", "required"),
         ("metadata", 2, "meta/v1.ListMeta", "omit"),
+        ("items", 1, "[]meta/v1.PartialObjectMetadata", "required"),
     ),
 }

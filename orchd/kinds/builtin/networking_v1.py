@@ -43,8 +43,8 @@ RESOURCES: Final[tuple[dict[str, Any], ...]] = (
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "HTTPIngressPath": (
         ("path", 1, "string", "omit"),
-        ("backend", 2, "IngressBackend", "required"),
         ("pathType", 3, "string", "required ptr"),
+        ("backend", 2, "IngressBackend", "required"),
     ),
     "HTTPIngressRuleValue": (
         ("paths", 1, "[]HTTPIngressPath", "required list=atomic"),
@@ -59,8 +59,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("status", 3, "IngressStatus", "omit"),
     ),
     "IngressBackend": (
-        ("resource", 3, "core/v1.TypedLocalObjectReference", "omit ptr"),
         ("service", 4, "IngressServiceBackend", "omit ptr"),
+        ("resource", 3, "core/v1.TypedLocalObjectReference", "omit ptr"),
     ),
     "IngressClass": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
@@ -97,10 +97,10 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("port", 2, "ServiceBackendPort", "omit"),
     ),
     "IngressSpec": (
+        ("ingressClassName", 4, "string", "omit ptr"),
         ("defaultBackend", 1, "IngressBackend", "omit ptr"),
         ("tls", 2, "[]IngressTLS", "omit list=atomic"),
         ("rules", 3, "[]IngressRule", "omit list=atomic"),
-        ("ingressClassName", 4, "string", "omit ptr"),
     ),
     "IngressStatus": (
         ("loadBalancer", 1, "core/v1.LoadBalancerStatus", "omit"),

@@ -74,7 +74,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "PodDisruptionBudgetSpec": (
         ("minAvailable", 1, "int-or-string", "omit ptr"),
-        ("selector", 2, "meta/v1.LabelSelector", "omit ptr replace"),
+        ("selector", 2, "meta/v1.LabelSelector", "omit ptr"),
         ("maxUnavailable", 3, "int-or-string", "omit ptr"),
     ),
     "PodDisruptionBudgetStatus": (
@@ -106,6 +106,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("hostIPC", 9, "bool", "omit"),
         ("seLinux", 10, "SELinuxStrategyOptions", "required"),
         ("runAsUser", 11, "RunAsUserStrategyOptions", "required"),
+        ("runAsGroup", 22, "RunAsGroupStrategyOptions", "omit ptr"),
         ("supplementalGroups", 12, "SupplementalGroupsStrategyOptions", "required"),
         ("fsGroup", 13, "FSGroupStrategyOptions", "required"),
         ("readOnlyRootFilesystem", 14, "bool", "omit"),
@@ -113,11 +114,10 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("allowPrivilegeEscalation", 16, "bool", "omit ptr"),
         ("allowedHostPaths", 17, "[]AllowedHostPath", "omit"),
         ("allowedFlexVolumes", 18, "[]AllowedFlexVolume", "omit"),
+        ("allowedCSIDrivers", 23, "[]AllowedCSIDriver", "omit"),
         ("allowedUnsafeSysctls", 19, "[]string", "omit"),
         ("forbiddenSysctls", 20, "[]string", "omit"),
         ("allowedProcMountTypes", 21, "[]string", "omit"),
-        ("runAsGroup", 22, "RunAsGroupStrategyOptions", "omit ptr"),
-        ("allowedCSIDrivers", 23, "[]AllowedCSIDriver", "omit"),
         ("runtimeClass", 24, "RuntimeClassStrategyOptions", "omit ptr"),
     ),
     "RunAsGroupStrategyOptions": (

@@ -55,8 +55,9 @@ def json_kind(value: Any) -> str:
     return "null" if value is None else "bool" if isinstance(value, bool) else "number"
 
 
-def parse(data: bytes, form: Form) -> dict[str, Any]:
-    """Parse a JSON or YAML body to an object; ``null`` yields the empty object. Raises BodyError."""
+def parse(data: bytes, form: Form, *, finite: bool = False) -> dict[str, Any]:
+    """Parse a JSON or YAML body to an object; ``null`` yields the empty object. Raises BodyError, and with `finite`
+    json_.RangeError for a JSON number beyond the range of floats."""
     if form is Form.YAML:
         try:
             value = yaml_.decode(data)
@@ -64,7 +65,7 @@ def parse(data: bytes, form: Form) -> dict[str, Any]:
             raise BodyError(str(error)) from None
     else:
         try:
-            value = json_.decode(data)
+            value = json_.decode_finite(data) if finite else json_.decode(data)
         except json_.JSONError as error:
             raise BodyError(f"couldn't get version/kind; json parse error: {error}") from None
     if value is None:
@@ -134,9 +135,11 @@ def decode_object(
     if form is Form.PROTOBUF:
         return _decode_protobuf(data, catalog, api_version, kind, type_, custom, any_version, scheme)
     try:
-        obj = parse(data, form) if parsed is None else parsed
+        obj = parse(data, form, finite=custom) if parsed is None else parsed
     except BodyError as error:
         raise unrecognized_body(kind, str(error), data) from None
+    except json_.RangeError as error:
+        raise cannot_be_handled(kind, api_version, kind, str(error)) from None
     if custom:
         _check_custom(obj, data, form, api_version, kind)
         return obj

@@ -20,6 +20,10 @@ class JSONError(ValueError):
     """Invalid JSON. The message follows ``json parse error: `` in responses."""
 
 
+class RangeError(ValueError):
+    """A number beyond the range of floats; the message says which."""
+
+
 def decode(data: bytes) -> Any:
     """Decode a JSON text of at most `jsontext.MAX_DEPTH` levels. Raises JSONError.
 
@@ -30,6 +34,24 @@ def decode(data: bytes) -> Any:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
         return nested.decode(_valid(data))
+
+
+def decode_finite(data: bytes) -> Any:
+    """As `decode`, for values that are kept as they are: raises RangeError for a number that no float can be."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        value = nested.decode(_valid(data))
+    waiting = [value]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, dict):
+            waiting.extend(reversed(found.values()))
+        elif isinstance(found, list):
+            waiting.extend(reversed(found))
+        elif isinstance(found, NumberText):
+            raise RangeError(f"json: cannot unmarshal number {found.text} into Go value of type float64")
+    return value
 
 
 def decode_exact(data: bytes) -> Any:

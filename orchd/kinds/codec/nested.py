@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from json import decoder
+from math import isinf
 from typing import Any, Final
 
 from orchd.kinds.digits import integer
+from orchd.kinds.objects.shape import NumberText
 from orchd.kinds.objects.strict import Members
 
 _STRUCTURE: Final = re.compile(r"[ \t\r\n,:]*")
@@ -21,7 +23,13 @@ _WORDS: Final[dict[str, tuple[Any, int]]] = {"t": (True, 4), "f": (False, 5), "n
 _scan: Callable[[str, int], tuple[str, int]] = vars(decoder)["scanstring"]
 
 
-def decode(text: str, *, members: bool = False, number: Callable[[str], Any] = float) -> Any:
+def _float(text: str) -> float:
+    """Parse a number with a fraction or exponent; one beyond the range of floats keeps its spelling."""
+    value = float(text)
+    return NumberText(text) if isinf(value) else value
+
+
+def decode(text: str, *, members: bool = False, number: Callable[[str], Any] = _float) -> Any:
     """Decode a valid JSON text. With `members`, objects become `Members`. `number` parses non-integers."""
     open_: list[tuple[list[Any], bool]] = []
     at = 0

@@ -130,10 +130,11 @@ class Definitions:
 
         self._words = Descriptions(dialect)
 
-    def of(self, resources: Iterable[Resource]) -> dict[str, Json]:
-        """Name -> schema of everything that `resources` need, sorted by name."""
+    def of(self, resources: Iterable[Resource], *, always: bool = True) -> dict[str, Json]:
+        """Name -> schema of everything that `resources` need, sorted by name; with `always`, of what is served
+        whatever the resources are, too."""
         types = self._catalog.types
-        for name in _ALWAYS:
+        for name in _ALWAYS if always else ():
             self._need(types.get(name))
         for resource in resources:
             if resource.custom:
@@ -269,9 +270,9 @@ class Definitions:
         self._found[name] = {**schema, gvk: [own]}
         list_kind = resource.list_kind or resource.kind + "List"
         self._need(self._catalog.types.get("meta/v1.ListMeta"))
+        # The reference gives lists of custom kinds no type.
         self._found[list_definition_name(resource)] = {
             "description": f"A list of {resource.kind}.",
-            "type": "object",
             "required": ["items"],
             "properties": {
                 "apiVersion": _API_VERSION,
@@ -298,7 +299,7 @@ class Definitions:
         """The schema of a custom kind's node, without references except for metadata.
 
         Version 2 knows neither null nor unions of schemas, and clients that validate with it would refuse valid
-        objects: there a nullable node has no type, and ``allOf``, ``anyOf``, ``oneOf``, ``not`` are left out.
+        objects: there ``allOf``, ``anyOf``, ``oneOf``, ``not`` are left out. It has no defaults either.
         """
         x = self._x
         out: Json = {}
@@ -309,23 +310,20 @@ class Definitions:
             out[x + "preserve-unknown-fields"] = True
         if type_.embedded_resource:
             out[x + "embedded-resource"] = True
+        if type_.enum and "enum" not in out:
+            out["enum"] = list(type_.enum)
         if type_.kind == "int-or-string":
             out[x + "int-or-string"] = True
             return out
-        if type_.enum and "enum" not in out:
-            out["enum"] = list(type_.enum)
-        if type_.nullable:
-            if not self._v3:
-                out.pop("format", None)
-                return out
+        if self._v3 and type_.nullable:
             out["nullable"] = True
         out.update(self._extensions(type_))
         if type_.atomic and type_.kind == "struct":
             out[x + "map-type"] = "atomic"
-        if type_.preserve_unknown and not self._v3:
-            if type_.kind in ("struct", "map", "raw"):
-                out["type"] = "object"
-            return out
+        if not self._v3:
+            out = self._required(type_, out)
+        if not self._v3 and (type_.nullable or type_.preserve_unknown):
+            return self._untyped(type_, out)
         if type_.kind == "list":
             return {**out, "type": "array", "items": self.inline(type_.element)}
         if type_.kind == "map":
@@ -334,17 +332,41 @@ class Definitions:
             return self._inline_struct(type_, out)
         return {**_CUSTOM[type_.kind], **out}
 
+    def _untyped(self, type_: Type, out: Json) -> Json:
+        """A node of v2 that may be null or keeps unknown fields: clients of v2 would refuse valid objects if they knew
+        its members."""
+        if type_.kind == "map":
+            return {**out, "additionalProperties": self.inline(type_.element)}
+        if type_.nullable or type_.kind in ("struct", "list", "raw"):
+            return out
+        return {**_CUSTOM[type_.kind], **out}
+
+    def _required(self, type_: Type, out: Json) -> Json:
+        """`out` with the required members as v2 has them: without those that may be null there, which v2 cannot say."""
+        required = [
+            name
+            for name in out.get("required") or ()
+            if type_.kind != "struct"
+            or type_.nullable
+            or type_.preserve_unknown
+            or (field := type_.fields.get(name)) is None
+            or not field.type.nullable
+        ]
+        if type_.kind == "map" and type_.element.nullable:
+            required = []
+        if type_.embedded_resource and not type_.preserve_unknown:
+            required += [name for name in ("kind", "apiVersion") if name not in required]
+        rest = {word: value for word, value in out.items() if word != "required"}
+        return {**rest, "required": required} if required else rest
+
     def _inline_struct(self, type_: Type, out: Json) -> Json:
         out = {**out, "type": "object"}
         if type_.definition:
             return self.schema(type_)
-        required = [name for name, field in type_.fields.items() if field.required]
-        if required and "required" not in out:
-            out["required"] = required
         properties: Json = {}
         for name, field in type_.fields.items():
             schema = self.schema(field.type) if field.type.definition else self.inline(field.type)
-            if field.default is not None and "$ref" not in schema:
+            if self._v3 and field.default is not None and "$ref" not in schema:
                 schema = {**schema, "default": field.default}
             properties[name] = schema
         if type_.embedded_resource:

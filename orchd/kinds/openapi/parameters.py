@@ -44,6 +44,7 @@ LIST: Final = (
     _query("timeoutSeconds", "integer", "End the list or watch after this many seconds."),
     _query("watch", "boolean", "Answer with a stream of changes instead of a list."),
 )
+RESOURCE_VERSION: Final = next(parameter for parameter in LIST if parameter["name"] == "resourceVersion")
 _LIST_BY_NAME: Final = {parameter["name"]: parameter for parameter in LIST}
 
 DELETE: Final = (
@@ -64,7 +65,7 @@ DELETE_COLLECTION: Final = tuple(
 WRITE: Final = (DRY_RUN, FIELD_MANAGER)
 PATCH: Final = (DRY_RUN, FIELD_MANAGER, FORCE)
 
-_OPTION_TYPES: Final = {"bool": "boolean", "int32": "integer", "int64": "integer", "string": "string", "list": "string"}
+_OPTION_TYPES: Final = {"bool": "boolean", "int32": "integer", "int64": "integer", "string": "string"}
 _OPTION_MEANINGS: Final = {
     "command": "The command and its arguments; not run in a shell.",
     "container": "The container; may be left out if there is only one.",
@@ -85,7 +86,8 @@ _OPTION_MEANINGS: Final = {
 
 
 def option(name: str, kind: str) -> Json | None:
-    """The query parameter for a member of an options type; None for kinds that have no such form."""
+    """The query parameter for a member of an options type, which may be given several times if the member is a list of
+    `kind`; None for kinds that have no such form."""
     type_ = _OPTION_TYPES.get(kind)
     return None if type_ is None else _query(name, type_, _OPTION_MEANINGS.get(name, ""))
 

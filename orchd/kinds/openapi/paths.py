@@ -62,7 +62,7 @@ class Paths:
 
     def all(self) -> dict[str, Json]:
         """Path -> path item, sorted by path."""
-        found = dict(self._roots())
+        found = dict(self.roots())
         for resource in self._catalog.resources:
             found.update(self.of(resource))
         return dict(sorted(found.items()))
@@ -138,7 +138,8 @@ class Paths:
             out[self._gvk] = gvk
         return out
 
-    def _roots(self) -> Iterator[tuple[str, Json]]:
+    def roots(self) -> Iterator[tuple[str, Json]]:
+        """The paths that belong to no resource: discovery and what stands beside it."""
         text: Json = {"type": "string"}
         yield (
             "/.well-known/openid-configuration/",
@@ -188,9 +189,10 @@ class Paths:
         )
         yield "/api/", self._discovery("getCoreAPIVersions", "get available API versions", ["core"], "APIVersions")
         yield "/apis/", self._discovery("getAPIVersions", "get available API versions", ["apis"], "APIGroupList")
+        resources = self._catalog.resources
+        custom = {r.group for r in resources if r.custom} - {r.group for r in resources if not r.custom}
         for group in self._catalog.groups:
-            resources = [r for r in self._catalog.resources if r.group == group.name]
-            if resources and all(r.custom for r in resources):
+            if group.name in custom:
                 continue
             if group.name:
                 yield (
@@ -321,13 +323,14 @@ class _ResourcePaths:
         if "create" in resource.verbs:
             operations["post"] = self._create("", self._object, self._own, [*self._shared], f"create {_a(kind)} {kind}")
         if "deletecollection" in resource.verbs:
+            how = par.LIST if resource.custom else (self._delete_body(), *par.DELETE_COLLECTION)
             operations["delete"] = self._operation(
                 "delete",
                 "",
                 f"delete collection of {kind}",
                 "deletecollection",
                 {"200": paths.meta_ref("Status")},
-                parameters=[*self._shared, self._delete_body(), *par.DELETE_COLLECTION],
+                parameters=[*self._shared, *how],
                 scope=f"Collection{self._scope}",
             )
         if operations:
@@ -373,8 +376,9 @@ class _ResourcePaths:
         """The operations get, put and patch on one object or subresource, as far as `verbs` has them."""
         out: dict[str, Json] = {}
         if "get" in verbs:
+            own = [par.RESOURCE_VERSION] if self._resource.custom else []
             out["get"] = self._operation(
-                "read", suffix, f"read {what}", "get", {"200": schema}, parameters=shared, gvk=gvk
+                "read", suffix, f"read {what}", "get", {"200": schema}, parameters=[*shared, *own], gvk=gvk
             )
         if "update" in verbs:
             out["put"] = self._operation(
@@ -388,13 +392,15 @@ class _ResourcePaths:
             )
         if "patch" in verbs:
             types = [*_MERGES, _APPLY] if self._resource.custom else [*_MERGES, _STRATEGIC, _APPLY]
+            # The reference says nothing of `force` for custom kinds, and takes it.
+            options = par.WRITE if self._resource.custom else par.PATCH
             out["patch"] = self._operation(
                 "patch",
                 suffix,
                 f"partially update {what}",
                 "patch",
                 {"200": schema, "201": schema},
-                parameters=[*shared, par.body(self._paths.meta_ref("Patch")), *par.PATCH],
+                parameters=[*shared, par.body(self._paths.meta_ref("Patch")), *options],
                 consumes=types,
                 gvk=gvk,
             )
@@ -429,13 +435,13 @@ class _ResourcePaths:
     def _subresource(self, inner: str, sub: Subresource) -> Iterator[tuple[str, Json]]:
         resource = self._resource
         group, version = (sub.group, sub.version) if sub.version else (resource.group, resource.version)
-        gvk: Json = {"group": group, "kind": sub.kind, "version": version}
+        gvk: Json = self._own if resource.custom else {"group": group, "kind": sub.kind, "version": version}
         suffix = camel(sub.name)
         path = self._base + inner
         if sub.kind.endswith("Options"):
             yield from self._connect(path, suffix, sub, gvk, group, version)
             return
-        shared = [par.name(sub.kind), *self._shared]
+        shared = [par.name(resource.kind if resource.custom else sub.kind), *self._shared]
         if sub.name == "log":
             yield (
                 path,
@@ -495,7 +501,7 @@ class _ResourcePaths:
     def _options(self, group: str, version: str, kind: str) -> Iterator[Json]:
         type_ = self._catalog.types.get(f"{package_of(group, version)}.{kind}")
         for name, field in sorted(type_.fields.items()):
-            parameter = par.option(name, field.type.kind)
+            parameter = par.option(name, field.type.element.kind if field.type.kind == "list" else field.type.kind)
             if parameter is not None:
                 yield parameter
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.openapi.definitions import Definitions
 from orchd.kinds.openapi.paths import Paths
 
+#: The members that hold one entry per path and per definition.
+PATHS: Final = "paths"
+DEFINITIONS: Final = "definitions"
 
-def document(catalog: Catalog, *, title: str = "", version: str = "v1.23.17") -> dict[str, Any]:
-    """Everything that is served, all of it new data except for shared leaves: not to be changed.
+
+def frame(catalog: Catalog, *, title: str = "", version: str = "v1.23.17") -> dict[str, Any]:
+    """The document in the order of its members, without paths and definitions.
 
     `version` is the release that ``/version`` names. The title defaults to the dialect's word.
     """
     return {
         "swagger": "2.0",
         "info": {"title": title or catalog.dialect("{Long}"), "version": version},
-        "paths": Paths(catalog).all(),
-        "definitions": Definitions(catalog).of(catalog.resources),
+        PATHS: {},
+        DEFINITIONS: {},
         "securityDefinitions": {
             "BearerToken": {
                 "description": "Bearer Token authentication",
@@ -28,4 +32,13 @@ def document(catalog: Catalog, *, title: str = "", version: str = "v1.23.17") ->
             }
         },
         "security": [{"BearerToken": []}],
+    }
+
+
+def document(catalog: Catalog) -> dict[str, Any]:
+    """Everything that is served, all of it new data except for shared leaves: not to be changed."""
+    return {
+        **frame(catalog),
+        PATHS: Paths(catalog).all(),
+        DEFINITIONS: Definitions(catalog).of(catalog.resources),
     }

@@ -8,7 +8,7 @@ are YAML text there, for which JSON will do.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
@@ -91,6 +91,42 @@ _YAML_ESCAPES: Final = {
 def encode(document: Mapping[str, Any]) -> bytes:
     """The document of `v2.document` as bytes."""
     return _Encoder().message("Document")(document)
+
+
+class MapEntries:
+    """Encodes single entries of the document's maps, for `assemble`."""
+
+    def __init__(self) -> None:
+        encoder = _Encoder()
+        self._path = encoder.entry(*MAPS["Paths"])
+        self._definition = encoder.entry(*MAPS["Definitions"])
+        self._encoder = encoder
+
+    def path(self, path: str, item: Mapping[str, Any]) -> bytes:
+        try:
+            return self._path(path, item)
+        finally:
+            # Known by identity, which lasts as long as the values do.
+            self._encoder.forget()
+
+    def definition(self, name: str, schema: Mapping[str, Any]) -> bytes:
+        return self._definition(name, schema)
+
+
+def assemble(
+    frame: Mapping[str, Any], paths: Sequence[bytes | memoryview], definitions: Sequence[bytes | memoryview]
+) -> Iterator[bytes | memoryview]:
+    """The parts of a document whose paths and definitions are encoded (`MapEntries`); `frame` has the other members.
+
+    Joined they are what `encode` gives for the whole.
+    """
+    maps = {"paths": (8, paths), "definitions": (9, definitions)}
+    before = ("swagger", "info")
+    yield encode({member: value for member, value in frame.items() if member in before})
+    for number, entries in maps.values():
+        yield _tag(number, 2) + _varint(sum(map(len, entries)))
+        yield from entries
+    yield encode({member: value for member, value in frame.items() if member not in maps and member not in before})
 
 
 def _varint(value: int) -> bytes:
@@ -192,18 +228,24 @@ class _Encoder:
         return lambda value: b"".join(map(one, value)) if isinstance(value, list) else one(value)
 
     def _map(self, number: int, type_: str) -> Encode:
+        entry = self.entry(number, type_)
+        return lambda value: b"".join([entry(key, item) for key, item in value.items()])
+
+    def entry(self, number: int, type_: str) -> Callable[[str, Any], bytes]:
+        """The encoder of one entry of a map: (key, value)."""
         entry_tag = _tag(number, 2)
         name = self._field(1, "string")
         value_field = self._field(2, type_)
 
-        def map_(value: Mapping[str, Any]) -> bytes:
-            out: list[bytes] = []
-            for key, item in value.items():
-                raw = name(key) + value_field(item)
-                out += (entry_tag, _varint(len(raw)), raw)
-            return b"".join(out)
+        def one(key: str, item: Any) -> bytes:
+            raw = name(key) + value_field(item)
+            return entry_tag + _varint(len(raw)) + raw
 
-        return map_
+        return one
+
+    def forget(self) -> None:
+        """Forget the bytes of shared values."""
+        self._shared.clear()
 
     def _struct(self, spec: str) -> Encode:
         fields: dict[str, tuple[int, Encode]] = {}

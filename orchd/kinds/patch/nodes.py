@@ -71,9 +71,10 @@ def root(type: Type) -> Node:
     """The node of a kind: a struct with apiVersion and kind."""
     found: Node | None = type.memo.get("owned")
     if found is None:
-        found = type.memo["owned"] = _build(type, False)
+        found = _build(type, False)
         for name in ("apiVersion", "kind"):
             found.fields.setdefault(name, (f"f:{name}", _TEXT_NODE))
+        type.memo["owned"] = found
     return found
 
 

@@ -83,13 +83,16 @@ class AggregationProxy:
         own: Callable[[], tuple[bytes, bytes]],
         by_endpoints: bool,
         random: Chooser,
+        prober: str,
     ) -> None:
+        """Probes are sent in the name of the user `prober`."""
         self._reactor = reactor
         self._services = services
         self._endpoints = endpoints
         self._own = own
         self._by_endpoints = by_endpoints
         self._random = random
+        self._prober = prober
         self._policies: OrderedDict[tuple[bytes, bool, tuple[bytes, bytes]], _Policy] = OrderedDict()
 
     async def forward(self, server: AggregatedService, request: Request) -> Response:
@@ -133,7 +136,7 @@ class AggregationProxy:
         host = f"[{address[0]}]" if ":" in address[0] else address[0]
         path = f"/apis/{server.group}/{server.version}"
         url = f"https://{host}:{address[1]}{path}"
-        asker = User(name="system:aggregator", groups=(MASTERS_GROUP,))
+        asker = User(name=self._prober, groups=(MASTERS_GROUP,))
         unchecked = replace(server, authority=b"", unchecked=True)
         try:
             asking = start(self._upstream(unchecked, address).fetch("GET", f"{server.origin}{path}", _identity(asker)))

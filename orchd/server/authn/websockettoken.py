@@ -15,6 +15,8 @@ from orchd.server.authn.jose import TokenError, decode_base64
 
 _HEADER = "sec-websocket-protocol"
 _UPGRADE = re.compile(r"(^|.*,\s*)upgrade($|\s*,)")
+#: Subprotocols of a request that offers a token; clients name two.
+_MOST_PROTOCOLS = 1000
 
 
 @implementer(IAuthenticator)
@@ -32,6 +34,10 @@ class WebSocketTokens:
         headers = credentials.headers
         if _HEADER not in headers or not _is_websocket(headers):
             return None
+        if not any(self._prefix in value for value in headers[_HEADER]):
+            return None
+        if sum(value.count(",") for value in headers[_HEADER]) > _MOST_PROTOCOLS:
+            raise AuthenticationError("too many subprotocols")
         offered = [protocol.strip() for value in headers[_HEADER] for protocol in value.split(",")]
         others = [protocol for protocol in offered if not protocol.startswith(self._prefix)]
         if len(offered) - len(others) > 1:

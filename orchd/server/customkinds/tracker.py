@@ -21,7 +21,7 @@ class DefinitionTracker:
     """The catalog with every established definition's kinds in it, right from the turn in which the store says so.
 
     `gone` is told of resources that are served no more, `dropped` of the keys whose objects are gone for good, `changed`
-    of the names of definitions that may need something done.
+    of the names of definitions that may need something done; `renewed` is called when `catalog` is another one.
     """
 
     _log = Logger()
@@ -34,6 +34,7 @@ class DefinitionTracker:
         self.gone: Callable[[Resource], object] = lambda resource: None
         self.dropped: Callable[[str], object] = lambda key: None
         self.changed: Callable[[str], object] = lambda name: None
+        self.renewed: Callable[[], object] = lambda: None
         self._clock = clock
         self._taken = frozenset(resource.key for resource in base.resources if resource.key)
         self._catalog: Catalog | None = base
@@ -157,6 +158,7 @@ class DefinitionTracker:
         self._catalog = None
         for resource in before:
             self.gone(resource)
+        self.renewed()
 
     def served_versions(self) -> Mapping[tuple[str, str], bool]:
         """Groups and versions that definitions serve."""

@@ -83,6 +83,8 @@ class HttpChannel(Protocol):
         self.since = factory.clock.seconds()
         self.paused = False
         self.paused_since = 0.0
+        #: Bytes of an answer made for this client alone that it has not taken; 0 when the transport takes more.
+        self.unread = 0
         self._buffer = b""
         #: How much of `_buffer` is known to hold no end of a head.
         self._searched = 0
@@ -175,6 +177,7 @@ class HttpChannel(Protocol):
 
     def resumeProducing(self) -> None:
         self.paused = False
+        self.unread = 0
         if self.state == HEAD:
             self.since = self._factory.clock.seconds()
         if self._sink is not None:
@@ -287,7 +290,8 @@ class HttpChannel(Protocol):
                 headers=fields.headers, certificates=self._certificates, remote=self._remote, path=target.path
             ),
             received=now,
-            hijack=self._take_over,
+            # HTTP/1.0 knows no upgrades (RFC 9110, 7.8).
+            hijack=self._take_over if target.modern else None,
         )
         self._running = enter(factory.pipeline.handle(request), self._answer, self._failed)
 
@@ -365,7 +369,9 @@ class HttpChannel(Protocol):
     def _answer_compressed(self, pieces: list[bytes], response: Response) -> None:
         if self.state == BUSY:
             response.headers = [*response.headers, ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
-            self._write(response, pieces, sum(map(len, pieces)))
+            size = sum(map(len, pieces))
+            self._write(response, pieces, size)
+            self.unread = size if self.paused else 0
 
     def _write(self, response: Response, body: Body, size: int) -> None:
         """Send a complete answer and go on."""
@@ -388,6 +394,8 @@ class HttpChannel(Protocol):
             return
         else:
             self._transport.writeSequence([text, body] if isinstance(body, bytes) else [text, *body])
+            # Pieces of lists are shared with the cache: those cost nothing.
+            self.unread = size if self.paused and isinstance(body, bytes) else 0
         self._finished()
 
     def _write_pieces(self) -> None:

@@ -12,11 +12,13 @@ from typing import Any, Final
 
 from h2.errors import ErrorCodes
 from h2.settings import SettingCodes, Settings
+from priority import DeadlockError  # type: ignore[import-untyped]  # it has no annotations
+from twisted.internet.defer import Deferred
 from twisted.internet.error import ConnectionLost
 from twisted.internet.interfaces import IAddress, IDelayedCall, IReactorTime
 from twisted.internet.protocol import Factory, connectionDone
 from twisted.python.failure import Failure
-from twisted.web._http2 import H2Connection
+from twisted.web._http2 import _END_STREAM_SENTINEL, H2Connection
 
 from orchd.server.http.limits import Limits
 from orchd.server.http.resource import ApiRequest, ApiSite
@@ -62,6 +64,7 @@ class BoundedConnection(H2Connection):
             return
         if taken:
             H2Connection.dataReceived(self, taken)
+            self._continue_sending()
         if not self._stillProducing:
             self._arrived = b""
         transport: Any = self.transport
@@ -101,6 +104,73 @@ class BoundedConnection(H2Connection):
         self._allowed = min(float(_BURST), self._allowed + (now - self._counted) * _RATE) - cost
         self._counted = now
 
+    def _sendPrioritisedData(self, *_: object) -> None:
+        """Send one frame of the stream whose turn it is, and come back while any stream can go on.
+
+        Unlike the base class, this leaves a stream alone while its window is empty, and takes frames off an answer without
+        copying the rest of it."""
+        if not self._stillProducing:
+            return
+        stream = self._ready_stream()
+        if stream is None:
+            self._sendingDeferred = Deferred()
+            self._sendingDeferred.addCallback(self._sendPrioritisedData)
+            return
+        if self._consumerBlocked is not None:
+            self._consumerBlocked.addCallback(self._sendPrioritisedData)
+            return
+        base: Any = self
+        base.resetTimeout()
+        queue = self._outboundStreamQueues[stream]
+        content = queue.popleft()
+        transport: Any = self.transport
+        if content is _END_STREAM_SENTINEL:
+            self.conn.end_stream(stream)
+            transport.write(self.conn.data_to_send())
+            base._requestDone(stream)
+        else:
+            most = min(self.conn.max_outbound_frame_size, self.conn.local_flow_control_window(stream))
+            if len(content) > most:
+                whole = memoryview(content)
+                content = whole[:most]
+                queue.appendleft(whole[most:])
+            if len(content):
+                self.conn.send_data(stream, bytes(content))
+                transport.write(self.conn.data_to_send())
+            if not queue:
+                self.priority.block(stream)
+            if base.remainingOutboundWindow(stream) <= 0:
+                self.streams[stream].flowControlBlocked()
+        self._clock.callLater(0, self._sendPrioritisedData)
+
+    def _ready_stream(self) -> int | None:
+        """The stream whose turn it is among those that may send, None while there is none."""
+        while True:
+            try:
+                stream: int = next(self.priority)
+            except DeadlockError:
+                return None
+            queue = self._outboundStreamQueues[stream]
+            if queue and (queue[0] is _END_STREAM_SENTINEL or self.conn.local_flow_control_window(stream) > 0):
+                return stream
+            # An open window brings it back.
+            self.priority.block(stream)
+
+    def _continue_sending(self) -> None:
+        """Go on with streams whose windows have been opened: by a frame for them, for the connection, or by settings."""
+        if self._sendingDeferred is None or not self._stillProducing:
+            return
+        ready = [
+            stream
+            for stream, queue in self._outboundStreamQueues.items()
+            if queue and self.conn.local_flow_control_window(stream) > 0
+        ]
+        for stream in ready:
+            self.priority.unblock(stream)
+        if ready:
+            waiting, self._sendingDeferred = self._sendingDeferred, None
+            waiting.callback(None)
+
     def connectionLost(self, reason: Failure = connectionDone, _cancelTimeouts: bool = True) -> None:
         more, self._more = self._more, None
         if more is not None:
@@ -110,7 +180,7 @@ class BoundedConnection(H2Connection):
     @property
     def waiting(self) -> int:
         """Bytes of answers that the client has not taken."""
-        return sum(len(piece) for queue in self._outboundStreamQueues.values() for piece in queue if isinstance(piece, bytes))
+        return sum(len(piece) for queue in self._outboundStreamQueues.values() for piece in queue if isinstance(piece, bytes | memoryview))
 
 
 class Http2Factory(Factory):

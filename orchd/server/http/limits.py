@@ -17,6 +17,10 @@ class Limits:
     idle_timeout: float = 90.0
     #: A client that takes nothing of what is waiting for it is cut off after this.
     stall_timeout: float = 300.0
+    #: Bytes that all clients together leave unread; above it those that have been behind for `unread_patience` seconds
+    #: are cut off, the longest first.
+    unread_total: int = 64 << 20
+    unread_patience: float = 5.0
     #: How much is read ahead of a verb that has not asked for the body, and of pipelined requests.
     read_ahead: int = 256 << 10
     #: How much of an unwanted body is read so that the connection can be used again.

@@ -70,6 +70,8 @@ class Request:
     warnings: list[str] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
     audit_id: str = ""
+    #: Bytes of the body, once it has been read.
+    size: int = 0
     #: The object of the body as it was understood, once a verb has read it.
     sent: Any = None
     #: Is this request written down? Then stages say in `annotations` what they decided.

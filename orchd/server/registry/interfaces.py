@@ -37,6 +37,8 @@ class Context:
     manager: str = ""
     warn: Callable[[str], None] = lambda text: None
     annotate: Callable[[str, str], None] = lambda key, value: None
+    #: Bytes of the request's body: how much there may be to look at.
+    size: int = 0
 
 
 class Admit(Protocol):
@@ -53,7 +55,8 @@ Transform = Callable[[Object | None], Awaitable[Object]]
 
 class IStrategy(Interface):
     """What is special about a kind. Every method is pure and fast but where it says otherwise; objects are shared trees,
-    so prepare gives back new ones. Objects are in the storage version."""
+    so prepare gives back new ones. Objects are in the storage version. `validate_create` and `validate_update` of large
+    objects are called in another thread: they look at nothing but their arguments and what never changes."""
 
     creates_on_update: bool = Attribute("May PUT and apply create the object?")
     unconditional_update: bool = Attribute("May PUT leave out metadata.resourceVersion?")

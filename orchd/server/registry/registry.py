@@ -18,6 +18,7 @@ from orchd.server.registry.interfaces import Admit, Context, Deleted, IRegistry,
 from orchd.server.registry.object_store import ObjectStore, path_of
 from orchd.server.registry.strategies.table import Strategies
 from orchd.server.registry.writing import Writer
+from orchd.txkit.aside import Aside
 
 
 @implementer(IRegistry)
@@ -25,14 +26,22 @@ class Registry:
     """One server's objects. Admission comes as two callables, so that this package knows none of it."""
 
     def __init__(
-        self, access: ObjectStore, strategies: Strategies, naming: objectmeta.Naming, *, mutate: Admit, validate: Admit
+        self,
+        access: ObjectStore,
+        strategies: Strategies,
+        naming: objectmeta.Naming,
+        *,
+        mutate: Admit,
+        validate: Admit,
+        aside: Aside | None = None,
     ) -> None:
+        """`aside` validates large objects away from the reactor; without it they are validated where they are."""
         self.access = access
         self.strategies = strategies
         self.naming = naming
         self.mutate = mutate
         self.validate = validate
-        self._writer = Writer(access, strategies, naming, mutate=mutate, validate=validate)
+        self._writer = Writer(access, strategies, naming, mutate=mutate, validate=validate, aside=aside or Aside())
         self._deleter = Deleter(access, strategies, mutate=mutate, validate=validate)
 
     async def get(self, resource: Resource, namespace: str, name: str, *, resource_version: str = "") -> Entry:

@@ -21,6 +21,7 @@ from orchd.server.registry.interfaces import Admit, Context, IStrategy, Object, 
 from orchd.server.registry.object_store import ObjectStore, path_of
 from orchd.server.registry.strategies.kind_rules import home_group
 from orchd.store.interfaces import ClaimedError, KeyExistsError, RevisionConflictError, StoreError, UnavailableError
+from orchd.txkit.aside import Aside
 
 #: How often a write starts over because somebody else was faster, before the client is told.
 _ATTEMPTS = 100
@@ -43,9 +44,17 @@ class Writer:
     """Creates and changes objects of every kind."""
 
     def __init__(
-        self, access: ObjectStore, strategies: Any, naming: objectmeta.Naming, *, mutate: Admit, validate: Admit
+        self,
+        access: ObjectStore,
+        strategies: Any,
+        naming: objectmeta.Naming,
+        *,
+        mutate: Admit,
+        validate: Admit,
+        aside: Aside,
     ) -> None:
         """`strategies` maps a resource to its IStrategy (called)."""
+        self._aside = aside
         self._access = access
         self._strategy = strategies
         self._naming = naming
@@ -91,7 +100,7 @@ class Writer:
         try:
             obj = strategy.prepare_create(context, objectmeta.for_create(context, obj, self._naming))
             name = obj["metadata"].get("name", "")
-            refuse(resource, name, strategy.validate_create(context, obj))
+            refuse(resource, name, await self._aside(context.size, strategy.validate_create, context, obj))
             for text in strategy.warnings(context, obj, None):
                 context.warn(text)
             await self._validate(context, "CREATE", obj, None)
@@ -195,7 +204,8 @@ class Writer:
         try:
             obj = strategy.prepare_update(context, objectmeta.for_update(context, obj, old), old)
             obj = objectmeta.with_metadata(obj, resourceVersion=old["metadata"]["resourceVersion"])
-            refuse(resource, name, strategy.validate_update(context, obj, old))
+            size = max(context.size, len(entry.json))
+            refuse(resource, name, await self._aside(size, strategy.validate_update, context, obj, old))
             for text in strategy.warnings(context, obj, old):
                 context.warn(text)
             await self._validate(context, "UPDATE", obj, old)

@@ -154,3 +154,21 @@ def test_any_bytes(data: bytes, form: Form, custom: bool, magic: bool) -> None:
         assert isinstance(decode(data, form, kind="Pod", custom=custom), dict)
     except ApiError as error:
         assert error.code == 400
+
+
+@pytest.mark.parametrize("text", ["1e999", "-1e400", "9" * 400, "1.5e+309"])
+def test_numbers_beyond_floats(text: str) -> None:
+    """A custom object cannot hold a number that no float can be; the message quotes it. Large finite ones it can."""
+    more = {"api_version": "v1", "kind": "W", "custom": True, "type_": CATALOG.type("meta/v1.Status")}
+    body = b'{"apiVersion":"v1","kind":"W","spec":{"a":[1e3,%s,1e999]}}' % text.encode()
+
+    def read(data: bytes) -> Any:
+        return decode_object(data, Form.JSON, catalog=CATALOG, **more)  # type: ignore[arg-type]  # as they are named
+
+    with pytest.raises(ApiError) as caught:
+        read(body)
+    assert caught.value.message == (
+        f'W in version "v1" cannot be handled as a W: json: cannot unmarshal number {text} into Go value of type float64'
+    )
+    finite = body.replace(text.encode(), b"2").replace(b"1e999", b"1e308")
+    assert read(finite)["spec"]["a"][1:] in ([2, 1e308], [2, 2])

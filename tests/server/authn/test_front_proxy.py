@@ -144,6 +144,7 @@ def test_tokens_of_websockets() -> None:
     (("a", PREFIX + "%%"), "invalid base64.bearer.authorization token encoding"),
     (("a", PREFIX + "_w"), "invalid base64.bearer.authorization token"),
     (("a", protocol("wrong")), "invalid bearer token"),
+    (("a," * 2000, protocol("token")), "too many subprotocols"),
 ])
 def test_bad_tokens_of_websockets(protocols: tuple[str, ...], why: str) -> None:
     """One token that can be read and is known, and another protocol to agree on."""

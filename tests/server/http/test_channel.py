@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from http_doubles import Answer, Paths, read_answers
@@ -587,3 +588,66 @@ def test_an_answer_may_end_the_connection() -> None:
     assert not wire.transport.disconnecting
     wire.clock.advance(60)
     assert wire.transport.disconnecting
+
+
+def test_upgrades_need_the_newer_protocol() -> None:
+    """A request of HTTP/1.0 cannot take its connection over."""
+    wire = Wire()
+    wire.send(b"GET /a HTTP/1.0\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
+    other = Wire()
+    other.send(b"GET /a HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
+    assert wire.paths.requests[0].hijack is None and other.paths.requests[0].hijack is not None
+
+
+class Full(StringTransport):
+    """A transport that asks for a pause when something is written to it."""
+
+    def registerProducer(self, producer: Any, streaming: bool) -> None:
+        super().registerProducer(producer, streaming)
+        self.asked = producer
+
+    def write(self, data: bytes) -> None:
+        super().write(data)
+        self.asked.pauseProducing()
+
+    def writeSequence(self, data: Any) -> None:
+        super().writeSequence(list(data))
+        self.asked.pauseProducing()
+
+    def abortConnection(self) -> None:
+        super().abortConnection()
+        self.protocol.connectionLost(Failure(connectionDone))
+
+
+def _behind(factory: ApiServerFactory, clock: Clock, path: bytes = b"/own") -> Full:
+    """A client that has got an answer and takes nothing of it."""
+    channel = factory.buildProtocol(None)
+    assert channel is not None
+    transport = Full()
+    transport.protocol = channel  # type: ignore[attr-defined]  # for the end of the connection
+    connect: Callable[[StringTransport], None] = channel.makeConnection
+    connect(transport)
+    channel.dataReceived(GET % path)
+    clock.advance(0)
+    return transport
+
+
+def test_answers_that_nobody_reads_are_bounded_together() -> None:
+    """Above a total, the clients that have been behind for longest are cut off; below it, and while they are not behind
+    for some time, none. Bytes that lists share with the cache are not counted."""
+    clock, paths = Clock(), Paths()
+    paths.special["/own"] = lambda request: Response(body=b"x" * 100_000)
+    paths.special["/shared"] = lambda request: Response(body=[b"x" * 50_000] * 2)
+    factory = ApiServerFactory(paths, clock, Limits(unread_total=250_000, unread_patience=5.0, gzip_above=None))
+    first = _behind(factory, clock)
+    clock.advance(1)
+    others = [_behind(factory, clock) for _ in range(2)]
+    shared = _behind(factory, clock, b"/shared")
+    clock.advance(3)
+    assert len(factory) == 4
+    clock.pump([1] * 3)
+    assert first.disconnected and not any(other.disconnected for other in (*others, shared))
+    late = _behind(factory, clock)
+    others[0].asked.resumeProducing()
+    clock.pump([1] * 8)
+    assert not any(other.disconnected for other in (*others, shared, late))

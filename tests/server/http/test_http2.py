@@ -138,3 +138,63 @@ def test_answers_that_are_not_taken() -> None:
         wire.send(get(stream, b"/large"))
         wire.turns()
     assert len(made) == 2
+
+
+def _content(wire: Wire) -> dict[int, int]:
+    """Bytes of content that each stream has got since the last call."""
+    data, out = wire.transport.value(), {}
+    wire.transport.clear()
+    while data:
+        size, stream = int.from_bytes(data[:3], "big"), int.from_bytes(data[5:9], "big")
+        if data[3] == DATA:
+            out[stream] = out.get(stream, 0) + size
+        data = data[9 + size :]
+    return out
+
+
+def _settle(wire: Wire) -> int:
+    """Let everything run that is due now; how many calls that were. A sender that never rests fails the test."""
+    count = 0
+    while any(call.getTime() <= wire.clock.seconds() for call in wire.clock.getDelayedCalls()):
+        wire.clock.advance(0)
+        count += 1
+        assert count < 2000, "the sender does not rest"
+    return count
+
+
+def test_closed_windows() -> None:
+    """While a client takes nothing the sender rests; it goes on when a window is opened, by whatever frame."""
+    wire = Wire(struct.pack(">HI", 4, 0))
+    wire.paths.special["/large"] = lambda request: Response(body=b"x" * 100_000)
+    for stream in (1, 3):
+        wire.send(get(stream, b"/large"))
+        wire.turns()
+    _settle(wire)
+    assert not _content(wire)
+    wire.send(frame(WINDOW, struct.pack(">I", 20_000), stream=3))
+    _settle(wire)
+    assert _content(wire) == {3: 20_000}
+    wire.send(frame(SETTINGS, struct.pack(">HI", 4, 30_000)))
+    _settle(wire)
+    # The connection's own window is used up.
+    assert sum(_content(wire).values()) == 65_535 - 20_000
+    wire.send(frame(WINDOW, struct.pack(">I", 200_000)))
+    _settle(wire)
+    assert sum(_content(wire).values()) == 2 * 30_000 + 20_000 - 65_535
+    for stream in (1, 3):
+        wire.send(frame(WINDOW, struct.pack(">I", 100_000), stream=stream))
+    _settle(wire)
+    assert sum(_content(wire).values()) == 200_000 - 80_000
+
+
+def test_large_answers_are_not_copied() -> None:
+    """Frames are taken off an answer without copying what is left of it."""
+    wire = Wire(struct.pack(">HI", 4, 0))
+    body = b"x" * (1 << 20)
+    wire.paths.special["/large"] = lambda request: Response(body=body)
+    wire.send(get(1, b"/large"))
+    wire.send(frame(WINDOW, struct.pack(">I", 50_000), stream=1))
+    wire.turns()
+    _settle(wire)
+    rest = wire.connection._outboundStreamQueues[1][0]
+    assert rest.obj is body and len(rest) == len(body) - 50_000

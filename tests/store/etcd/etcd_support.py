@@ -15,7 +15,7 @@ from orchd.testing.store_contract import Subject
 Open = Callable[..., AbstractAsyncContextManager[EtcdStore]]
 
 
-async def until(true: Callable[[], bool], *, seconds: float = 30.0) -> None:
+async def until(true: Callable[[], bool], *, seconds: float = 600.0) -> None:
     """Let the reactor turn until something holds."""
     nothing: Any = None
     await Subject(store=nothing, reactor=reactor).until(true, seconds=seconds)

@@ -29,7 +29,9 @@ _PLAIN = "text/plain; charset=utf-8"
 class Health:
     """The three endpoints over one ordered list of checks; /healthz is /livez under its old name."""
 
-    def __init__(self, checks: Sequence[Check]) -> None:
+    def __init__(self, checks: Sequence[Check], notes: Callable[[], Sequence[str]] = lambda: ()) -> None:
+        """`notes` are lines that /readyz?verbose shows without failing for them."""
+        self._notes = notes
         self._lists = {
             "healthz": [c for c in checks if c.live],
             "livez": [c for c in checks if c.live],
@@ -71,6 +73,8 @@ class Health:
         if unknown:
             listed = ", ".join(f'"{u}"' for u in unknown)
             lines.append(f"warn: some health checks cannot be excluded: no matches for {listed}")
+        if name == "readyz":
+            lines += [f"warn: {note}" for note in self._notes()]
         text = "\n".join(lines) + "\n"
         if failed:
             return _text(500, f"{text}{name} check failed\n", sniff=True)

@@ -32,6 +32,7 @@ class Schemas:
         self._in_thread = in_thread
         #: Path -> fingerprint of what the document says, the compressed document, and its tag.
         self._made: dict[str, tuple[str, bytes, str]] = {}
+        self._prints: tuple[Catalog, dict[str, str]] | None = None
 
     def handles(self, path: str) -> bool:
         return path == ROOT or path.startswith(ROOT + "/")
@@ -42,7 +43,7 @@ class Schemas:
         if not any(f"{clause.type}/{clause.subtype}" in _JSON for clause in mediatype.parse_accept(accept)):
             return Response(code=406, content_type="", headers=[NO_STORE])
         catalog = self._catalog()
-        prints = {path: fingerprint(catalog, group, version) for path, group, version in v3.paths(catalog)}
+        prints = await self._fingerprints(catalog)
         wanted = request.path.removeprefix(ROOT).strip("/")
         if not wanted:
             data = orjson.dumps(v3.index(catalog, prints))
@@ -57,14 +58,23 @@ class Schemas:
                 del self._made[gone]
         return _response(request, kept[1], kept[2])
 
+    async def _fingerprints(self, catalog: Catalog) -> dict[str, str]:
+        kept = self._prints
+        if kept is None or kept[0] is not catalog:
+            kept = self._prints = catalog, await self._in_thread(fingerprints, catalog)
+        return kept[1]
 
-def fingerprint(catalog: Catalog, group: str, version: str) -> str:
-    """Changes whenever the document of a group version does."""
-    described = [
-        (r.plural, r.kind, r.list_kind, sorted(r.verbs), sorted(r.subresources), r.namespaced, r.definition)
-        for r in catalog.in_version(group, version)
-    ]
-    return hashlib.sha256(orjson.dumps(described, default=str)).hexdigest()[:40].upper()
+
+def fingerprints(catalog: Catalog) -> dict[str, str]:
+    """Path of each group version's document -> text that changes whenever the document does."""
+    described: dict[str, list[Any]] = {path: [] for path, _, _ in v3.paths(catalog)}
+    for r in catalog.resources:
+        described[v3.document_path(r.group, r.version)].append(
+            (r.plural, r.kind, r.list_kind, sorted(r.verbs), sorted(r.subresources), r.namespaced, r.definition)
+        )
+    return {
+        path: hashlib.sha256(orjson.dumps(found, default=str)).hexdigest()[:40].upper() for path, found in described.items()
+    }
 
 
 def _built(catalog: Catalog, wanted: str) -> tuple[bytes, str]:

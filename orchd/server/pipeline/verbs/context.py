@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from twisted.internet.defer import DeferredLock
-
 from orchd import errors
 from orchd.errors import ApiError
 from orchd.kinds import bounds, verbatim
@@ -30,14 +28,12 @@ from orchd.server.pipeline.verbs.version_translation import (
     version_of,
 )
 from orchd.server.registry.interfaces import Context, IRegistry, Object
+from orchd.txkit.aside import Aside
 
 T = TypeVar("T")
 
 #: Largest request body, in bytes.
 BODY_LIMIT = 3 * 1024 * 1024
-
-#: YAML of more bytes is read in another thread: it takes a microsecond for each.
-_READ_ASIDE = 16 * 1024
 
 #: Kinds of which the reference cannot tell who owns what: their objects never have managedFields.
 _UNTRACKED = frozenset(("CertificateSigningRequest",))
@@ -66,10 +62,8 @@ class VerbContext:
     authorize: Callable[[Request, str], Awaitable[None]]
     #: Objects that one deletecollection removes at the same time.
     delete_workers: int = 1
-    #: Calls a function in another thread; without one it is called where it stands.
-    in_thread: Callable[..., Awaitable[Any]] | None = None
-    #: One body at a time: more threads that compute would keep the reactor's own from running.
-    _reading: DeferredLock = field(default_factory=DeferredLock)
+    #: Calls `aside(size, function, *arguments)`: a pure function of a body of so many bytes, away from the reactor if large.
+    aside: Aside = field(default_factory=Aside)
 
     @property
     def dialect(self) -> Any:
@@ -89,6 +83,7 @@ class VerbContext:
             manager=options.manager or managers.manager_from_user_agent(request.header("user-agent")),
             warn=request.warnings.append,
             annotate=request.annotations.__setitem__,
+            size=request.size,
         )
 
     async def body(self, request: Request) -> bytes:
@@ -96,22 +91,11 @@ class VerbContext:
 
         The values of YAML and protobuf are counted while they are read."""
         data: bytes = await request.body.read(BODY_LIMIT)
+        request.size = len(data)
         form = request.header("content-type")
         if "yaml" not in form and "protobuf" not in form:
             bounds.check_json(data)
         return data
-
-    async def aside(self, size: int, read: Callable[..., T], *arguments: Any) -> T:
-        """What a pure function makes of a body of `size` bytes: in another thread when there is much to read, one body
-        after the other, so that requests for less are served meanwhile."""
-        if self.in_thread is None or size <= _READ_ASIDE:
-            return read(*arguments)
-        await self._reading.acquire()
-        try:
-            made: T = await self.in_thread(read, *arguments)
-        finally:
-            self._reading.release()
-        return made
 
     async def sent(self, request: Request, resource: Resource, options_kind: str) -> tuple[Object, WriteOptions]:
         """The object of a POST or PUT, in canonical shape and with defaults, in the requested version; and the options
@@ -196,7 +180,9 @@ class VerbContext:
         if not patched:
             obj = single_owners(obj, context.warn)
         if context.resource.converter is None:
-            owned = self._owned(context, live, obj, self.ownership(context))
+            # Schemas of custom kinds are as large as their authors like.
+            size = context.size if context.resource.custom else 0
+            owned = await self.aside(size, self._owned, context, live, obj, self.ownership(context))
         else:
             owned = await self.tracking(context, lambda target: self._owned(context, live, obj, target), lenient=True)
         return single_owners(owned, context.warn, admitted=True) if patched else owned

@@ -10,6 +10,7 @@ import orjson
 
 from orchd import errors
 from orchd.errors import ApiError, Cause
+from orchd.kinds.digits import integer
 from orchd.kinds.objects.scalars import ScalarError, canonical_time
 from orchd.kinds.simulated import is_simulated
 from orchd.server.pipeline.interfaces import Request, Response
@@ -199,9 +200,13 @@ def _forward_options(request: Request) -> Object:
     ports = []
     for text_ in ",".join(request.query.get("ports", ())).split(","):
         if text_:
-            if not text_.isdigit():
-                raise errors.bad_request(f'strconv.ParseInt: parsing "{text_}": invalid syntax')
-            ports.append(int(text_))
+            try:
+                port = integer(text_)
+            except ValueError:
+                raise errors.bad_request(f'strconv.ParseInt: parsing "{text_}": invalid syntax') from None
+            if not 0 <= port < 1 << 31:
+                raise errors.bad_request(f'strconv.ParseInt: parsing "{text_}": value out of range')
+            ports.append(port)
     return {"kind": "PodPortForwardOptions", "apiVersion": "v1", "ports": ports}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.kinds.digits import integer, is_whole
 from orchd.server.pipeline.verbs.subresources.addresses import global_unicast
 from orchd.server.pipeline.verbs.subresources.foreign import bare_error
 from orchd.server.registry.interfaces import Object
@@ -108,10 +109,11 @@ def pod_location(pod: Object, scheme: str, port: str) -> Location:
 
 def service_port(service: Object, port: str) -> str:
     """The name of a service's port; numbers are looked up. Raises ApiError 503."""
-    if not port.isdigit():
+    if not is_whole(port):
         return port
+    number = integer(port)
     for declared in (service.get("spec") or {}).get("ports") or ():
-        if declared.get("port") == int(port):
+        if declared.get("port") == number:
             name: str = declared.get("name") or ""
             return name
     raise unavailable(f'no service port {port} found for service "{service["metadata"]["name"]}"')

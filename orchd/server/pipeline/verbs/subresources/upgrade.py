@@ -7,11 +7,12 @@ reaches the backend: it would be read there as a request of this server's own, w
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.protocol import Protocol as Wire
 from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
@@ -100,14 +101,48 @@ def parse_head(block: bytes) -> UpgradeAnswer:
     return UpgradeAnswer(code=int(match.group(1)), headers=headers, block=block)
 
 
+class IdleLimit:
+    """Calls `expired` once when `touch` has not been called for `seconds`."""
+
+    def __init__(self, clock: IReactorTime, seconds: float, expired: Callable[[], object]) -> None:
+        self._clock, self._seconds, self._expired = clock, seconds, expired
+        self._last = clock.seconds()
+        self._call: IDelayedCall | None = clock.callLater(seconds, self._look)
+
+    def touch(self) -> None:
+        self._last = self._clock.seconds()
+
+    def _look(self) -> None:
+        left = self._last + self._seconds - self._clock.seconds()
+        self._call = self._clock.callLater(left, self._look) if left > 0 else None
+        if self._call is None:
+            self._expired()
+
+    def stop(self) -> None:
+        call, self._call = self._call, None
+        if call is not None:
+            call.cancel()
+
+
 class Side(Wire):
     """One of two connections whose bytes go to each other, each as fast as the other takes them."""
 
     _peer: Side | None = None
+    _idle: IdleLimit | None = None
     transport: Any
 
     def join(self, peer: Side) -> None:
         self._peer, peer._peer = peer, self
+
+    def limit(self, clock: IReactorTime, seconds: float) -> None:
+        """Cut both connections when neither has sent anything for `seconds`."""
+        if self._peer is not None:
+            self._idle = self._peer._idle = IdleLimit(clock, seconds, self._expired)
+
+    def _expired(self) -> None:
+        for side in (self, self._peer):
+            if side is not None:
+                side.transport.abortConnection()
 
     def registered(self) -> None:
         """Let the peer's transport stop ours when it cannot keep up."""
@@ -115,10 +150,14 @@ class Side(Wire):
             self.transport.registerProducer(self._peer.transport, True)
 
     def dataReceived(self, data: bytes) -> None:
+        if self._idle is not None:
+            self._idle.touch()
         if self._peer is not None:
             self._peer.transport.write(data)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
+        if self._idle is not None:
+            self._idle.stop()
         peer, self._peer = self._peer, None
         if peer is not None:
             peer._peer = None
@@ -203,7 +242,7 @@ class BackendSide(Side):
 
     def dataReceived(self, data: bytes) -> None:
         if self._peer is not None:
-            self._peer.transport.write(data)
+            super().dataReceived(data)
         else:
             self._buffer += data
             self._woken()

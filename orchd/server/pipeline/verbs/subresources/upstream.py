@@ -47,6 +47,8 @@ _MOST_BUFFERED = 1 << 20
 _CONNECT_SECONDS = 30.0
 #: How long a backend may take to answer an upgrade, and to end the body of a refusal.
 _HEAD_SECONDS, _REFUSAL_SECONDS = 30.0, 10.0
+#: Joined connections on which nothing is sent for this long are cut, as the reference's agents do.
+_IDLE_SECONDS = 4 * 3600.0
 #: Largest body of a request that asks for an upgrade, in bytes.
 _UPGRADE_BODY = 1 << 20
 
@@ -130,7 +132,8 @@ class NodePolicy:
 class Upstream:
     """`IUpstream` over real connections, one for each request. With `at` (host and port) they all lead there, whatever
     the URL says; its host is still who has to answer. `addresses` says which addresses may be connected to; others fail with
-    AddressNotAllowedError. A backend has `head_seconds` to answer an upgrade."""
+    AddressNotAllowedError. A backend has `head_seconds` to answer an
+    upgrade; joined connections end when neither side has sent anything for `idle_seconds`."""
 
     def __init__(
         self,
@@ -140,10 +143,12 @@ class Upstream:
         at: tuple[str, int] | None = None,
         addresses: AddressPolicy = global_unicast,
         head_seconds: float = _HEAD_SECONDS,
+        idle_seconds: float = _IDLE_SECONDS,
     ) -> None:
         self._reactor = reactor
         self._addresses = addresses
         self._head_seconds = head_seconds
+        self._idle_seconds = idle_seconds
         self._policy = policy
         self._at = at
         self._agent = Agent.usingEndpointFactory(reactor, self, pool=bounded_heads_pool(reactor, persistent=False))
@@ -195,7 +200,10 @@ class Upstream:
             far.transport.write(upgrade_request(request, parts.netloc, url.partition(parts.netloc)[2] or "/", said, body))
             answer = await within(start(far.answer()), self._head_seconds, self._reactor)
             if answer.agrees(offered_protocols(request)):
-                return _joined(request, far, answer)
+                near = _joined(request, far, answer)
+                near.limit(self._reactor, self._idle_seconds)
+                # The connection is not ours any longer: whatever we return is not sent.
+                return Response(code=101)
             if answer.code < 400:
                 raise UpgradeError(f"invalid upgrade response: status code {answer.code}")
             data = await within(start(far.refusal(answer)), _REFUSAL_SECONDS, self._reactor)
@@ -209,8 +217,8 @@ class Upstream:
         return Response(code=answer.code, content_type=shown, headers=kept, body=data, close=True)
 
 
-def _joined(request: Request, far: BackendSide, answer: UpgradeAnswer) -> Response:
-    """Join a client with a backend that has agreed."""
+def _joined(request: Request, far: BackendSide, answer: UpgradeAnswer) -> Side:
+    """Join a client with a backend that has agreed; the client's side."""
     assert request.hijack is not None
     taken = request.hijack()
     near = Side()
@@ -221,8 +229,7 @@ def _joined(request: Request, far: BackendSide, answer: UpgradeAnswer) -> Respon
     taken.to(near)
     near.registered()
     far.registered()
-    # The connection is not ours any longer: whatever we return is not sent.
-    return Response(code=101)
+    return near
 
 
 def ascii_url(url: str) -> str:

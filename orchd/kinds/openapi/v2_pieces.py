@@ -1,0 +1,156 @@
+"""The OpenAPI v2 document of a catalog as encoded pieces, one per resource, in JSON and in protobuf.
+
+A definition of a custom kind changes a few pieces of thousands: only those are made anew, the others are kept, compressed.
+The bytes are those of the whole document (`v2.document`) encoded at once.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from orchd.dialect import STOCK_GVK, Dialect
+from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.openapi import v2, v2_protobuf
+from orchd.kinds.openapi.definitions import Definitions
+from orchd.kinds.openapi.paths import Paths
+
+Json = dict[str, Any]
+
+JSON: Final = "json"
+PROTOBUF: Final = "protobuf"
+#: Pieces of the document in `DocumentPieces.made`: bytes that are handed out at once.
+_PART: Final = 128 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    """Members of one JSON object or protobuf map in one form: their names, lengths and compressed bytes, one after another."""
+
+    names: tuple[str, ...]
+    lengths: tuple[int, ...]
+    packed: bytes
+
+    @classmethod
+    def of(cls, encoded: Mapping[str, bytes]) -> _Entries:
+        return cls(tuple(encoded), tuple(map(len, encoded.values())), zlib.compress(b"".join(encoded.values()), 1))
+
+    def items(self) -> Iterator[tuple[str, memoryview]]:
+        """(name, encoded entry) of every member."""
+        content, begin = memoryview(zlib.decompress(self.packed)), 0
+        for name, length in zip(self.names, self.lengths, strict=True):
+            yield name, content[begin : begin + length]
+            begin += length
+
+
+#: Form and member of the document -> entries.
+_Piece = dict[tuple[str, str], _Entries]
+
+
+class DocumentPieces:
+    """Makes documents of one server's catalogs, each from what the one before it left. For one thread at a time."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._gvk = dialect("x-{long}-group-version-kind")
+        self._binary = v2_protobuf.MapEntries()
+        self._builtin: tuple[tuple[Resource, ...], _Piece] | None = None
+        self._custom: dict[Resource, _Piece] = {}
+
+    def made(self, catalog: Catalog) -> dict[str, Iterator[bytes]]:
+        """Form -> the parts of the document of `catalog`, to be read before the next document is made."""
+        builtin = tuple(resource for resource in catalog.resources if not resource.custom)
+        if self._builtin is None or self._builtin[0] != builtin:
+            paths = Paths(catalog)
+            found = {path: item for resource in builtin for path, item in paths.of(resource)}
+            self._builtin = builtin, self._piece(found, Definitions(catalog).of(builtin))
+            # Their pieces leave out what those of the built-in resources have.
+            self._custom = {}
+        kept: dict[Resource, _Piece] = {}
+        for resource in catalog.resources:
+            if resource.custom:
+                piece = self._custom.get(resource)
+                kept[resource] = self._custom_piece(catalog, resource, self._builtin[1]) if piece is None else piece
+        self._custom = kept
+        pieces = [self._piece(dict(Paths(catalog).roots()), {}), self._builtin[1], *kept.values()]
+        head = v2.frame(catalog)
+        return {
+            JSON: _parts(_json_document(head, _merged(pieces, JSON, v2.PATHS), _merged(pieces, JSON, v2.DEFINITIONS))),
+            PROTOBUF: _parts(
+                v2_protobuf.assemble(
+                    head, _merged(pieces, PROTOBUF, v2.PATHS), _merged(pieces, PROTOBUF, v2.DEFINITIONS)
+                )
+            ),
+        }
+
+    def _custom_piece(self, catalog: Catalog, resource: Resource, builtin: _Piece) -> _Piece:
+        there = frozenset(builtin[JSON, v2.DEFINITIONS].names)
+        needed = Definitions(catalog).of([resource], always=False)
+        return self._piece(
+            dict(Paths(catalog).of(resource)), {name: schema for name, schema in needed.items() if name not in there}
+        )
+
+    def _piece(self, paths: Json, definitions: Json) -> _Piece:
+        out: _Piece = {}
+        for member, entries in ((v2.PATHS, paths), (v2.DEFINITIONS, definitions)):
+            out[JSON, member] = _Entries.of(
+                {name: b"%s:%s" % (orjson.dumps(name), orjson.dumps(value)) for name, value in entries.items()}
+            )
+            encode = self._binary.path if member == v2.PATHS else self._binary.definition
+            find = self._findable_item if member == v2.PATHS else self._findable
+            out[PROTOBUF, member] = _Entries.of({name: encode(name, find(value)) for name, value in entries.items()})
+        return out
+
+    def _findable(self, part: Any) -> Any:
+        """`part` as stock clients find its kind: only they ask for the binary form, and they know one name for the
+        extension that names kinds, on definitions and on operations."""
+        if self._gvk == STOCK_GVK or not isinstance(part, dict) or self._gvk not in part:
+            return part
+        return {**part, STOCK_GVK: part[self._gvk]}
+
+    def _findable_item(self, item: Json) -> Json:
+        return {method: self._findable(part) for method, part in item.items()}
+
+
+def _merged(pieces: Iterable[_Piece], form: str, member: str) -> list[memoryview]:
+    """The entries of all pieces in the order of their names; the first of several with one name counts."""
+    found: dict[str, memoryview] = {}
+    for piece in pieces:
+        for name, entry in piece[form, member].items():
+            found.setdefault(name, entry)
+    return [found[name] for name in sorted(found)]
+
+
+def _json_document(head: Json, paths: list[memoryview], definitions: list[memoryview]) -> Iterator[bytes | memoryview]:
+    inside = {v2.PATHS: paths, v2.DEFINITIONS: definitions}
+    before = b"{"
+    for name, value in head.items():
+        yield before + orjson.dumps(name) + b":"
+        before = b","
+        if name not in inside:
+            yield orjson.dumps(value)
+            continue
+        yield b"{"
+        for number, entry in enumerate(inside[name]):
+            if number:
+                yield b","
+            yield entry
+        yield b"}"
+    yield b"}"
+
+
+def _parts(chunks: Iterable[bytes | memoryview]) -> Iterator[bytes]:
+    """`chunks` joined to parts of some size: each costs its reader a call."""
+    waiting: list[bytes | memoryview] = []
+    size = 0
+    for chunk in chunks:
+        waiting.append(chunk)
+        size += len(chunk)
+        if size >= _PART:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield b"".join(waiting)

@@ -1,0 +1,85 @@
+"""The document of pieces against the document as a whole, while definitions come, change and go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from orchd.dialect import KUBERNETES, ORCH, Dialect
+from orchd.kinds.catalog import Catalog, Resource, builtin_catalog
+from orchd.kinds.crd.resources import custom_kind
+from orchd.kinds.openapi.v2 import document
+from orchd.kinds.openapi.v2_pieces import JSON, PROTOBUF, DocumentPieces
+from orchd.kinds.openapi.v2_protobuf import encode
+
+
+def _resources(catalog: Catalog, plural: str, schema: Any) -> tuple[Resource, ...]:
+    """What a definition of a kind with a scale serves."""
+    scale = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+    version = {
+        "name": "v1", "served": True, "storage": True, "subresources": {"status": {}, "scale": scale},
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": schema}}},
+    }  # fmt: skip
+    names = {"plural": plural, "kind": plural.capitalize()}
+    definition = {"spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}}
+    return custom_kind(definition, lambda: definition, catalog.types, catalog.dialect).resources
+
+
+def _made(pieces: DocumentPieces, catalog: Catalog) -> dict[str, bytes]:
+    return {form: b"".join(parts) for form, parts in pieces.made(catalog).items()}
+
+
+def _extended(catalog: Catalog, dialect: Dialect) -> Any:
+    """The whole document, with the extension that names kinds under both of its names."""
+    whole, gvk = document(catalog), dialect("x-{long}-group-version-kind")
+    stock = KUBERNETES("x-{long}-group-version-kind")
+
+    def twice(part: Any) -> Any:
+        return {**part, stock: part[gvk]} if isinstance(part, dict) and gvk in part else part
+
+    paths = {path: {verb: twice(part) for verb, part in item.items()} for path, item in whole["paths"].items()}
+    return {**whole, "paths": paths, "definitions": {name: twice(part) for name, part in whole["definitions"].items()}}
+
+
+@pytest.mark.parametrize("dialect", [ORCH, KUBERNETES], ids=lambda dialect: dialect.name)
+def test_same_bytes_as_the_whole(dialect: Dialect) -> None:
+    """Whatever was made before, a document has the bytes of all of it encoded at once, in both forms."""
+    base = builtin_catalog(dialect)
+    bare = builtin_catalog(dialect, enabled=lambda group, version, default: default and group != "autoscaling")
+    one, two = _resources(base, "ants", {"type": "string"}), _resources(base, "bees", {"type": "object"})
+    changed = _resources(base, "ants", {"type": "integer"})
+    pieces = DocumentPieces(dialect)
+    for catalog in (base, base.adding(one), base.adding(one + two), base.adding(changed + two), base.adding(two),
+                    bare.adding(two), base):  # fmt: skip
+        made = _made(pieces, catalog)
+        assert made[JSON] == orjson.dumps(document(catalog))
+        assert made[PROTOBUF] == encode(_extended(catalog, dialect))
+
+
+def test_only_what_is_new_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A definition more costs the encoding of its own paths and schemas, not that of the others."""
+    base = builtin_catalog(ORCH)
+    one, two = _resources(base, "ants", {"type": "string"}), _resources(base, "bees", {"type": "object"})
+    pieces = DocumentPieces(ORCH)
+    _made(pieces, base.adding(one))
+    read: list[str] = []
+    whole = Resource.type.__get__  # type: ignore[attr-defined]  # a slot's descriptor
+
+    class Watching:
+        def __get__(self, resource: Any, owner: Any = None) -> Any:
+            read.append(resource.plural)
+            return whole(resource, owner)
+
+    monkeypatch.setattr(Resource, "type", Watching())
+    _made(pieces, base.adding(one + two))
+    assert set(read) == {"bees"}
+
+
+def test_deep_schemas() -> None:
+    """A schema as deep as an object may be does not end the document."""
+    base, schema = builtin_catalog(ORCH), {"type": "string"}
+    for _ in range(118):
+        schema = {"type": "object", "properties": {"a": schema}}  # type: ignore[dict-item]  # grows by nesting
+    assert _made(DocumentPieces(ORCH), base.adding(_resources(base, "ants", schema)))[PROTOBUF]

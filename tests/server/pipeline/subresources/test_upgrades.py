@@ -1,0 +1,76 @@
+"""Joined connections: bytes go to and fro, and end when nothing has been said for long."""
+
+from __future__ import annotations
+
+import pytest
+from twisted.internet.protocol import connectionDone
+from twisted.internet.task import Clock
+from twisted.internet.testing import StringTransport
+from twisted.python.failure import Failure
+
+from orchd.errors import ApiError
+from orchd.server.pipeline.verbs.subresources.connect import _forward_options
+from orchd.server.pipeline.verbs.subresources.locations import service_port
+from orchd.server.pipeline.verbs.subresources.upgrade import BackendSide, Side
+
+
+def _joined(clock: Clock, seconds: float) -> tuple[Side, BackendSide]:
+    near, far = Side(), BackendSide()
+    near.transport, far.transport = StringTransport(), StringTransport()
+    far.joined(near)
+    near.registered()
+    far.registered()
+    near.limit(clock, seconds)
+    return near, far
+
+
+def test_idle_connections_are_cut() -> None:
+    """Both connections are cut when neither side has sent anything for the whole time; what either sends extends it."""
+    clock = Clock()
+    near, far = _joined(clock, 100)
+    clock.advance(60)
+    near.dataReceived(b"a")
+    clock.advance(60)
+    far.dataReceived(b"b")
+    clock.advance(99)
+    assert not near.transport.disconnected and far.transport.value() == b"a" and near.transport.value() == b"b"
+    clock.advance(1)
+    assert near.transport.disconnected and far.transport.disconnected
+    assert not clock.getDelayedCalls()
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_ended_connections_leave_no_timer(first: int) -> None:
+    """When either connection ends nothing is left to wait for."""
+    clock = Clock()
+    sides = _joined(clock, 100)
+    sides[first].connectionLost(Failure(connectionDone))
+    assert not clock.getDelayedCalls() and sides[1 - first].transport.disconnecting
+
+
+class _Request:
+    """A request with ports in its query."""
+
+    def __init__(self, *ports: str) -> None:
+        self.query = {"ports": ports}
+
+
+@pytest.mark.parametrize("text", ["\u00b2", "\u0663", "x", "9" * 5000, "-1"])
+def test_ports_that_are_none(text: str) -> None:
+    """A port that is no number, or one that no port can have, is the client's error."""
+    with pytest.raises(ApiError) as caught:
+        _forward_options(_Request(text))  # type: ignore[arg-type]  # as far as it is asked
+    assert caught.value.code == 400
+
+
+@pytest.mark.parametrize("text", ["\u00b2", "web"])
+def test_names_of_service_ports(text: str) -> None:
+    """What is no ASCII number is a name."""
+    assert service_port({"metadata": {"name": "a"}}, text) == text
+
+
+def test_service_ports_of_many_digits() -> None:
+    """A number of any length is looked up, and found nowhere."""
+    with pytest.raises(ApiError) as caught:
+        service_port({"metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}]}}, "9" * 5000)
+    assert caught.value.code == 503

@@ -1,0 +1,214 @@
+"""``/openapi/v2`` while the catalog changes: what is built when, and which document a request gets."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from orchd.dialect import ORCH
+from orchd.errors import ApiError
+from orchd.kinds.catalog import Catalog, builtin_catalog
+from orchd.kinds.crd.resources import custom_kind
+from orchd.server.authn.interfaces import Credentials
+from orchd.server.pipeline.endpoints.specification import SETTLE, Specification
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.query import Query
+from orchd.testing.server import make_server, run
+from orchd.txkit.coroutines import start
+
+BASE = builtin_catalog(ORCH)
+
+
+def _with(*plurals: str) -> Catalog:
+    found = []
+    for plural in plurals:
+        names = {"plural": plural, "kind": plural.capitalize()}
+        version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+        definition = {"spec": {"group": "example.com", "scope": "Cluster", "names": names, "versions": [version]}}
+        found += custom_kind(definition, partial(dict, definition), BASE.types, ORCH).resources
+    return BASE.adding(found)
+
+
+class Bench:
+    """A specification whose thread works when it is told to."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.catalog = BASE
+        self.working: list[tuple[Deferred[Any], Callable[[], Any]]] = []
+        self.specification = Specification(lambda: self.catalog, in_thread=self._in_thread, clock=self.clock)
+
+    async def _in_thread(self, function: Any, *arguments: Any) -> Any:
+        done: Deferred[Any] = Deferred()
+        self.working.append((done, lambda: function(*arguments)))
+        return await done
+
+    def work(self) -> None:
+        """Finish the oldest build."""
+        done, function = self.working.pop(0)
+        done.callback(function())
+
+    def change(self, *plurals: str) -> None:
+        self.catalog = _with(*plurals)
+        self.specification.changed()
+
+    def ask(self) -> Deferred[Response]:
+        headers = {"accept": ("application/json",), "accept-encoding": ("gzip",)}
+        return start(self.specification.answer(_request(headers)))
+
+
+def _request(headers: Mapping[str, tuple[str, ...]]) -> Request:
+    return Request(
+        method="GET",
+        path="/openapi/v2",
+        raw_path="/openapi/v2",
+        query=Query({}),
+        headers=headers,
+        body=None,
+        credentials=Credentials(headers=headers),
+        received=0.0,
+    )
+
+
+def _plurals(asked: Deferred[Response]) -> set[str]:
+    """The custom kinds in the document that a request got."""
+    answers: list[Any] = []
+    asked.addBoth(answers.append)
+    assert answers, "the request waits"
+    paths = orjson.loads(gzip.decompress(answers[0].body))["paths"]
+    return {path.rpartition("/")[2] for path in paths if path.startswith("/apis/example.com/v1/") and "{" not in path}
+
+
+@pytest.fixture
+def bench() -> Bench:
+    made = Bench()
+    run(made.specification.start())
+    made.work()
+    return made
+
+
+def test_built_in_the_background(bench: Bench) -> None:
+    """A change is in the document soon without a request; several changes at once are one build."""
+    bench.change("ants")
+    bench.change("ants", "bees")
+    bench.clock.advance(SETTLE - 0.1)
+    assert not bench.working
+    bench.clock.advance(0.1)
+    bench.work()
+    assert _plurals(bench.ask()) == {"ants", "bees"}
+    assert not bench.working and not bench.clock.getDelayedCalls()
+
+
+def test_requests_wait_for_what_is_new(bench: Bench) -> None:
+    """A request right after a change gets the document with the change, and does not wait for the background's turn."""
+    before = bench.ask()
+    assert _plurals(before) == set()
+    bench.change("ants")
+    asked = [bench.ask(), bench.ask()]
+    assert len(bench.working) == 1
+    bench.work()
+    assert [_plurals(each) for each in asked] == [{"ants"}, {"ants"}]
+    bench.clock.advance(SETTLE)
+    assert not bench.working, "built twice"
+
+
+def test_requests_during_a_build(bench: Bench) -> None:
+    """A request waits for the end of a build that was begun too early, and for the one after it; not for later ones."""
+    bench.change("ants")
+    bench.clock.advance(SETTLE)
+    early = bench.ask()
+    bench.change("bees")
+    late = bench.ask()
+    bench.work()
+    assert _plurals(early) == {"ants"}
+    bench.change("bees", "cats")
+    assert len(bench.working) == 1
+    bench.work()
+    assert _plurals(late) == {"bees"}
+    bench.clock.advance(SETTLE)
+    bench.work()
+    assert _plurals(bench.ask()) == {"bees", "cats"}
+
+
+def test_a_change_during_the_build_is_built_after_it(bench: Bench) -> None:
+    """The background comes back to what changed while it worked."""
+    bench.change("ants")
+    bench.clock.advance(SETTLE)
+    bench.change("bees")
+    bench.work()
+    bench.clock.advance(SETTLE)
+    bench.work()
+    assert _plurals(bench.ask()) == {"bees"}
+
+
+def test_failures(bench: Bench) -> None:
+    """Without a document of the catalog there is an error, not the one before; the next request tries again."""
+    bench.change("ants")
+    asked = bench.ask()
+    bench.working.pop()[0].errback(ZeroDivisionError())
+    failed: list[Any] = []
+    asked.addErrback(failed.append)
+    assert failed[0].check(ApiError) and failed[0].value.code == 500
+    again = bench.ask()
+    bench.work()
+    assert _plurals(again) == {"ants"}
+
+
+def test_requests_that_are_given_up(bench: Bench) -> None:
+    """A client that leaves takes nothing from the others."""
+    bench.change("ants")
+    gone, stays = bench.ask(), bench.ask()
+    gone.addErrback(lambda failure: None)
+    gone.cancel()
+    bench.work()
+    assert _plurals(stays) == {"ants"}
+
+
+def test_stopping(bench: Bench) -> None:
+    """Stopping waits for the build that runs and begins no other."""
+    bench.change("ants")
+    bench.clock.advance(SETTLE)
+    bench.change("bees")
+    stopped = start(bench.specification.stop())
+    assert not stopped.called
+    bench.work()
+    assert stopped.called and not bench.working and not bench.clock.getDelayedCalls()
+
+
+def test_definitions_in_a_server(tmp_path: Path) -> None:
+    """The first document after a definition has its kind, in JSON and in protobuf, and another tag; after the
+    definition's end it has not."""
+    server = make_server(tmp_path)
+    definitions = f"/apis/apiextensions.{server.dialect('{abbr}.io')}/v1/customresourcedefinitions"
+    binary = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+    definition = {
+        "metadata": {"name": "ants.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "ants", "kind": "Ant"}, "versions": [
+            {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}]},
+    }  # fmt: skip
+
+    def get(accept: str) -> Any:
+        return run(server.request("GET", "/openapi/v2", headers={"Accept": accept, "Accept-Encoding": "gzip"}))
+
+    try:
+        before = {accept: get(accept) for accept in ("application/json", binary)}
+        assert run(server.request("POST", definitions, body=definition)).code == 201
+        server.clock.pump([0] * 3)
+        for accept, old in before.items():
+            new = get(accept)
+            assert new.headers["Etag"] != old.headers["Etag"]
+            assert b"com.example.v1.Ant" in gzip.decompress(new.body)
+        assert run(server.request("DELETE", f"{definitions}/ants.example.com")).code == 200
+        server.clock.pump([0] * 3)
+        for accept, old in before.items():
+            assert get(accept).headers["Etag"] == old.headers["Etag"]
+    finally:
+        server.stop()

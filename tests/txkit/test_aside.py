@@ -1,0 +1,51 @@
+"""Work on large inputs is done in another thread, one piece after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from orchd.testing.server import run
+from orchd.txkit.aside import LARGE, Aside
+from orchd.txkit.coroutines import start
+
+
+class Thread:
+    """Does its work when it is told to."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[Deferred[None], Any, tuple[Any, ...]]] = []
+
+    async def __call__(self, function: Any, *arguments: Any) -> Any:
+        turn: Deferred[None] = Deferred()
+        self.waiting.append((turn, function, arguments))
+        await turn
+        return function(*arguments)
+
+    def work(self) -> None:
+        self.waiting.pop(0)[0].callback(None)
+
+
+def test_small_inputs_stay() -> None:
+    """What is small is done at once, and so is everything where there are no threads."""
+    thread = Thread()
+    assert run(Aside(thread)(LARGE, max, 1, 2)) == 2
+    assert run(Aside()(LARGE + 1, max, 1, 2)) == 2
+    assert not thread.waiting
+
+
+def test_one_after_the_other() -> None:
+    """A second piece of work begins when the first has ended, however that ended."""
+    thread = Thread()
+    aside = Aside(thread)
+    first, second = start(aside(LARGE + 1, int, "x")), start(aside(LARGE + 1, max, 1, 2))
+    assert len(thread.waiting) == 1
+    thread.work()
+    failed: list[Any] = []
+    first.addErrback(failed.append)
+    assert failed[0].check(ValueError) and len(thread.waiting) == 1
+    thread.work()
+    got: list[Any] = []
+    second.addCallback(got.append)
+    assert got == [2]
