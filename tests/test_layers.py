@@ -92,6 +92,9 @@ LAYERS = {
     # The controllers and the scheduler in processes of their own.
     "component_tap": ANYTHING,
     "daemon": "",
+    # Console programs; what they run is named by the twistd plugin.
+    "programs": "",
+    "__main__": "programs",
     # A program of its own, which knows where the settings keep things.
     "storecommands": ANYTHING,
 }
