@@ -136,7 +136,7 @@ BUILD = """
 import os, sys
 _, out, umask = sys.argv  # the backend writes its own
 os.umask(int(umask, 8))
-sys.path.insert(0, "contrib/build")
+sys.path.insert(0, "contrib/backend")
 import reproducible
 reproducible.build_sdist(out)
 reproducible.build_wheel(out)
