@@ -108,7 +108,7 @@ changelog: $(VENV)/.installed-docs
 	@$(BIN)/towncrier build --keep --yes --version "$$($(BIN)/python -c 'from importlib.metadata import version; print(version("orchd"))')"
 
 deb:
-	@dpkg-buildpackage --build=binary --unsigned-changes --no-check-builddeps
+	@dpkg-buildpackage --build=binary --unsigned-changes
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis _trial_temp

@@ -14,7 +14,7 @@ from orchd.config.table import COMPONENTS, table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("newsfragments/*.md")])
-POINTER = re.compile(r"(?<![\w/])((?:orchd|tests|docs|conf|systemd|benchmarks)/[\w./-]*\w/?)(?::([A-Za-z_][\w.]*\w))?")
+POINTER = re.compile(r"(?<![\w/])((?:orchd|tests|docs|conf|contrib|debian|systemd|benchmarks)/[\w./-]*\w/?)(?::([A-Za-z_][\w.]*\w))?")
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 
 
