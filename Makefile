@@ -6,6 +6,11 @@
 # make lint     ruff and mypy
 # make bench    figures of a server that is started for it; BENCH='--only GET' chooses rows, BENCH='--help' says more
 # make docs     docs/flags.md from the tables of flags
+# make site     the documentation as a site in build/site; `make site SERVE=1` shows it and follows changes
+# make man      manual pages in build/man, and make completion: scripts for bash, zsh and fish in build/completion
+# make dist     wheel and sdist in dist/, the same bytes for the same commit
+# make changelog  CHANGELOG.md from newsfragments/, which stay; `towncrier build` at a release deletes them
+# make deb      a Debian package in the folder above this one
 #
 # Nothing has to be prepared but Python 3.11 or newer: everything is installed into .venv, once per change of
 # setup.cfg. `make PYTHON=python3.12 run` chooses the interpreter that makes .venv.
@@ -22,7 +27,9 @@ EXAMPLES ?= 1000
 ROUNDS ?= 100
 TRIO ?= orchd-data-trio
 
-.PHONY: run trio test fuzz rounds lint bench docs clean
+SERVE ?=
+
+.PHONY: run trio test fuzz rounds lint bench docs site man completion dist changelog deb clean
 .DEFAULT_GOAL := run
 
 $(BIN)/python:
@@ -45,6 +52,11 @@ $(VENV)/.installed-test: $(VENV)/.installed
 $(VENV)/.installed-lint: $(VENV)/.installed
 	@echo "installing ruff and mypy"
 	@$(PIP) --editable '.[lint]'
+	@touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	@echo "installing mkdocs and towncrier"
+	@$(PIP) --editable '.[docs]'
 	@touch $@
 
 run: $(VENV)/.installed
@@ -79,6 +91,24 @@ bench: $(VENV)/.installed-test
 docs: $(VENV)/.installed
 	@$(BIN)/python -m orchd.config > docs/flags.md.new
 	@mv docs/flags.md.new docs/flags.md
+
+site: $(VENV)/.installed-docs
+	@$(BIN)/mkdocs $(if $(SERVE),serve,build --strict --quiet)
+
+man completion: $(VENV)/.installed
+	@$(BIN)/python -m orchd.manuals $@ build/$@
+
+# SOURCE_DATE_EPOCH of the last commit, unless it is given.
+dist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+dist: $(BIN)/python
+	@$(PIP) build
+	@$(BIN)/python -m build --quiet --outdir dist .
+
+changelog: $(VENV)/.installed-docs
+	@$(BIN)/towncrier build --keep --yes --version "$$($(BIN)/python -c 'from importlib.metadata import version; print(version("orchd"))')"
+
+deb:
+	@dpkg-buildpackage --build=binary --unsigned-changes
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis _trial_temp

@@ -46,9 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         (sys.stdout if words else sys.stderr).write(f"{__doc__}\n")
         return 0 if words else 2
     name, *rest = words
-    if name not in _COMMANDS:
-        return _say(f"unknown command {name!r}: one of {', '.join(_COMMANDS)}", 2)
-    run, takes = _COMMANDS[name]
+    if name not in COMMANDS:
+        return _say(f"unknown command {name!r}: one of {', '.join(COMMANDS)}", 2)
+    run, takes = COMMANDS[name]
     file = ""
     if takes and rest and not rest[-1].startswith("-"):
         file = rest.pop()
@@ -140,7 +140,7 @@ def _from_etcd(settings: Settings, file: str) -> str:
 
 _NOTHING, _PERHAPS, _FILE = "", "[FILE]", "FILE"
 #: What each does, and what it takes besides flags.
-_COMMANDS: Final[Mapping[str, tuple[Command, str]]] = {
+COMMANDS: Final[Mapping[str, tuple[Command, str]]] = {
     "backup": (_backup, _FILE),
     "restore": (_restore, _FILE),
     "check": (_check, _PERHAPS),

@@ -26,7 +26,10 @@ WORDS = re.compile(
 )
 #: Modules that may name a dialect: the choice itself, documentation of the default, the daemon's hint for stock clients,
 #: and doubles that choose one for a test.
-CHOOSERS = ("orchd/config/table.py", "orchd/config/options.py", "orchd/config/help.py", "orchd/tap.py", "orchd/testing/")
+CHOOSERS = (
+    "orchd/config/table.py", "orchd/config/options.py", "orchd/config/help.py", "orchd/config/manpage.py",
+    "orchd/config/completion.py", "orchd/tap.py", "orchd/testing/",
+)
 #: How those modules name it.
 CONSTANTS = re.compile(r"\b(?:" + "|".join(name.upper() for name in DIALECTS) + r")\b")
 

@@ -7,13 +7,14 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from orchd.config.help import flags_markdown
 from orchd.config.table import COMPONENTS, table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("newsfragments/*.md")])
-POINTER = re.compile(r"(?<![\w/])((?:orchd|tests|docs|conf|systemd|benchmarks)/[\w./-]*\w/?)(?::([A-Za-z_][\w.]*\w))?")
+POINTER = re.compile(r"(?<![\w/])((?:orchd|tests|docs|conf|contrib|debian|systemd|benchmarks)/[\w./-]*\w/?)(?::([A-Za-z_][\w.]*\w))?")
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 
 
@@ -59,3 +60,17 @@ def test_flag_files_are_accepted(path: Path) -> None:
     options = Options()
     options.parseOptions([f"--flagfile={path}"])
     assert options.settings is not None
+
+
+def test_site_lists_every_page() -> None:
+    """The navigation of the site has each page of docs/ once, and no page that does not exist."""
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    listed: list[str] = []
+    waiting = list(nav)
+    while waiting:
+        for target in waiting.pop().values():
+            if isinstance(target, str):
+                listed.append(target)
+            else:
+                waiting += target
+    assert sorted(listed) == sorted(str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md"))

@@ -95,6 +95,11 @@ LAYERS = {
     # The controllers and the scheduler in processes of their own.
     "component_tap": ANYTHING,
     "daemon": "",
+    # Console programs; what they run is named by the twistd plugin.
+    "programs": "",
+    "__main__": "programs",
+    # A program of builds: manual pages and shell completion.
+    "manuals": "config storecommands",
     # A program of its own, which knows where the settings keep things.
     "storecommands": ANYTHING,
     "certcommands": ANYTHING,
@@ -199,7 +204,10 @@ def test_closed_packages(package: str) -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{line}"
         for module, path in modules()
-        if not any(within(module, p) for p in (package, "tap", "component_tap", "testing", "storecommands", "certcommands"))
+        if not any(
+            within(module, p)
+            for p in (package, "tap", "component_tap", "testing", "storecommands", "certcommands", "manuals")
+        )
         for target, line in own(imports(path))
         if within(target, package)
     ]

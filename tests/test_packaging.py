@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import configparser
+import email
 import importlib.util
 import os
 import shutil
 import subprocess
 import sys
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -16,19 +19,24 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel built from a copy of the sources, without the network."""
+def copy_sources(source: Path) -> None:
+    """What a build needs, without what other builds left there."""
     for tool in ("pip", "setuptools", "wheel"):
         if importlib.util.find_spec(tool) is None:
             pytest.skip(f"building a wheel without the network needs {tool} in this environment")
+    source.mkdir()
+    for name in ("orchd", "twisted", "conf", "contrib", "systemd"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__", "dropin.cache"))
+    for name in ("setup.cfg", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source / name)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel built from a copy of the sources, without the network."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
-    source.mkdir()
-    for name in ("orchd", "twisted", "conf", "systemd"):
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__", "dropin.cache"))
-    for name in ("setup.cfg", "pyproject.toml", "MANIFEST.in", "README.md"):
-        shutil.copy(ROOT / name, source / name)
+    copy_sources(source)
     command = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(folder), str(source)]
     subprocess.run([sys.executable, "-m", "pip", *command], check=True, capture_output=True, text=True, timeout=300)
     (built,) = folder.glob("*.whl")
@@ -57,23 +65,122 @@ def test_data_files_are_in_the_wheel(wheel: Path) -> None:
     assert data <= names
 
 
-def test_twistd_finds_the_plugin_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
-    """`twistd orchd --help` works in an environment that has only the wheel and its requirements."""
-    place = tmp_path / "env"
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment that has the wheel, its programs, and what it requires."""
+    place = tmp_path_factory.mktemp("environment") / "env"
     venv.create(place, symlinks=True)
     (packages,) = place.glob("lib/python*/site-packages")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(packages)
+    install = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*install, str(wheel)], check=True, capture_output=True, text=True, timeout=120)
     # The requirements come from this environment; the .pth files there, one of which may name a checkout, are not read.
     (packages / "requirements.pth").write_text(f"{Path(pytest.__file__).resolve().parents[1]}\n")
-    run = "from twisted.scripts.twistd import run; run()"
-    done = subprocess.run(
-        [place / "bin" / "python", "-c", run, "orchd", "--help"], cwd=tmp_path,
+    return place
+
+
+def run_in(environment: Path, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """A program of the environment, in a folder outside the checkout."""
+    return subprocess.run(
+        [environment / "bin" / command[0], *command[1:]], cwd=folder,
         env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"}, capture_output=True, text=True, timeout=120, check=False,
     )
+
+
+TWISTD = ("python", "-c", "from twisted.scripts.twistd import run; run()")
+
+
+@pytest.mark.parametrize(
+    ("command", "flag"),
+    [
+        ((*TWISTD, "orchd"), "--data-dir"),
+        (("orchd",), "--data-dir"),
+        (("python", "-m", "orchd"), "--data-dir"),
+        (("orch-controller-manager",), "--concurrent-gc-syncs"),
+        (("orch-scheduler",), "--config"),
+        (("orchd-store",), "backup"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[0] + value[-1],
+)
+def test_programs_work_outside_the_checkout(environment: Path, tmp_path: Path, command: tuple[str, ...], flag: str) -> None:
+    """Each program of the distribution says what it takes, in an environment that has the wheel and its requirements."""
+    done = run_in(environment, tmp_path, *command, "--help")
     assert done.returncode == 0, done.stderr
-    assert "--data-dir" in done.stdout
-    where = subprocess.run(
-        [place / "bin" / "python", "-c", "import orchd; print(orchd.__file__)"], cwd=tmp_path, capture_output=True, text=True, check=True,
+    assert flag in done.stdout
+    where = run_in(environment, tmp_path, "python", "-c", "import orchd; print(orchd.__file__)")
+    assert where.stdout.startswith(str(environment))
+
+
+def test_a_program_names_the_wrong_flag(environment: Path, tmp_path: Path) -> None:
+    """A flag that does not exist ends a program with status 1 and one line."""
+    done = run_in(environment, tmp_path, "orchd", "--data-dri=x")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert "--data-dir" in done.stderr
+
+
+def test_extras_are_declared(wheel: Path) -> None:
+    """`pip install 'orchd[NAME]'` knows each extra of setup.cfg, and what it brings."""
+    declared = configparser.ConfigParser(comment_prefixes="#")
+    declared.read(ROOT / "setup.cfg", encoding="utf-8")
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [n for n in archive.namelist() if n.endswith(".dist-info/METADATA")]
+        metadata = email.message_from_bytes(archive.read(name))
+    extras = declared["options.extras_require"]
+    assert set(metadata.get_all("Provides-Extra", [])) == set(extras)
+    required = metadata.get_all("Requires-Dist", [])
+    for extra, text in extras.items():
+        brought = [line for line in required if line.endswith(f'extra == "{extra}"')]
+        assert len(brought) == len(text.strip().splitlines()), extra
+
+
+BUILD = """
+import os, sys
+_, out, umask = sys.argv  # the backend writes its own
+os.umask(int(umask, 8))
+sys.path.insert(0, "contrib/backend")
+import reproducible
+reproducible.build_sdist(out)
+reproducible.build_wheel(out)
+"""
+
+
+def build(folder: Path, umask: str, mtime: int) -> dict[str, bytes]:
+    """Both archives, built from sources of that time with that umask; their bytes by name."""
+    source, out = folder / "source", folder / "out"
+    copy_sources(source)
+    out.mkdir()
+    for path in source.rglob("*"):
+        os.utime(path, (mtime, mtime))
+        if path.is_file():
+            path.chmod(0o666 & ~int(umask, 8))
+    subprocess.run(
+        [sys.executable, "-c", BUILD, str(out), umask], cwd=source, env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"},
+        check=True, capture_output=True, text=True, timeout=300,
     )
-    assert where.stdout.startswith(str(packages))
+    return {path.name: path.read_bytes() for path in out.iterdir()}
+
+
+def test_builds_are_reproducible(tmp_path: Path) -> None:
+    """With SOURCE_DATE_EPOCH the wheel and the sdist are the same bytes, whatever times and modes the sources have."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    one = build(tmp_path / "one", "022", 1_600_000_000)
+    two = build(tmp_path / "two", "077", 1_650_000_001)
+    assert {Path(name).suffix for name in one} == {".gz", ".whl"}
+    assert one == two, [name for name in one if one[name] != two.get(name)]
+
+
+def test_changelog_takes_every_fragment() -> None:
+    """towncrier finds each news fragment under a type that it has a heading for."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        config = tomllib.load(file)["tool"]["towncrier"]
+    types = {kind["directory"] for kind in config["type"]}
+    assert (ROOT / config["template"]).is_file()
+    fragments = [path for path in (ROOT / config["directory"]).glob("*.md") if path.name != "README.md"]
+    assert {path.suffixes[-2].removeprefix(".") for path in fragments} <= types
+    towncrier = shutil.which("towncrier", path=str(Path(sys.executable).parent))
+    if towncrier is None:
+        pytest.skip("towncrier is not installed: pip install 'orchd[docs]'")
+    done = subprocess.run(
+        [towncrier, "build", "--draft", "--version", "0.0.0"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.count("\n- ") >= len(fragments)

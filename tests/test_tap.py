@@ -132,3 +132,20 @@ def test_keys_are_private_and_kept(tmp_path: Path) -> None:
     assert {p: p.read_bytes() for p in sorted((data / "pki").iterdir())} == kept
     assert {oct(p.stat().st_mode & 0o777) for p in (data, data / "pki")} == {"0o700"}
     assert {oct(p.stat().st_mode & 0o077) for p in (*kept, data / "store.sqlite")} == {"0o0"}
+
+
+def test_the_module_runs_in_the_foreground(tmp_path: Path) -> None:
+    """`python -m orchd` serves with the flags of `twistd orchd`, and ends with status 0 when it is asked to."""
+    command = [sys.executable, "-m", "orchd", f"--data-dir={tmp_path}/data", "--bind-address=127.0.0.1", "--secure-port=0"]
+    process = subprocess.Popen(
+        [*command, "--controllers=-*", "--scheduler=false"], cwd=tmp_path, env=environment(PYTHONUNBUFFERED="1"),
+        stdout=subprocess.PIPE, text=True,
+    )
+    assert process.stdout is not None
+    try:
+        assert any("ready at https://127.0.0.1" in line for line in process.stdout)
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert not (tmp_path / "twistd.pid").exists()

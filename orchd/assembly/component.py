@@ -39,6 +39,7 @@ from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.health import Check, Health
 from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
+from orchd.server.pipeline.endpoints.reactor_metrics import ReactorMetrics
 from orchd.server.pipeline.endpoints.routes import Endpoint, json_response
 from orchd.server.pipeline.interfaces import Request, Response, Stage
 from orchd.server.pipeline.pipeline import Pipeline
@@ -177,6 +178,7 @@ class SecurePort:
         self._reactor = reactor
         self._wall = wall
         self._folder = ""
+        self._reactor_metrics = ReactorMetrics(reactor)
         dialect = settings.dialect
         authentication, authorization = settings.authentication, settings.authorization
         self.chain = DelegatedChain(
@@ -202,7 +204,7 @@ class SecurePort:
         ]
         self._health = Health(tuple(checks))
         self._exact: dict[str, Endpoint] = {
-            "/metrics": metrics.endpoint(tuple(sources), selected_metrics(settings.flags)),
+            "/metrics": metrics.endpoint((*sources, self._reactor_metrics.families), selected_metrics(settings.flags)),
             "/configz": _shown(configuration),
             **(profiling_endpoints(self._in_thread) if settings.port.profiling else {}),
             **endpoints,
@@ -246,8 +248,10 @@ class SecurePort:
         await self.listener.start(failed)
         host, number = self.listener.address
         _log.info("serving at {host}, port {port}", host=host, port=number)
+        await self._reactor_metrics.start()
 
     async def stop(self) -> None:
+        await self._reactor_metrics.stop()
         if self.listener is not None:
             await self.listener.stop()
         await self.chain.stop()

@@ -34,11 +34,12 @@ from orchd.config.settings import Settings, object_settings
 from orchd.kinds.catalog import Catalog
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.pipeline.endpoints.metrics import Source
+from orchd.server.pipeline.endpoints.reactor_metrics import ReactorMetrics
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
 from orchd.server.registry.ranges import AddressRange
 from orchd.server.state import ServerState
 from orchd.store.interfaces import IStore, StoreError
-from orchd.txkit.services import Member, ServiceGroup
+from orchd.txkit.services import Member, ServiceGroup, as_member
 
 if TYPE_CHECKING:
     from orchd.assembly.scheduler import LocalScheduler
@@ -146,6 +147,7 @@ class ApiServer:
         self.scheduler = self._make_scheduler(access) if settings.scheduler.enabled else None
         if self.scheduler is not None:
             self.api.endpoints[EXPLAIN] = self.scheduler.explain
+        self.reactor_metrics = ReactorMetrics(reactor)
         self.api.metric_sources += [
             *self.storage.metrics(),
             *self.api.metrics(),
@@ -155,6 +157,7 @@ class ApiServer:
             *self.simulation.metrics(),
             *([] if self.scheduler is None else self.scheduler.metrics()),
             *self._component_metrics(),
+            self.reactor_metrics.families,
         ]
         self.service = ServiceGroup(self._members(), failed, plain=(OSError, StoreError))
 
@@ -179,6 +182,7 @@ class ApiServer:
             self.controllers.member(),
             *self.simulation.members(),
             *([] if self.scheduler is None else self.scheduler.members()),
+            as_member("reactor metrics", self.reactor_metrics.start, self.reactor_metrics.stop),
         ]
 
     def _component_metrics(self) -> Iterable[Source]:

@@ -14,6 +14,16 @@ _WORDS = {
 }
 
 
+def type_word(name: str) -> str:
+    """A type as a reader of help texts knows it, "" for a switch."""
+    return _WORDS.get(name, name)
+
+
+def default_name(component: str) -> str:
+    """The name of a component's program in the default dialect."""
+    return f"{ORCH.short}-{component}"
+
+
 def _parts(table: FlagTable) -> dict[str, list[Flag]]:
     out: dict[str, list[Flag]] = {}
     for flag in table:
@@ -31,7 +41,7 @@ def usage_text(table: FlagTable, dialect: Dialect, width: int) -> str:
         if built:
             lines.append(f"Flags of the {component}:")
         for flag in built:
-            word = _WORDS.get(flag.type, flag.type)
+            word = type_word(flag.type)
             lines.append(f"  --{flag.spelled(dialect)}" + (f"={word}" if word else ""))
             text = dialect(flag.help)
             if flag.default:

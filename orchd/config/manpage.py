@@ -1,0 +1,62 @@
+"""Manual pages in man(7) markup, made from tables of flags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from orchd.config.help import type_word
+from orchd.config.table import Flag, FlagTable
+from orchd.dialect import ORCH
+
+
+def escape(text: str) -> str:
+    """Text as roff shows it unchanged: no escapes, plain hyphens, no line that begins a request."""
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in text.split("\n"))
+
+
+def heading(program: str, version: str, summary: str) -> list[str]:
+    """The first lines of a page of section 8."""
+    return [
+        f'.TH "{escape(program.upper())}" "8" "" "orchd {version}" "System administration"',
+        ".SH NAME", f"{escape(program)} \\- {escape(summary)}",
+    ]
+
+
+def section(title: str, *paragraphs: str) -> list[str]:
+    """A section of plain paragraphs."""
+    lines = [f".SH {title}"]
+    for number, text in enumerate(paragraphs):
+        lines += [".PP"] if number else []
+        lines.append(escape(text))
+    return lines
+
+
+def listing(title: str, text: str) -> list[str]:
+    """A section of text that keeps its lines."""
+    return [f".SH {title}", ".nf", escape(text.strip("\n")), ".fi"]
+
+
+def options(flags: FlagTable) -> list[str]:
+    """The section of flags that are built, by component."""
+    groups: dict[str, list[Flag]] = {}
+    for flag in flags:
+        if flag.built:
+            groups.setdefault(flag.components[0] if flag.components else "server", []).append(flag)
+    lines = [".SH OPTIONS"]
+    for component, members in groups.items():
+        lines.append(f".SS Flags of the {escape(component)}")
+        for flag in sorted(members, key=Flag.spelled):
+            lines += _option(flag)
+    return lines
+
+
+def _option(flag: Flag) -> Iterable[str]:
+    word = type_word(flag.type)
+    value = f"=\\fI{escape(word)}\\fR" if word else ""
+    text = ("Deprecated. " if flag.deprecated else "") + ORCH(flag.help)
+    if flag.choices:
+        text += f" One of {', '.join(ORCH(choice) for choice in flag.choices)}."
+    if flag.default:
+        text += f" Default: {ORCH(flag.default)}."
+    return ".TP", f"\\fB\\-\\-{escape(flag.spelled())}\\fR{value}", escape(" ".join(text.split()))

@@ -1,0 +1,100 @@
+"""`python -m orchd.manuals man|completion FOLDER`: manual pages and shell completion, from the tables of flags.
+
+    man         orchd.8 and a page for every other program
+    completion  bash/NAME, zsh/_NAME and fish/NAME.fish for every program
+
+FOLDER is made. Packages run this when they are built; nothing of it is kept beside the sources.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from orchd import storecommands
+from orchd.config import completion, manpage
+from orchd.config.help import default_name
+from orchd.config.table import COMPONENTS, FlagTable, component_table, table
+
+_FLAG_FILES: Final = (
+    "--name=value, --name value and, for booleans, --name alone all work, on the command line and in flag files, which have"
+    " one flag per line and # comments. What comes later wins. A flag that is not known is refused with the nearest known one."
+)
+_STATUS: Final = "0 after an orderly stop, SIGTERM included; 1 when the service cannot start or go on, with the reason in the log."
+
+_SUMMARIES: Final = {
+    "orchd": "control plane of a cluster in one process",
+    "controller-manager": "controllers of a cluster in a process of their own",
+    "scheduler": "scheduler of a cluster in a process of its own",
+    "orchd-store": "backup, check and move what a server keeps",
+}
+_DESCRIPTIONS: Final = {
+    "orchd": "Runs the API server, and unless flags say otherwise the controllers and the scheduler, on an embedded store or on"
+    " etcd (--etcd-servers). The first start makes an authority, certificates, keys and the store in --data-dir.",
+    "controller-manager": "Runs the controllers against any API server of this API, with leader election.",
+    "scheduler": "Runs the scheduler against any API server of this API, with leader election. It needs numpy (the extra scheduler).",
+}
+
+
+def programs() -> dict[str, tuple[str, FlagTable]]:
+    """By name of the program: its key in the texts above, and its flags."""
+    out = {"orchd": ("orchd", table())}
+    out |= {default_name(component): (component, component_table(component)) for component in COMPONENTS}
+    return out
+
+
+def manual_pages() -> dict[str, str]:
+    """File name and text of every page."""
+    release, known = version("orchd"), programs()
+    pages = {}
+    for name, (key, flags) in known.items():
+        others = ", ".join(f"{other}(8)" for other in (*known, "orchd-store") if other != name)
+        pages[name] = [
+            *manpage.heading(name, release, _SUMMARIES[key]),
+            *manpage.section("SYNOPSIS", f"{name} [--flag=value ...]"),
+            *manpage.section("DESCRIPTION", _DESCRIPTIONS[key], _FLAG_FILES),
+            *manpage.options(flags),
+            *manpage.section("EXIT STATUS", _STATUS),
+            *manpage.section("SEE ALSO", others),
+        ]
+    usage = (storecommands.__doc__ or "").split("\n\n")
+    pages["orchd-store"] = [
+        *manpage.heading("orchd-store", release, _SUMMARIES["orchd-store"]),
+        *manpage.listing("SYNOPSIS", usage[1]),
+        *manpage.section("DESCRIPTION", *usage[2:-1]),
+        *manpage.section("EXIT STATUS", usage[-1].removeprefix("Exit status: ").strip()),
+        *manpage.section("SEE ALSO", ", ".join(f"{name}(8)" for name in known)),
+    ]
+    return {f"{name}.8": "\n".join(lines) + "\n" for name, lines in pages.items()}
+
+
+def completion_files() -> dict[str, str]:
+    """File name and text of every completion script."""
+    known = [completion.Completed(program=name, flags=flags) for name, (_, flags) in programs().items()]
+    known.append(completion.Completed(program="orchd-store", flags=table(), commands=tuple(storecommands.COMMANDS)))
+    files = {}
+    for one in known:
+        files[f"bash/{one.program}"] = completion.bash(one)
+        files[f"zsh/_{one.program}"] = completion.zsh(one)
+        files[f"fish/{one.program}.fish"] = completion.fish(one)
+    return files
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the files; the exit status."""
+    makers = {"man": manual_pages, "completion": completion_files}
+    if len(arguments) != 2 or arguments[0] not in makers:
+        sys.stderr.write(f"{__doc__}\n")
+        return 2
+    for name, text in makers[arguments[0]]().items():
+        path = Path(arguments[1], name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,65 @@
+"""The console programs of the server, the controllers and the scheduler: what twistd runs, in the foreground.
+
+They take the flags of the service alone and look for no plugins, so that they work where twistd may not write its list of
+plugins and where only the programs of this distribution are on the path (pipx).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+from twisted.application.service import IServiceMaker
+from twisted.python import usage
+from twisted.scripts import twistd
+
+from orchd.dialect import DIALECTS
+
+#: The default dialect, whose names the programs have.
+_DEFAULT = next(iter(DIALECTS))
+
+
+class OneService(twistd.ServerOptions):  # type: ignore[name-defined,misc]  # twistd re-exports the options of its platform
+    """twistd's own options with `maker` as the only command."""
+
+    synopsis = "Usage:"
+
+    def __init__(self, maker: IServiceMaker) -> None:
+        super().__init__()
+        self.loadedPlugins = {maker.tapname: maker}
+
+    @property
+    def subCommands(self) -> Iterator[tuple[str, None, Any, str]]:
+        for name, maker in self.loadedPlugins.items():
+            yield name, None, lambda maker=maker: maker.options(), maker.description
+
+
+def run_server(arguments: Sequence[str] | None = None) -> NoReturn:
+    """`orchd` and `python -m orchd`. Without `arguments` those of the process count."""
+    _run("orchd", arguments)
+
+
+def run_controller_manager(arguments: Sequence[str] | None = None) -> NoReturn:
+    """The controllers in a process of their own."""
+    _run(f"{_DEFAULT}_controller_manager", arguments)
+
+
+def run_scheduler(arguments: Sequence[str] | None = None) -> NoReturn:
+    """The scheduler in a process of its own."""
+    _run(f"{_DEFAULT}_scheduler", arguments)
+
+
+def _run(name: str, arguments: Sequence[str] | None) -> NoReturn:
+    """Run the service maker that the twistd plugin calls `name` until it ends. Raises SystemExit."""
+    from twisted.plugins import orchd_plugin
+
+    maker = getattr(orchd_plugin, name)
+    config = OneService(maker)
+    try:
+        words = sys.argv[1:] if arguments is None else arguments
+        config.parseOptions(["--nodaemon", "--pidfile=", maker.tapname, *words])
+    except usage.UsageError as error:
+        raise SystemExit(f"{maker.tapname}: {error}") from None
+    twistd.runApp(config)
+    raise SystemExit(0)

@@ -1,0 +1,66 @@
+"""How busy the reactor is: the time of its ticks, how late timers are, and how many delayed calls wait.
+
+A tick is one round of the reactor: the calls that are due, then the I/O that is ready. Ticks are sampled with two delayed
+calls, so that any reactor can be measured and nothing of it is replaced. A tick that blocks shows twice: in the tick time
+when a sample falls into it, and as the delay of the sample that it held up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
+
+from orchd.server.pipeline.endpoints.metrics import cumulative
+from orchd.txkit.histogram import Histogram
+
+#: Seconds between samples.
+_PERIOD: Final = 1.0
+#: Upper bounds in seconds.
+BOUNDS: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class ReactorMetrics:
+    """Samples the ticks of `reactor` between `start` and `stop`."""
+
+    def __init__(self, reactor: Any) -> None:
+        self._reactor = reactor
+        self.ticks = Histogram(BOUNDS)
+        self.delays = Histogram(BOUNDS)
+        self._call: Any = None
+
+    async def start(self) -> None:
+        """Begin to sample."""
+        self._wait()
+
+    async def stop(self) -> None:
+        """End it; nothing is left in the reactor."""
+        if self._call is not None:
+            self._call.cancel()
+            self._call = None
+
+    def _wait(self) -> None:
+        self._call = self._reactor.callLater(_PERIOD, self._begin, self._reactor.seconds() + _PERIOD)
+
+    def _begin(self, due: float) -> None:
+        now = self._reactor.seconds()
+        self.delays.observe(BOUNDS, max(0.0, now - due))
+        # Runs in the next tick, and the reactor does not sleep before it: what passes until then is work.
+        self._call = self._reactor.callLater(0, self._end, now)
+
+    def _end(self, began: float) -> None:
+        self.ticks.observe(BOUNDS, max(0.0, self._reactor.seconds() - began))
+        self._wait()
+
+    def families(self) -> Iterator[Metric]:
+        for name, help_, histogram in (
+            ("tick_duration", "Seconds that a tick of the reactor took, sampled once a second.", self.ticks),
+            ("timer_delay", "Seconds by which a timer of the reactor was late, sampled once a second.", self.delays),
+        ):
+            family = HistogramMetricFamily(f"orchd_reactor_{name}_seconds", help_)
+            family.add_metric([], cumulative(histogram, BOUNDS), histogram.sum)
+            yield family
+        waiting = GaugeMetricFamily("orchd_reactor_delayed_calls", "Delayed calls that wait in the reactor.")
+        waiting.add_metric([], float(len(self._reactor.getDelayedCalls())))
+        yield waiting

@@ -1,0 +1,77 @@
+"""The reactor's ticks and timers, measured from inside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import ensureDeferred
+from twisted.internet.task import Clock
+
+from orchd.server.pipeline.endpoints.reactor_metrics import BOUNDS, ReactorMetrics
+
+
+class TickingClock(Clock):
+    """Runs calls that are due at once in the next `advance`, as reactors run them in their next tick."""
+
+    def callLater(self, when: float, what: Any, *arguments: Any, **named: Any) -> Any:
+        return super().callLater(when or 1e-9, what, *arguments, **named)
+
+
+def began(clock: Clock) -> ReactorMetrics:
+    metrics = ReactorMetrics(clock)
+    ensureDeferred(metrics.start())
+    return metrics
+
+
+def samples(metrics: ReactorMetrics) -> dict[str, float]:
+    """The values by name, buckets with their bound."""
+    return {
+        sample.name + sample.labels.get("le", ""): sample.value for family in metrics.families() for sample in family.samples
+    }
+
+
+def test_a_tick_is_what_passes_until_the_next_one() -> None:
+    """Time between a sample's two calls is the tick's; time before the first, beyond the period, is the timer's delay."""
+    clock = TickingClock()
+    metrics = began(clock)
+    clock.advance(1.25)
+    clock.advance(0.02)
+    found = samples(metrics)
+    assert found["orchd_reactor_timer_delay_seconds_count"] == found["orchd_reactor_tick_duration_seconds_count"] == 1
+    assert round(found["orchd_reactor_timer_delay_seconds_sum"], 6) == 0.25
+    assert round(found["orchd_reactor_tick_duration_seconds_sum"], 6) == 0.02
+    assert (found["orchd_reactor_tick_duration_seconds_bucket0.01"], found["orchd_reactor_tick_duration_seconds_bucket0.025"]) == (0, 1)
+
+
+def test_samples_go_on() -> None:
+    """There is a sample for each period, and a clock that goes back makes none negative."""
+    clock = TickingClock()
+    metrics = began(clock)
+    for _ in range(3):
+        clock.advance(1)
+        clock.advance(0.001)
+    clock.advance(1)
+    clock.rightNow -= 0.5
+    clock.advance(0.6)
+    assert sum(metrics.ticks.counts) == sum(metrics.delays.counts) == 4
+    assert metrics.ticks.sum >= 0 and len(metrics.ticks.counts) == len(BOUNDS) + 1
+
+
+def test_delayed_calls_are_those_of_the_reactor() -> None:
+    """The gauge has every delayed call, the one of the next sample included."""
+    clock: Any = TickingClock()
+    metrics = began(clock)
+    clock.callLater(60, lambda: None)
+    assert samples(metrics)["orchd_reactor_delayed_calls"] == 2
+
+
+def test_nothing_stays_after_the_stop() -> None:
+    """Stopped before, in or after a sample, no delayed call is left; a second stop does nothing."""
+    for steps in ((), (1,), (1, 0.001)):
+        clock = TickingClock()
+        metrics = began(clock)
+        for step in steps:
+            clock.advance(step)
+        ensureDeferred(metrics.stop())
+        ensureDeferred(metrics.stop())
+        assert clock.getDelayedCalls() == []

@@ -1,0 +1,135 @@
+"""Manual pages and shell completion: every flag that is built is there, and the shells and man take them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from orchd import manuals, storecommands
+from orchd.config import completion, manpage
+from orchd.config.table import Flag, FlagTable
+
+PROGRAMS = {**{name: flags for name, (_, flags) in manuals.programs().items()}}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Both trees, as packages install them."""
+    made = tmp_path_factory.mktemp("manuals")
+    for what in ("man", "completion"):
+        assert manuals.main([what, str(made / what)]) == 0
+    return made
+
+
+def test_every_program_has_its_files(folder: Path) -> None:
+    """Four programs: a page each, and a script for each of three shells."""
+    names = {*PROGRAMS, "orchd-store"}
+    assert {path.name for path in (folder / "man").iterdir()} == {f"{name}.8" for name in names}
+    for shell, form in (("bash", "{}"), ("zsh", "_{}"), ("fish", "{}.fish")):
+        assert {path.name for path in (folder / "completion" / shell).iterdir()} == {form.format(name) for name in names}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_built_flag_is_there(folder: Path, name: str) -> None:
+    """A page and the scripts have each flag that is built, and no other."""
+    page = (folder / "man" / f"{name}.8").read_text(encoding="utf-8")
+    fish = (folder / "completion" / "fish" / f"{name}.fish").read_text(encoding="utf-8").split()
+    bash = (folder / "completion" / "bash" / name).read_text(encoding="utf-8")
+    zsh = (folder / "completion" / "zsh" / f"_{name}").read_text(encoding="utf-8")
+    for flag in PROGRAMS[name]:
+        spelled = flag.spelled()
+        shown = (
+            f"\\fB\\-\\-{manpage.escape(spelled)}\\fR" in page, spelled in fish, f"--{spelled}=" in bash, f"--{spelled}=[" in zsh
+        )
+        assert shown == (flag.built,) * 4, spelled
+
+
+@pytest.mark.parametrize("name", [*PROGRAMS, "orchd-store"])
+def test_man_reads_the_pages(folder: Path, name: str) -> None:
+    """mandoc finds no more than long lines and a missing date to complain of."""
+    mandoc = shutil.which("mandoc")
+    if mandoc is None:
+        pytest.skip("mandoc is not installed")
+    done = subprocess.run(
+        [mandoc, "-T", "lint", "-W", "warning", str(folder / "man" / f"{name}.8")], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert [line for line in done.stdout.splitlines() if "missing date" not in line] == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_read_the_scripts(folder: Path, shell: str) -> None:
+    """Each shell takes its scripts without complaint."""
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"{shell} is not installed")
+    for path in sorted((folder / "completion" / shell).iterdir()):
+        done = subprocess.run([program, "-n", str(path)], capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), path.name
+
+
+@pytest.mark.parametrize(
+    ("program", "words", "expected"),
+    [
+        ("orchd", ["--diale"], ["--dialect="]),
+        ("orchd", ["--dialect", "=", "k"], ["kubernetes"]),
+        ("orchd", ["--dialect", "="], ["orch", "kubernetes"]),
+        ("orchd", ["--dialect", "k"], ["kubernetes"]),
+        ("orchd", ["--scheduler", "=", "f"], ["false"]),
+        ("orchd", ["--history-events", "=", "1"], []),
+        ("orchd-store", ["sal"], ["salvage"]),
+        ("orchd-store", [""], list(storecommands.COMMANDS)),
+        ("orchd-store", ["check", "--data-d"], ["--data-dir="]),
+    ],
+)
+def test_bash_completes(folder: Path, tmp_path: Path, program: str, words: list[str], expected: list[str]) -> None:
+    """bash offers flags, and after a flag its values; COMP_WORDS has = as a word of its own."""
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("bash is not installed")
+    script = 'source "$1"; shift; f=$1; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); "$f"; printf "%s\\n" "${COMPREPLY[@]}"'
+    source = str(folder / "completion" / "bash" / program)
+    function = "_" + program.replace("-", "_")
+    done = subprocess.run(
+        [bash, "--norc", "-c", script, "bash", source, function, program, *words], cwd=tmp_path, capture_output=True, text=True,
+        timeout=60, check=True,
+    )
+    assert done.stdout.split() == expected
+
+
+def flag(name: str, type_: str = "string", help_: str = "Text.", choices: tuple[str, ...] = ()) -> Flag:
+    return Flag(name=name, type=type_, default="", help=help_, built=True, choices=choices)
+
+
+@pytest.mark.parametrize(
+    ("one", "expected"),
+    [
+        (flag("x", "bool"), "true false"),
+        (flag("x", choices=("a", "b")), "a b"),
+        (flag("cert-dir"), completion.FOLDERS),
+        (flag("tls-cert-file"), completion.FILES),
+        (flag("history-events", "int"), ""),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.name,
+)
+def test_values_are_completed_by_kind(one: Flag, expected: str) -> None:
+    """Switches, choices, folders and files are completed, other values are not."""
+    assert completion.values(one) == expected
+
+
+def test_markup_characters_are_text() -> None:
+    """Backslashes, hyphens, leading dots and quotes reach the reader as they are."""
+    assert manpage.escape(".x\\y-z\n'q") == "\\&.x\\ey\\-z\n\\&'q"
+    one = FlagTable([flag("x", help_="It's [one]: a\\b. More.")])
+    fish = completion.fish(completion.Completed(program="p", flags=one))
+    assert "-d 'It\\'s [one]: a\\\\b'" in fish
+    zsh = completion.zsh(completion.Completed(program="p", flags=one))
+    assert "[It'\\''s \\[one\\]\\: a\\b]" in zsh
+
+
+def test_wrong_arguments_show_the_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    """Anything but man or completion with a folder gets the usage, and status 2."""
+    assert manuals.main(["man"]) == 2
+    assert "FOLDER" in capsys.readouterr().err
