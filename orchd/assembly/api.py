@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from orchd import errors
@@ -38,7 +38,7 @@ from orchd.server.pipeline.endpoints.routes import Endpoint, Routes
 from orchd.server.pipeline.endpoints.schemas import Schemas
 from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
 from orchd.server.pipeline.endpoints.specification import Specification
-from orchd.server.pipeline.interfaces import Request, RequestInfo
+from orchd.server.pipeline.interfaces import Request, RequestInfo, Stage
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.representation import Presenter
 from orchd.server.pipeline.stages import identity as identity_stages
@@ -86,8 +86,10 @@ class Subsystems:
 class Api:
     """What answers requests. `pipeline` is the entrance; `watches` and `in_flight` are what a stop has to end."""
 
-    def __init__(self, runtime: Runtime, state: ServerState, subsystems: Subsystems) -> None:
-        """Raises ValueError naming the flag and the file that is wrong."""
+    def __init__(
+        self, runtime: Runtime, state: ServerState, subsystems: Subsystems, extra_stages: Sequence[Stage] = ()
+    ) -> None:
+        """`extra_stages` run around authentication; their errors become answers. Raises ValueError naming the flag and the file that is wrong."""
         self._runtime, self._state, self._subsystems = runtime, state, subsystems
         definitions, identity = subsystems.definitions, subsystems.identity
         settings, reactor = runtime.settings, runtime.reactor
@@ -118,6 +120,7 @@ class Api:
                 *stages.outermost(settings, reactor.seconds),
                 self.request_metrics,
                 Failure(self._presenter.failure),
+                *extra_stages,
                 *stages.before_authentication(settings, state.is_draining, self.trail),
                 self.deadline,
                 identity_stages.Authentication(identity.authentication.chain),

@@ -48,9 +48,8 @@ class Frontend:
             share_port=serving.share_port,
             share_address=serving.share_address,
         )
-        self.listener = Listener(
-            reactor, factory, endpoint or binding, contexts=ServerContexts(files.tls), h2=http2
-        )
+        self.contexts = ServerContexts(files.tls)
+        self.listener = Listener(reactor, factory, endpoint or binding, contexts=self.contexts, h2=http2)
 
     def members(self) -> list[Member]:
         specification = self._api.specification

@@ -4,7 +4,7 @@ they depend on each other, and its members in the order in which they start."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from random import SystemRandom
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ from orchd.kinds.catalog import Catalog
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.server.pipeline.endpoints.reactor_metrics import ReactorMetrics
+from orchd.server.pipeline.interfaces import Stage
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
 from orchd.server.registry.ranges import AddressRange
 from orchd.server.state import ServerState
@@ -53,7 +54,8 @@ class ApiServer:
 
     `reactor` is any Twisted reactor. `endpoint` replaces --bind-address and --secure-port, `store` the store of the flags,
     `upstream` the ways to nodes, pods and services. `failed` is called when the server cannot start or go on, `opened` once
-    when every request is served. Raises OSError and ValueError for files that are not as they should be.
+    when every request is served. `extra_stages` run around authentication, for requests of clients and of the server's own
+    parts; their errors become answers. Raises OSError and ValueError for files that are not as they should be.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class ApiServer:
         failed: Callable[[Failure], object] | None = None,
         opened: Callable[[ApiServer], object] = lambda server: None,
         wall: Callable[[], float] = time.time,
+        extra_stages: Sequence[Stage] = (),
     ) -> None:
         self.settings = settings
         self._opened = opened
@@ -115,6 +118,7 @@ class ApiServer:
                 aggregation=self.aggregation,
                 client=client,
             ),
+            extra_stages,
         )
         self.pipeline = self.api.pipeline
         access.entrance.connect(self.pipeline)

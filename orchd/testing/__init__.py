@@ -1,4 +1,10 @@
-"""Doubles and contract suites, shipped with the product.
+"""For tests of programs that use the API: `Cluster`, a true server in a process of its own. Also doubles and contract suites
+for tests of this product.
 
-Owns what tests of this and other projects drive. Must not be imported by the product. May import anything.
+May import anything; nothing but tests imports it. This module imports the standard library alone, so that a test's process
+does not load the server.
 """
+
+from orchd.testing.cluster import Cluster as Cluster
+from orchd.testing.cluster import RecordedRequest as RecordedRequest
+from orchd.testing.cluster_channel import ClusterError as ClusterError

@@ -35,6 +35,7 @@ from orchd.server.pipeline.interfaces import IBody, Request, Response, whole
 from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
 from orchd.store.memory import MemoryStore
+from orchd.testing.virtual_time import InlineThreads
 from orchd.txkit.coroutines import start
 
 T = TypeVar("T")
@@ -54,23 +55,11 @@ def run(coro: Coroutine[Any, Any, T]) -> T:
     return result
 
 
-class _NoThreads:
-    """A thread pool that does the work where it stands."""
-
-    def callInThreadWithCallback(self, done: Any, function: Callable[..., Any], *arguments: Any, **named: Any) -> None:
-        try:
-            result = function(*arguments, **named)
-        except Exception:
-            done(False, Failure())
-        else:
-            done(True, result)
-
-
 class StillReactor(Clock):
     """As much of a reactor as a server without sockets asks for."""
 
-    def getThreadPool(self) -> _NoThreads:
-        return _NoThreads()
+    def getThreadPool(self) -> InlineThreads:
+        return InlineThreads()
 
     def callFromThread(self, function: Callable[..., Any], *arguments: Any) -> None:
         function(*arguments)

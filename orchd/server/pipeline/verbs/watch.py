@@ -174,6 +174,11 @@ class WatchStream:
             self._initial = None
         beginning.addErrback(self._broken)
 
+    def start_with_error(self, sink: ISink, error: ApiError) -> None:
+        """Instead of `start`: an ERROR event and nothing else."""
+        self._sink = sink
+        self.fail(error)
+
     def _broken(self, failure: Failure) -> None:
         self._initial = None
         if failure.check(CancelledError, StreamEnded):
@@ -184,7 +189,7 @@ class WatchStream:
         if not isinstance(error, ApiError):
             self.log.failure("a watch of {resource} failed", failure, resource=self.resource)
             error = errors.internal("the watch has failed")
-        self._fail(error)
+        self.fail(error)
 
     async def _begin(self, sink: ISink) -> None:
         """Everything there is, as ADDED, then changes from exactly that version on. Waits for a client that reads
@@ -282,8 +287,7 @@ class WatchStream:
         self.sent += 1
         if sink.buffered > MOST_BUFFERED:
             self._owner.dropped += 1
-            self.stop()
-            sink.abort()
+            self.abort()
 
     def _bookmark(self) -> None:
         if self._sink is None:
@@ -307,11 +311,11 @@ class WatchStream:
 
     def _ended(self, error: Exception) -> None:
         if isinstance(error, ApiError):
-            self._fail(error)
+            self.fail(error)
         else:
-            self._fail(errors.expired(f"the watch has ended: {error}"))
+            self.fail(errors.expired(f"the watch has ended: {error}"))
 
-    def _fail(self, error: ApiError) -> None:
+    def fail(self, error: ApiError) -> None:
         """An ERROR event, and the end."""
         self._send(self._present.object_frame(self._view, "ERROR", error.status()))
         self.finish()
@@ -322,6 +326,13 @@ class WatchStream:
         self.stop()
         if sink is not None:
             sink.finish()
+
+    def abort(self) -> None:
+        """Cut the client's connection."""
+        sink = self._sink
+        self.stop()
+        if sink is not None:
+            sink.abort()
 
     def stop(self) -> None:
         self._sink = None

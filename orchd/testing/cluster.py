@@ -1,0 +1,364 @@
+"""`Cluster`: a true API server for one test, in a process of its own, with time and faults under the test's control.
+
+    with Cluster() as cluster:
+        status, pods = cluster.request("GET", "/api/v1/pods")
+        client = kubernetes.config.new_client_from_config(cluster.config_file)
+
+Only the standard library is imported here: a test's process does not load the server.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+from urllib.parse import urlsplit
+
+from orchd.dialect import DIALECTS, KUBERNETES, Dialect
+from orchd.testing.cluster_channel import ClusterChannel, ClusterError
+from orchd.testing.fork_client import ForkClient, fork_client
+
+T = TypeVar("T")
+
+#: Seconds until a start is given up, unless the caller says otherwise: for machines under any load.
+START_LIMIT = 60.0
+#: Flags that a cluster sets itself.
+_OWN_FLAGS = ("data-dir", "dialect", "bind-address", "secure-port", "token-auth-file", "cert-dir")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedRequest:
+    """A request that the server has answered. `time` is the server's wall clock; `code` 0 is a client that left before the
+    answer. `verb` and what follows are empty where they do not apply; `user` is "" for a request without an identity."""
+
+    time: float
+    code: int
+    method: str
+    path: str
+    query: Mapping[str, Sequence[str]]
+    verb: str
+    group: str
+    version: str
+    resource: str
+    subresource: str
+    namespace: str
+    name: str
+    user: str
+    groups: Sequence[str]
+    agent: str
+
+
+class Cluster:
+    """One API server with a store of its own; runs between `start` and `stop`, or as a context manager (sync or async).
+
+    `dialect` is "kubernetes" for stock clients, or "orch". `nodes` simulated nodes make pods run. `controllers` is True for
+    all, False for none, or a list as of --controllers. `scheduler` None means: where there are nodes. `gates` are feature gates,
+    `flags` further flags of the server by name (without dashes). `folder` keeps the store on disk: a later cluster continues
+    it; without one everything is in memory. `port` 0 takes a free one. Raises ValueError for flags that the cluster sets itself.
+    """
+
+    def __init__(
+        self,
+        *,
+        dialect: str = KUBERNETES.name,
+        nodes: int = 0,
+        controllers: bool | Iterable[str] = True,
+        scheduler: bool | None = None,
+        gates: Mapping[str, bool] | None = None,
+        flags: Mapping[str, str] | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        port: int = 0,
+    ) -> None:
+        if dialect not in DIALECTS:
+            raise ValueError(f"dialect {dialect!r}: one of {', '.join(DIALECTS)}")
+        self.dialect: Dialect = DIALECTS[dialect]
+        self._port = port
+        self._controllers = controllers if isinstance(controllers, bool) else tuple(controllers)
+        self._spec = {
+            "dialect": dialect,
+            "flags": list(command_line(nodes, self._controllers, scheduler, gates or {}, flags or {})),
+            "folder": "" if folder is None else str(Path(folder).resolve()),
+        }
+        self._owner: ForkClient | None = None
+        self._channel: ClusterChannel | None = None
+        self._home = Path()
+        self._ready: dict[str, Any] = {}
+        self._context: ssl.SSLContext | None = None
+
+    # -- life
+
+    def start(self, timeout: float = START_LIMIT) -> Self:
+        """Start, and wait until every request would be served. Raises `ClusterError`, with the server's log."""
+        if self._channel is not None:
+            raise ClusterError("the cluster is running")
+        self._owner = owner = fork_client()
+        try:
+            channel, self._home = owner.start(self._spec, self._port)
+        except OSError as error:
+            raise ClusterError(f"the fork server has ended: {error}\n{owner.log()[-4000:]}") from error
+        self._channel = ClusterChannel(channel)
+        try:
+            self._ready = self._channel.wait_ready(timeout)
+        except ClusterError as error:
+            self.stop()
+            raise ClusterError(f"{error}\n{(self.log or owner.log())[-4000:]}".rstrip()) from None
+        return self
+
+    def stop(self) -> None:
+        """End the server. What is in memory is lost; a folder is left in good order. Does nothing when it does not run."""
+        channel, self._channel, self._context = self._channel, None, None
+        if channel is not None:
+            channel.close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    async def __aenter__(self) -> Self:
+        import asyncio
+
+        return await asyncio.to_thread(self.start)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        import asyncio
+
+        await asyncio.to_thread(self.stop)
+
+    # -- how to reach it
+
+    @property
+    def url(self) -> str:
+        """Such as ``https://127.0.0.1:40123``."""
+        return str(self._fact("url"))
+
+    @property
+    def ca_file(self) -> str:
+        """The certificate authority of the server, PEM."""
+        return str(self._fact("ca"))
+
+    @property
+    def token(self) -> str:
+        """A bearer token of the administrator."""
+        return str(self._fact("token"))
+
+    @property
+    def certificate_file(self) -> str:
+        """The administrator's client certificate, PEM."""
+        return str(self._fact("certificate"))
+
+    @property
+    def key_file(self) -> str:
+        """The key of `certificate_file`."""
+        return str(self._fact("key"))
+
+    @property
+    def config_file(self) -> str:
+        """A client configuration file of the administrator."""
+        return str(self._fact("config"))
+
+    @property
+    def pid(self) -> int:
+        """The server's process."""
+        return int(self._fact("pid"))
+
+    @property
+    def log(self) -> str:
+        """What the server has logged."""
+        path = self._home / "log"
+        return path.read_text(errors="replace") if path.is_file() else ""
+
+    def runs_controllers(self, name: str) -> bool:
+        """Does the server run the controller of this name?"""
+        if isinstance(self._controllers, bool):
+            return self._controllers
+        return f"-{name}" not in self._controllers and ("*" in self._controllers or name in self._controllers)
+
+    def environment(self) -> dict[str, str]:
+        """What a program needs in its environment to find the cluster: the variable that names the configuration file."""
+        return {self.dialect("{SHORT}CONFIG"): self.config_file}
+
+    def _fact(self, name: str) -> Any:
+        self._running()
+        return self._ready[name]
+
+    def _running(self) -> ClusterChannel:
+        if self._channel is None:
+            raise ClusterError("the cluster is not running")
+        return self._channel
+
+    # -- requests of the test itself
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        content_type: str = "application/json",
+        token: str | None = None,
+        timeout: float = 30,
+    ) -> tuple[int, Any]:
+        """One request, as administrator unless another `token` is given ("" sends none): the status code, and the JSON of the
+        answer, or its text. `body` is JSON data or bytes."""
+        if self._context is None:
+            self._context = ssl.create_default_context(cafile=self.ca_file)
+        address = urlsplit(self.url)
+        headers = {"Content-Type": content_type} if body is not None else {}
+        bearer = self.token if token is None else token
+        if bearer:
+            headers["Authorization"] = f"Bearer {bearer}"
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        connection = http.client.HTTPSConnection(
+            address.hostname or "", address.port, timeout=timeout, context=self._context
+        )
+        try:
+            connection.request(method, path, data, headers)
+            answer = connection.getresponse()
+            text = answer.read()
+        finally:
+            connection.close()
+        if "json" in (answer.getheader("Content-Type") or ""):
+            return answer.status, json.loads(text)
+        return answer.status, text.decode("utf-8", "replace")
+
+    def wait_for(self, condition: Callable[[], T | None], *, timeout: float = 30, what: str = "") -> T:
+        """Ask `condition` until it gives something true, which is returned. Exceptions pass through. Raises `ClusterError`
+        after `timeout` real seconds; `what` is what the message says was waited for."""
+        end = time.monotonic() + timeout
+        pause = 0.005
+        while not (found := condition()):
+            if time.monotonic() > end:
+                raise ClusterError(f"not after {timeout:g} s: {what or getattr(condition, '__name__', condition)}")
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.2)
+        return found
+
+    def wait_for_object(
+        self, path: str, until: Callable[[Any], Any] = lambda found: True, *, timeout: float = 30
+    ) -> dict[str, Any]:
+        """The object at `path` as soon as it exists and `until` says yes to it. Raises `ClusterError`."""
+
+        def look() -> dict[str, Any] | None:
+            code, found = self.request("GET", path)
+            return found if code == 200 and until(found) else None
+
+        return self.wait_for(look, timeout=timeout, what=path)
+
+    def wait_for_absence(self, path: str, *, timeout: float = 30) -> None:
+        """Return when there is nothing at `path`. Raises `ClusterError`."""
+        self.wait_for(lambda: self.request("GET", path)[0] == 404, timeout=timeout, what=f"{path} is removed")
+
+    # -- what was asked
+
+    @property
+    def requests(self) -> list[RecordedRequest]:
+        """What clients have asked over the wire, oldest first; at most the last 10,000. A watch is listed once its answer has
+        begun. Requests of the server's own parts, such as controllers, are not among them."""
+        return [RecordedRequest(**entry) for entry in self._running().command("requests", clear=False)]
+
+    def clear_requests(self) -> None:
+        """Forget `requests`."""
+        self._running().command("requests", clear=True)
+
+    # -- time
+
+    def advance(self, seconds: float) -> float:
+        """Let time pass in the server at once: its wall clock, leases, time limits, back-off, controllers. Its wall clock
+        afterwards. Calls that come due run in order, each at its time. TLS certificates are judged by the client's clock."""
+        return float(self._running().command("advance", seconds=float(seconds)))
+
+    def now(self) -> float:
+        """The server's wall clock, in seconds since the epoch."""
+        return float(self._running().command("now"))
+
+    # -- faults
+
+    def fail(self, code: int, *, times: int = 1, message: str = "", **match: str) -> None:
+        """Answer the next `times` matching requests with an error. `match` limits them: verb (such as "list"), group,
+        resource, subresource, namespace, name. Raises `ClusterError` for what cannot be."""
+        self._fault(match=match, times=times, code=code, message=message)
+
+    def delay(self, seconds: float, *, times: int = 1, **match: str) -> None:
+        """Hold the next `times` matching requests back, in the server's time: `advance` ends it."""
+        self._fault(match=match, times=times, delay=float(seconds))
+
+    def _fault(self, **fault: Any) -> None:
+        self._running().command("fault", fault=fault)
+
+    def clear_faults(self) -> None:
+        """Forget failures and delays that are still to come."""
+        self._running().command("clear_faults")
+
+    def drop_watches(self, *, cut: bool = True) -> int:
+        """End the watches of clients, by cutting their connections or in good order; how many. Those of the server's own parts
+        go on."""
+        return int(self._running().command("end_watches", cut=cut))
+
+    def expire_history(self) -> int:
+        """Forget the past: running watches end with an error 410, and a watch or exact list from an earlier version is
+        answered 410. The version from which on watches are possible."""
+        return int(self._running().command("expire_history"))
+
+    def expire_serving_certificate(self) -> None:
+        """Present a certificate to new connections that has expired an hour ago."""
+        self._running().command("expire_serving_certificate")
+
+    def restore_serving_certificate(self) -> None:
+        """Present the server's own certificate to new connections again."""
+        self._running().command("restore_serving_certificate")
+
+    def issue_certificate(
+        self, user: str = "", groups: Iterable[str] = (), *, lifetime: float = 86400
+    ) -> tuple[str, str]:
+        """A client certificate and its key, PEM, for a user with groups; for the administrator without a name. With a negative
+        `lifetime` it has expired that many seconds ago."""
+        certificate, key = self._running().command("issue", user=user, groups=list(groups), lifetime=float(lifetime))
+        return certificate, key
+
+
+def command_line(
+    nodes: int,
+    controllers: bool | Iterable[str],
+    scheduler: bool | None,
+    gates: Mapping[str, bool],
+    flags: Mapping[str, str],
+) -> Iterable[str]:
+    """The flags that the arguments of a `Cluster` mean. Raises ValueError for those that it sets itself."""
+    own = [name for name in flags if name.lstrip("-") in _OWN_FLAGS]
+    if own:
+        raise ValueError(f"flags that a cluster sets itself: {', '.join(own)}")
+    if controllers is False:
+        yield "--controllers=-*"
+    elif controllers is not True:
+        yield "--controllers=" + ",".join(controllers)
+    yield f"--scheduler={'true' if (nodes > 0 if scheduler is None else scheduler) else 'false'}"
+    if nodes:
+        yield f"--simulated-nodes={nodes}"
+    if gates:
+        yield "--feature-gates=" + ",".join(f"{name}={str(on).lower()}" for name, on in sorted(gates.items()))
+    for name, value in flags.items():
+        yield f"--{name.lstrip('-')}={value}"
+
+
+def reachable(url: str, timeout: float = 1.0) -> bool:
+    """Does anything accept connections there?"""
+    address = urlsplit(url)
+    try:
+        socket.create_connection((address.hostname or "", address.port or 443), timeout).close()
+    except OSError:
+        return False
+    return True

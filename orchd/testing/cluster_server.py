@@ -1,0 +1,248 @@
+"""`ClusterServer`: the API server of one test cluster, made before or after the fork of its process."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.defer import Deferred, maybeDeferred, succeed
+from twisted.internet.interfaces import IProtocolFactory, IStreamServerEndpoint
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from orchd import errors
+from orchd.assembly.capabilities import capabilities
+from orchd.assembly.server import ApiServer
+from orchd.client.interfaces import ResourceRef
+from orchd.config import settings as configuration
+from orchd.config.options import Options
+from orchd.pki.bootstrap import MASTERS, write_private
+from orchd.pki.certificates import CLIENT, SERVER, Signed, chain_pem, issue_pair, load_chain, subject
+from orchd.pki.clientconfig import ClientConfig
+from orchd.pki.keys import load_private, new_key, private_pem, public_pem
+from orchd.server.http.tls import KeyPairFiles, TlsSettings
+from orchd.server.pipeline.verbs.watch import WatchStream
+from orchd.store.memory import MemoryStore
+from orchd.testing.faults import FaultStage
+from orchd.testing.recording import RequestLog
+from orchd.testing.virtual_time import VirtualReactor
+
+#: What the objects of a cluster say until its port is known.
+PROVISIONAL_PORT = 6443
+#: Delayed calls of a start that has to end without sockets.
+_MOST_STEPS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSpec:
+    """What decides how a server is made. `flags` are those of the command line; `folder` is "" for a memory store."""
+
+    dialect: str
+    flags: tuple[str, ...]
+    folder: str
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> ServerSpec:
+        return cls(dialect=data["dialect"], flags=tuple(data["flags"]), folder=data["folder"])
+
+
+class LatePort:
+    """A listening port that may not listen yet."""
+
+    def __init__(self, factory: IProtocolFactory) -> None:
+        self.factory = factory
+        self.real: Any = None
+
+    def getHost(self) -> Any:
+        return _PROVISIONAL_HOST if self.real is None else self.real.getHost()
+
+    def stopListening(self) -> Deferred[None]:
+        return succeed(None) if self.real is None else maybeDeferred(self.real.stopListening)
+
+
+class _Host:
+    host, port = "127.0.0.1", PROVISIONAL_PORT
+
+
+_PROVISIONAL_HOST = _Host()
+
+
+@implementer(IStreamServerEndpoint)
+class LateEndpoint:
+    """Listens when `open` is called, maybe long after the server asked for it."""
+
+    def __init__(self) -> None:
+        self._port: LatePort | None = None
+
+    def listen(self, protocolFactory: IProtocolFactory) -> Deferred[Any]:
+        self._port = LatePort(protocolFactory)
+        return succeed(self._port)
+
+    def open(self, reactor: Any, bound: socket.socket) -> None:
+        """Accept connections of a bound and listening socket."""
+        assert self._port is not None, "the server has not asked to listen"
+        self._port.real = reactor.adoptStreamPort(bound.fileno(), bound.family, self._port.factory)
+
+
+class ClusterServer:
+    """Made from a `ServerSpec`; its keys and certificates are in `folder` (in the spec's folder where that has one).
+
+    `token` is a bearer token of the administrator. Raises what `ApiServer` and the flags raise.
+    """
+
+    def __init__(self, spec: ServerSpec, folder: Path) -> None:
+        self.reactor = VirtualReactor()
+        self.log = RequestLog(self.reactor.wall)
+        self.faults = FaultStage(self.reactor)
+        self.endpoint = LateEndpoint()
+        self.failure: Failure | None = None
+        self.token = secrets.token_urlsafe(24)
+        self.persistent = bool(spec.folder)
+        self.data = Path(spec.folder) if spec.folder else folder
+        tokens = folder / "tokens.csv"
+        _make_signing_key(self.data)
+        options = Options(capabilities=capabilities())
+        options.parseOptions([
+            f"--dialect={spec.dialect}",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={PROVISIONAL_PORT}",
+            f"--token-auth-file={tokens}",
+            *spec.flags,
+            f"--data-dir={self.data}",
+        ])
+        settings = configuration.from_options(options)
+        self.dialect = settings.dialect
+        write_private(tokens, f'{self.token},{self.dialect("{long}-admin")},admin,"{MASTERS}"\n'.encode())
+        self.server = ApiServer(
+            settings,
+            self.reactor,
+            endpoint=self.endpoint,
+            store=None if spec.folder else MemoryStore(self.reactor),
+            failed=self._failed,
+            wall=self.reactor.wall,
+            extra_stages=[self.log, self.faults],
+        )
+
+    def _failed(self, failure: Failure) -> None:
+        self.failure = failure
+
+    def start_unbound(self) -> None:
+        """Start without sockets and threads, up to and with the last member. Raises what kept it from starting."""
+        self.server.service.startService()
+        for _ in range(_MOST_STEPS):
+            if self.failure is not None:
+                self.failure.raiseException()
+            if self.server.service.ready.called:
+                return
+            if not self.reactor.run_jobs():
+                self.reactor.skip_to_next()
+        raise RuntimeError("the server does not start without sockets")
+
+    async def start_bound(self, real: Any) -> None:
+        """Start on a reactor that runs. Raises what kept it from starting."""
+        self.reactor.bind(real)
+        self.server.service.startService()
+        await self.server.service.wait_ready()
+
+    async def open(self, real: Any, bound: socket.socket) -> None:
+        """Accept connections, and tell of the port where clients look."""
+        self.reactor.bind(real)
+        self.endpoint.open(real, bound)
+        # The API's own service was made before the port was known.
+        client, services, name = self.server.client, ResourceRef("", "v1", "services"), self.dialect("{long}")
+        found = await client.get(services, "default", name)
+        ports = [{**entry, "targetPort": bound.getsockname()[1]} for entry in found["spec"]["ports"]]
+        await client.update(services, "default", name, {**found, "spec": {**found["spec"], "ports": ports}})
+
+    # -- credentials
+
+    def config(self, url: str) -> ClientConfig:
+        """The administrator's client configuration, with certificate and key."""
+        made = self.server.files.made
+        return ClientConfig(
+            server=url,
+            authority=made.ca_certificate.read_bytes(),
+            certificate=made.admin_certificate.read_bytes(),
+            key=made.admin_key.read_bytes(),
+            cluster=self.dialect("{long}"),
+            user=self.dialect("{long}-admin"),
+        )
+
+    def _authority(self) -> Signed:
+        made = self.server.files.made
+        first, *others = load_chain(made.ca_certificate.read_bytes())
+        return Signed(certificate=first, key=load_private(made.ca_key.read_bytes()), chain=tuple(others))
+
+    def issue(self, user: str, groups: list[str], *, lifetime: float) -> tuple[bytes, bytes]:
+        """(certificate, key) of a client, PEM. A negative `lifetime` makes one that has expired that long ago."""
+        holder = subject(user or self.dialect("{long}-admin"), groups if user else [MASTERS])
+        pair = self._issue(holder, CLIENT, [], lifetime)
+        return chain_pem(pair.certificate), private_pem(pair.key)
+
+    def expire_serving_certificate(self, folder: Path) -> None:
+        """Present a certificate that expired an hour ago to new connections."""
+        pair = self._issue(subject(self.dialect("{short}-apiserver")), SERVER, ["localhost", "127.0.0.1"], -3600.0)
+        certificate, key = folder / "expired.crt", folder / "expired.key"
+        write_private(key, private_pem(pair.key))
+        write_private(certificate, chain_pem(pair.certificate))
+        self._present(replace(self.server.files.tls, serving=KeyPairFiles(certificate=str(certificate), key=str(key))))
+
+    def restore_serving_certificate(self) -> None:
+        """Present the server's own certificate again."""
+        self._present(self.server.files.tls)
+
+    def _present(self, settings: TlsSettings) -> None:
+        contexts = self.server.frontend.contexts
+        contexts.settings = settings
+        contexts.reload()
+
+    # -- watches and history
+
+    def end_watches(self, *, cut: bool) -> int:
+        """End the watches that run, in good order or by cutting their connections; how many."""
+        running = self._client_watches()
+        for stream in running:
+            if cut:
+                stream.abort()
+            else:
+                stream.finish()
+        return len(running)
+
+    def _client_watches(self) -> list[WatchStream]:
+        running = self.server.api.watches.running
+        return [stream for stream in self.faults.watches() if stream in running]
+
+    async def expire_history(self) -> int:
+        """Forget every version before now: running watches end with 410, and those from the past are refused. The revision
+        from which on watches are possible."""
+        store = self.server.storage.store
+        # A revision of its own, so that whatever clients have seen is older.
+        revision = await store.create(f"/testing/epoch-{secrets.token_hex(8)}", b"{}")
+        await store.compact(revision)
+        self.faults.oldest_revision = revision
+        for stream in self._client_watches():
+            stream.fail(errors.expired("too old resource version: the history was expired by the test"))
+        return revision
+
+    def _issue(self, holder: Any, usage: Any, names: list[str], lifetime: float) -> Signed:
+        now = datetime.now(UTC)
+        length = timedelta(seconds=lifetime) if lifetime > 0 else timedelta(hours=1)
+        begin = now if lifetime > 0 else now + timedelta(seconds=lifetime) - length
+        return issue_pair(self._authority(), holder, usages=[usage], names=names, now=begin, lifetime=length)
+
+
+def _make_signing_key(data: Path) -> None:
+    """An EC key for tokens of service accounts, where there is none: an RSA key would take most of the start."""
+    folder = data / "pki"
+    if (folder / "sa.key").exists():
+        return
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    key = new_key()
+    write_private(folder / "sa.pub", public_pem(key.public_key()))
+    write_private(folder / "sa.key", private_pem(key))

@@ -1,0 +1,140 @@
+"""The API server program of ``orchd-envtest-assets``: takes the flags that test frameworks pass, with the store in memory.
+
+Flags are those of the server, and its defaults are those that the frameworks expect: neither controllers nor scheduler run, and
+a certificate that lies in --cert-dir is served. A real etcd at --etcd-servers is used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.logger import globalLogBeginner, textFileLogObserver
+from twisted.python import usage
+from twisted.python.failure import Failure
+
+from orchd.assembly.capabilities import capabilities
+from orchd.assembly.server import ApiServer
+from orchd.config import settings as configuration
+from orchd.config.options import Options
+from orchd.dialect import KUBERNETES
+from orchd.store.memory import MemoryStore
+from orchd.testing.envtest_etcd import MARK
+
+#: Flags of former releases of the reference that frameworks pass, with the values that mean "off".
+_FORMER = {"insecure-port": ("0",), "insecure-bind-address": ("127.0.0.1", "localhost", "")}
+#: Seconds for the question whether there is an etcd.
+_ETCD_LIMIT = 5.0
+
+
+def map_flags(given: Iterable[str]) -> Iterator[str]:
+    """The server's flags for those of a framework. Raises ValueError for one that cannot be had."""
+    given = list(given)
+    names = {text.lstrip("-").partition("=")[0] for text in given}
+    folder = Path(_value(given, "cert-dir"))
+    pair = folder / "apiserver.crt", folder / "apiserver.key"
+    found = "cert-dir" in names and not {"tls-cert-file", "tls-private-key-file"} & names and all(p.exists() for p in pair)
+    if found:
+        # Made by the framework, under an authority of its own; as the folder of this server they would be replaced.
+        yield f"--tls-cert-file={pair[0]}"
+        yield f"--tls-private-key-file={pair[1]}"
+    for text in given:
+        name, _, value = text.lstrip("-").partition("=")
+        if name in _FORMER:
+            if value not in _FORMER[name]:
+                raise ValueError(f"--{name}: {value!r}: there is no insecure port")
+        elif name == "cert-dir" and found:
+            continue
+        elif name != "etcd-servers" or not all(_is_double(url) for url in value.split(",")):
+            yield text
+
+
+def _value(given: Iterable[str], name: str) -> str:
+    """The last value of a flag, "" without one."""
+    found = ""
+    for text in given:
+        flag, _, value = text.lstrip("-").partition("=")
+        if flag == name:
+            found = value
+    return found
+
+
+def _is_double(url: str) -> bool:
+    """Is the program of `orchd.testing.envtest_etcd` there, instead of an etcd?"""
+    try:
+        with urllib.request.urlopen(f"{url.rstrip('/')}/version", timeout=_ETCD_LIMIT) as answer:
+            return MARK in json.loads(answer.read())
+    except (OSError, ValueError):
+        return False
+
+
+def make(reactor: Any, arguments: list[str], folder: Path, failed: Any) -> ApiServer:
+    """The server. Raises usage.UsageError, OSError and ValueError that name the flag or file."""
+    flags = list(map_flags(arguments))
+    defaults = [f"--dialect={KUBERNETES.name}", "--controllers=-*", "--scheduler=false", f"--data-dir={folder}"]
+    options = Options(capabilities=capabilities())
+    options.parseOptions([*defaults, *flags])
+    settings = configuration.from_options(options)
+    store = MemoryStore(reactor) if settings.storage.etcd is None else None
+    return ApiServer(settings, reactor, store=store, failed=failed)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Serve until SIGTERM or SIGINT."""
+    arguments = _joined(sys.argv[1:] if arguments is None else arguments)
+    program = KUBERNETES("{short}-apiserver")
+    if "--help" in arguments or "-h" in arguments:
+        sys.stdout.write(f"Usage: {program} {Options(capabilities=capabilities(), dialect=KUBERNETES)}\n")
+        return
+    if "--version" in arguments:
+        from orchd.assembly.runtime import RELEASE
+
+        sys.stdout.write(KUBERNETES("{Long} ") + RELEASE + "\n")
+        return
+    globalLogBeginner.beginLoggingTo([textFileLogObserver(sys.stderr)], redirectStandardIO=False)
+    from twisted.internet import reactor as installed
+
+    reactor: Any = installed
+    failures: list[Failure] = []
+
+    def failed(failure: Failure) -> None:
+        failures.append(failure)
+        with contextlib.suppress(Exception):
+            reactor.stop()
+
+    with tempfile.TemporaryDirectory(prefix="orchd-envtest-") as folder:
+        try:
+            server = make(reactor, arguments, Path(folder), failed)
+        except (OSError, ValueError, usage.UsageError) as error:
+            sys.exit(f"{program}: {error}")
+
+        def stop() -> Deferred[None]:
+            return server.service.stopService()
+
+        reactor.addSystemEventTrigger("before", "shutdown", stop)
+        reactor.callWhenRunning(server.service.startService)
+        reactor.run()
+    if failures:
+        sys.exit(f"{program}: {failures[0].getErrorMessage()}")
+
+
+def _joined(arguments: list[str]) -> list[str]:
+    """Each flag with its value in one word: ``--name value`` becomes ``--name=value``."""
+    out: list[str] = []
+    for text in arguments:
+        if out and not text.startswith("-") and out[-1].startswith("--") and "=" not in out[-1]:
+            out[-1] += f"={text}"
+        else:
+            out.append(text)
+    return out
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""The test run's side of `orchd.testing.fork_server`: one such process per process of the test run, started when needed."""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+import orchd
+from orchd.testing import fork_channel
+
+_TREE = Path(orchd.__file__).resolve().parents[1]
+#: One thread is enough for the scheduler's arrays, and a process that forks should have no others.
+_SINGLE_THREADED = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+class ForkClient:
+    """A running fork server. `folder` is removed with it."""
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        self.folder = Path(tempfile.mkdtemp(prefix="orchd-test-"))
+        self.log_file = self.folder / "log"
+        self._lock = threading.Lock()
+        self._count = 0
+        self._channel, theirs = socket.socketpair()
+        path = os.pathsep.join(filter(None, [str(_TREE), os.environ.get("PYTHONPATH")]))
+        # -P: what lies in the current folder must not be taken for modules of the server.
+        command = ["-P", "-m", "orchd.testing.fork_server", str(theirs.fileno()), str(self.owner), str(self.folder)]
+        with theirs, self.log_file.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, *command],
+                env=_with_bytecode({**os.environ, **_SINGLE_THREADED, "PYTHONPATH": path}),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def start(self, spec: dict[str, Any], port: int) -> tuple[socket.socket, Path]:
+        """Ask for a server: its channel, and the folder that gets its files. Raises OSError when the process has ended."""
+        ours, theirs = socket.socketpair()
+        with theirs, self._lock:
+            self._count += 1
+            home = self.folder / f"cluster-{self._count}"
+            try:
+                fork_channel.send(self._channel, {"spec": spec, "port": port, "home": str(home)}, theirs.fileno())
+            except OSError:
+                ours.close()
+                raise
+        return ours, home
+
+    def log(self) -> str:
+        """What the process has written."""
+        return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
+
+    def stop(self) -> None:
+        """End the process and every cluster of it."""
+        self._channel.close()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _with_bytecode(environment: dict[str, str]) -> dict[str, str]:
+    """Let the process keep bytecode in the user's cache folder where this one may not keep it beside the sources and none is
+    there: compiling takes longer than the whole start otherwise."""
+    beside = Path(importlib.util.cache_from_source(fork_channel.__file__))
+    if not sys.dont_write_bytecode or sys.pycache_prefix is not None or beside.exists():
+        return environment
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "orchd" / "bytecode"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return environment
+    changed = {**environment, "PYTHONPYCACHEPREFIX": str(folder)}
+    changed.pop("PYTHONDONTWRITEBYTECODE", None)
+    return changed
+
+
+_lock = threading.Lock()
+_current: ForkClient | None = None
+
+
+def fork_client() -> ForkClient:
+    """The fork server of this process, started where there is none; a forked process gets one of its own."""
+    global _current
+    with _lock:
+        if _current is None or _current.owner != os.getpid() or not _current.running:
+            _current = ForkClient()
+        return _current
+
+
+def stop_fork_server() -> None:
+    """End this process's fork server, if there is one."""
+    global _current
+    with _lock:
+        client, _current = _current, None
+    if client is not None and client.owner == os.getpid():
+        client.stop()
+
+
+atexit.register(stop_fork_server)

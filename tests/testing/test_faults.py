@@ -1,0 +1,148 @@
+"""Faults that tests inject, and the record of requests, on a server in process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet.task import Clock
+
+from orchd import errors
+from orchd.client.interfaces import ResourceRef
+from orchd.errors import ApiError
+from orchd.kinds.identity import User
+from orchd.server.authn.interfaces import Credentials
+from orchd.server.pipeline import requestinfo
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.query import Query
+from orchd.testing.cluster_server import ClusterServer, ServerSpec
+from orchd.testing.faults import Fault, FaultStage
+from orchd.testing.recording import RequestLog
+from orchd.testing.server import run
+from orchd.txkit.coroutines import start
+
+
+def make(path: str = "/api/v1/namespaces/a/pods/x", method: str = "GET", user: User | None = None, **query: str) -> Request:
+    values = Query.of({name: (value,) for name, value in query.items()})
+    return Request(
+        method=method, path=path, raw_path=path, query=values, headers={"user-agent": ("me/1",)}, body=None,
+        credentials=Credentials(headers={}), received=0.0, user=user, info=requestinfo.parse(method, path, values),
+    )
+
+
+async def answer(request: Request) -> Response:
+    request.user = request.user or User(name="alice", groups=("dev",))
+    return Response(code=201)
+
+
+def codes(stage: FaultStage, *requests: Request) -> list[int]:
+    found = []
+    for request in requests:
+        try:
+            found.append(run(stage(request, answer)).code)
+        except ApiError as error:
+            found.append(error.code)
+    return found
+
+
+def test_the_next_requests_that_match_fail() -> None:
+    """A fault touches as many requests as it says, and only those that match."""
+    stage = FaultStage(Clock())
+    stage.add(Fault(match={"verb": "get", "resource": "pods"}, times=2, code=503))
+    pods, maps = make, lambda: make("/api/v1/namespaces/a/configmaps/x")
+    assert codes(stage, maps(), pods(), maps(), pods(), pods()) == [201, 503, 201, 503, 201]
+    assert stage.faults == []
+
+
+@pytest.mark.parametrize("code", [400, 401, 403, 404, 409, 410, 418, 429, 500, 503, 504])
+def test_any_error_can_be_had(code: int) -> None:
+    """A failure has the code that was asked for, whether the API has a reason for it or not."""
+    stage = FaultStage(Clock())
+    stage.add(Fault(match={}, times=1, code=code, message="no"))
+    assert codes(stage, make()) == [code]
+
+
+def test_two_failures_come_one_after_the_other() -> None:
+    """A request takes one failure; the next one takes the next."""
+    stage = FaultStage(Clock())
+    stage.add(Fault(match={}, times=1, code=500))
+    stage.add(Fault(match={}, times=1, code=409))
+    assert codes(stage, make(), make(), make()) == [500, 409, 201]
+
+
+def test_the_servers_own_parts_are_not_touched() -> None:
+    """Requests whose user is known before authentication are those of controllers and informers."""
+    stage = FaultStage(Clock())
+    stage.add(Fault(match={}, times=1, code=500))
+    assert codes(stage, make(user=User(name="own", groups=())), make()) == [201, 500]
+
+
+def test_delays_are_in_the_servers_time() -> None:
+    """A delayed request goes on when the clock has come there, and then as usual."""
+    clock = Clock()
+    stage = FaultStage(clock)
+    stage.add(Fault(match={}, times=1, delay=30.0))
+    outcome: list[Any] = []
+    start(stage(make(), answer)).addBoth(outcome.append)
+    clock.advance(29)
+    assert outcome == []
+    clock.advance(1)
+    assert outcome[0].code == 201
+
+
+@pytest.mark.parametrize(
+    "fault", [{"times": 0}, {"code": 200}, {"delay": -1.0}, {"match": {"colour": "red"}}], ids=lambda f: next(iter(f))
+)
+def test_faults_that_cannot_be_are_refused(fault: dict[str, Any]) -> None:
+    """A fault that could never happen is an error of the test that asks for it."""
+    with pytest.raises(ValueError, match="fault"):
+        FaultStage(Clock()).add(Fault(**{"match": {}, "times": 1, "code": 500, **fault}))
+
+
+def test_watches_from_before_the_oldest_revision_are_refused() -> None:
+    """After history was expired, only what began later can be watched; lists of "any" version are served."""
+    stage = FaultStage(Clock())
+    stage.oldest_revision = 100
+    pods = "/api/v1/namespaces/a/pods"
+    watch = {"watch": "true"}
+    assert codes(
+        stage,
+        make(pods, **watch, resourceVersion="100"),
+        make(pods, **watch, resourceVersion="0"),
+        make(pods, resourceVersion="99"),
+        make(pods, resourceVersion="99", resourceVersionMatch="Exact"),
+    ) == [201, 201, 201, 410]
+
+
+def test_requests_are_recorded_with_who_asked() -> None:
+    """The record has the user that authentication found, the answer's code, and what was asked."""
+    log = RequestLog(lambda: 12.5)
+    run(log(make(), answer))
+    (entry,) = log.take(clear=False)
+    assert entry["user"] == "alice" and entry["groups"] == ["dev"] and entry["agent"] == "me/1"
+    assert (entry["verb"], entry["resource"], entry["namespace"], entry["name"]) == ("get", "pods", "a", "x")
+    assert (entry["code"], entry["time"], entry["query"]) == (201, 12.5, {})
+    assert log.take(clear=True) and not log.take(clear=True)
+
+
+def test_refused_requests_are_recorded_with_their_code() -> None:
+    """An error that a later stage raises is the code of the record."""
+
+    async def refuse(request: Request) -> Response:
+        raise errors.unauthorized()
+
+    log = RequestLog(lambda: 0.0)
+    with pytest.raises(ApiError):
+        run(log(make(), refuse))
+    run(log(make(user=User(name="own", groups=())), answer))
+    assert [(entry["code"], entry["user"]) for entry in log.take(clear=False)] == [(401, "")]
+
+
+def test_a_server_starts_without_sockets(tmp_path: Path) -> None:
+    """A template is a server that has everything but connections: its objects are there."""
+    server = ClusterServer(ServerSpec(dialect="orch", flags=("--scheduler=false",), folder=""), tmp_path)
+    server.start_unbound()
+    found = run(server.server.client.list(ResourceRef("", "v1", "namespaces")))
+    assert {each["metadata"]["name"] for each in found["items"]} >= {"default", "orch-system"}
+    server.server.service.stopService()

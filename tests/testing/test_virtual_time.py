@@ -1,0 +1,130 @@
+"""Time that a test moves."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+from twisted.internet.task import Clock
+
+from orchd.testing.server import run
+from orchd.testing.virtual_time import InlineThreads, VirtualReactor
+
+
+class RealReactor(Clock):
+    """A reactor whose turns happen as soon as they are asked for."""
+
+    def callLater(self, delay: float, *args: Any, **named: Any) -> Any:
+        call = super().callLater(delay, *args, **named)
+        if delay == 0:
+            self.advance(0)
+        return call
+
+    def getThreadPool(self) -> InlineThreads:
+        return InlineThreads()
+
+
+def finish(coro: Coroutine[Any, Any, None]) -> None:
+    run(coro)
+
+
+def test_calls_run_in_the_order_of_their_times() -> None:
+    """What a call adds within the time that passes runs in the same advance, each at its own time."""
+    reactor = VirtualReactor()
+    began = reactor.seconds()
+    seen: list[tuple[str, int]] = []
+
+    def note(name: str) -> None:
+        seen.append((name, round(reactor.seconds() - began)))
+        if name == "tick" and len(seen) < 10:
+            reactor.callLater(600, note, "tick")
+
+    reactor.callLater(1000, note, "other")
+    reactor.callLater(600, note, "tick")
+    finish(reactor.advance(1900))
+    assert seen == [("tick", 600), ("other", 1000), ("tick", 1200), ("tick", 1800)]
+    assert round(reactor.seconds() - began) == 1900
+
+
+def test_the_wall_clock_moves_along() -> None:
+    """`wall` and `seconds` pass by the same amount."""
+    reactor = VirtualReactor()
+    wall, clock = reactor.wall(), reactor.seconds()
+    finish(reactor.advance(3600))
+    assert round(reactor.wall() - wall) == round(reactor.seconds() - clock) == 3600
+
+
+def test_time_does_not_go_back() -> None:
+    """A negative number of seconds is refused."""
+    with pytest.raises(ValueError, match="does not go back"):
+        finish(VirtualReactor().advance(-1))
+
+
+def test_calls_that_are_put_off_and_brought_forward() -> None:
+    """A call runs once, at the time that it was given last."""
+    reactor = VirtualReactor()
+    seen: list[str] = []
+    later = reactor.callLater(100, seen.append, "later")
+    sooner = reactor.callLater(100, seen.append, "sooner")
+    cancelled = reactor.callLater(50, seen.append, "cancelled")
+    later.reset(500)
+    sooner.reset(10)
+    cancelled.cancel()
+    finish(reactor.advance(20))
+    assert seen == ["sooner"]
+    finish(reactor.advance(200))
+    assert seen == ["sooner"]
+    later.reset(20)
+    finish(reactor.advance(30))
+    assert seen == ["sooner", "later"]
+    assert reactor.getDelayedCalls() == []
+
+
+def test_a_call_that_fails_stops_no_other() -> None:
+    """An exception of a delayed call is logged, and the calls after it run."""
+    reactor = VirtualReactor()
+    seen: list[str] = []
+    reactor.callLater(1, lambda: 1 / 0)
+    reactor.callLater(2, seen.append, "after")
+    finish(reactor.advance(3))
+    assert seen == ["after"]
+
+
+def test_a_bound_reactor_drives_the_calls() -> None:
+    """Once bound, calls run when the real reactor's time has come, those from before included."""
+    reactor, real = VirtualReactor(), RealReactor()
+    seen: list[str] = []
+    reactor.callLater(0, seen.append, "before")
+    assert seen == []
+    reactor.bind(real)
+    assert seen == ["before"]
+    reactor.callLater(30, seen.append, "soon")
+    assert [round(call.getTime()) for call in real.getDelayedCalls()] == [30]
+    reactor.callLater(5, seen.append, "sooner")
+    assert [round(call.getTime()) for call in real.getDelayedCalls()] == [5]
+
+
+def test_work_for_threads_waits_for_them() -> None:
+    """Before there are threads their work is kept; it is done on request, or when the reactor is bound."""
+    seen: list[object] = []
+
+    def reactor_with_job() -> VirtualReactor:
+        reactor = VirtualReactor()
+        reactor.getThreadPool().callInThreadWithCallback(lambda good, result: seen.append((good, result)), lambda: 7)
+        return reactor
+
+    for ends in (lambda reactor: reactor.run_jobs(), lambda reactor: reactor.bind(RealReactor())):
+        reactor = reactor_with_job()
+        assert seen == []
+        ends(reactor)
+        assert seen.pop() == (True, 7)
+
+
+def test_sockets_are_the_real_reactors() -> None:
+    """What is not about time is not there before `bind`, and the real reactor's afterwards."""
+    reactor, real = VirtualReactor(), RealReactor()
+    real.listenTCP = "listens"  # type: ignore[attr-defined]  # stands for any other method
+    assert not hasattr(reactor, "listenTCP")
+    reactor.bind(real)
+    assert reactor.listenTCP == "listens"

@@ -1,0 +1,311 @@
+"""`orchd.testing.Cluster`: servers in processes of their own, for the tests of others."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import os
+import signal
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from orchd.testing import Cluster, ClusterError
+from orchd.testing.cluster import reachable
+from orchd.testing.process_lifetime import is_running
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Cluster]:
+    with Cluster() as cluster:
+        yield cluster
+
+
+def config_map(name: str, **data: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def watch(cluster: Cluster, query: str) -> tuple[http.client.HTTPSConnection, http.client.HTTPResponse]:
+    """An open watch of config maps."""
+    context = ssl.create_default_context(cafile=cluster.ca_file)
+    host, port = cluster.url.removeprefix("https://").split(":")
+    connection = http.client.HTTPSConnection(host, int(port), timeout=60, context=context)
+    connection.request("GET", f"{MAPS}?watch=1&{query}", headers={"Authorization": f"Bearer {cluster.token}"})
+    return connection, connection.getresponse()
+
+
+def revision(cluster: Cluster) -> str:
+    return str(cluster.request("GET", MAPS)[1]["metadata"]["resourceVersion"])
+
+
+def test_clusters_share_nothing() -> None:
+    """Two clusters of one sort that run at a time have their own objects, ports and processes."""
+    with Cluster() as one, Cluster() as other:
+        assert one.request("POST", MAPS, config_map("only-here"))[0] == 201
+        assert one.request("GET", f"{MAPS}/only-here")[0] == 200
+        assert other.request("GET", f"{MAPS}/only-here")[0] == 404
+        assert one.url != other.url and one.pid != other.pid
+
+
+def test_a_stopped_cluster_leaves_no_process() -> None:
+    """Its port is closed when `stop` returns, and its process has ended."""
+    with Cluster() as cluster:
+        url, pid = cluster.url, cluster.pid
+        assert reachable(url)
+    assert not reachable(url)
+    # The kernel may take another moment to forget the id of a process that has ended.
+    cluster.wait_for(lambda: not is_running(pid), what="the process is gone")
+    with pytest.raises(ClusterError, match="not running"):
+        cluster.request("GET", "/")
+
+
+@pytest.mark.parametrize(("dialect", "namespace"), [("kubernetes", "kube-system"), ("orch", "orch-system")])
+def test_both_dialects(dialect: str, namespace: str) -> None:
+    """A cluster speaks the dialect that it was asked for."""
+    with Cluster(dialect=dialect) as cluster:
+        assert cluster.request("GET", f"/api/v1/namespaces/{namespace}")[0] == 200
+
+
+def test_ways_to_be_the_administrator(shared: Cluster) -> None:
+    """The client configuration, the certificate and the token are the same administrator's; without them one is nobody."""
+    config = yaml.safe_load(Path(shared.config_file).read_text())
+    assert config["clusters"][0]["cluster"]["server"] == shared.url
+    assert shared.environment() == {"KUBECONFIG": shared.config_file}
+    context = ssl.create_default_context(cafile=shared.ca_file)
+    context.load_cert_chain(shared.certificate_file, shared.key_file)
+    host, port = shared.url.removeprefix("https://").split(":")
+    connection = http.client.HTTPSConnection(host, int(port), timeout=60, context=context)
+    connection.request("GET", "/api/v1/secrets")
+    assert connection.getresponse().status == 200
+    connection.close()
+    assert shared.request("GET", "/api/v1/secrets")[0] == 200
+    assert shared.request("GET", "/api/v1/secrets", token="")[0] == 403
+    assert shared.request("GET", "/api/v1/secrets", token="wrong")[0] == 401
+
+
+def test_controllers_run_unless_they_are_switched_off() -> None:
+    """With controllers a namespace is removed once it is deleted, without it stays."""
+    for on in (True, False):
+        with Cluster(controllers=on) as cluster:
+            assert cluster.request("POST", "/api/v1/namespaces", {"metadata": {"name": "a"}})[0] == 201
+            if on:
+                cluster.wait_for_object("/api/v1/namespaces/a/serviceaccounts/default")
+            assert cluster.request("DELETE", "/api/v1/namespaces/a")[0] == 200
+            if on:
+                cluster.wait_for_absence("/api/v1/namespaces/a")
+            else:
+                assert cluster.request("GET", "/api/v1/namespaces/a")[1]["status"]["phase"] == "Terminating"
+
+
+def test_a_folder_keeps_the_store(tmp_path: Path) -> None:
+    """What was written is there in the next cluster on the same folder."""
+    with Cluster(folder=tmp_path / "kept") as cluster:
+        assert cluster.request("POST", MAPS, config_map("a", key="1"))[0] == 201
+    with Cluster(folder=tmp_path / "kept") as cluster:
+        assert cluster.request("GET", f"{MAPS}/a")[1]["data"] == {"key": "1"}
+
+
+def test_flags_that_are_wrong_are_named() -> None:
+    """The error of a start says which flag was wrong, every time."""
+    for _ in range(2):
+        with pytest.raises(ClusterError, match="no-such-flag"):
+            Cluster(flags={"no-such-flag": "1"}).start()
+    with pytest.raises(ValueError, match="secure-port"):
+        Cluster(flags={"secure-port": "1"})
+    with pytest.raises(ValueError, match="one of"):
+        Cluster(dialect="latin")
+
+
+def test_feature_gates() -> None:
+    """Gates are those of the server."""
+    with Cluster(gates={"OpenAPIV3": True}) as cluster:
+        assert cluster.request("GET", "/openapi/v3")[0] == 200
+
+
+def test_the_port_can_be_chosen_and_is_told_when_taken(shared: Cluster) -> None:
+    """A port that is taken keeps a cluster from starting, with an error that names it."""
+    port = int(shared.url.rpartition(":")[2])
+    with pytest.raises(ClusterError, match=f"port {port}"):
+        Cluster(port=port).start()
+
+
+# -- time
+
+
+def test_time_passes_in_the_server_at_once(shared: Cluster) -> None:
+    """Timestamps, and what waits for time, follow `advance`."""
+    before = shared.now()
+    assert shared.advance(7200) >= before + 7200
+    code, _ = shared.request("POST", MAPS, config_map("later"))
+    assert code == 201
+    stamp = shared.request("GET", f"{MAPS}/later")[1]["metadata"]["creationTimestamp"]
+    from datetime import datetime
+
+    assert datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp() >= before + 7199
+
+
+def test_what_expires_is_gone_after_its_time() -> None:
+    """Events are removed an hour after they were written."""
+    events = "/api/v1/namespaces/default/events"
+    event = {
+        "metadata": {"name": "a", "namespace": "default"}, "involvedObject": {"namespace": "default"}, "reason": "Test"
+    }
+    with Cluster(controllers=False) as cluster:
+        assert cluster.request("POST", events, event)[0] == 201
+        cluster.advance(3500)
+        assert cluster.request("GET", f"{events}/a")[0] == 200
+        cluster.advance(200)
+        cluster.wait_for_absence(f"{events}/a")
+
+
+# -- record and faults
+
+
+def test_requests_are_recorded(shared: Cluster) -> None:
+    """What clients asked is there, with user and answer; what controllers do is not."""
+    shared.clear_requests()
+    shared.request("GET", f"{MAPS}/not-here")
+    shared.request("GET", MAPS, token="wrong")
+    first, second = shared.requests
+    assert (first.verb, first.resource, first.name, first.code) == ("get", "configmaps", "not-here", 404)
+    assert first.user == "kubernetes-admin" and "system:masters" in first.groups
+    assert (second.verb, second.code, second.user) == ("list", 401, "")
+
+
+def test_injected_failures(shared: Cluster) -> None:
+    """The next requests that match fail with a Status; others and later ones do not."""
+    shared.fail(503, times=2, verb="list", resource="configmaps")
+    answers = [shared.request("GET", MAPS) for _ in range(3)]
+    assert [code for code, _ in answers] == [503, 503, 200]
+    assert answers[0][1]["kind"] == "Status" and answers[0][1]["reason"] == "ServiceUnavailable"
+    with pytest.raises(ClusterError, match="colour"):
+        shared.fail(500, colour="red")
+    shared.fail(500, times=5)
+    shared.clear_faults()
+    assert shared.request("GET", MAPS)[0] == 200
+
+
+def test_delayed_requests_wait_for_the_servers_time(shared: Cluster) -> None:
+    """A delay of an hour ends when the test lets an hour pass."""
+    import threading
+
+    shared.delay(3600, resource="configmaps")
+    answers: list[int] = []
+    thread = threading.Thread(target=lambda: answers.append(shared.request("GET", MAPS)[0]))
+    thread.start()
+    # The delay has begun when nothing is left of the fault: another request is served.
+    shared.wait_for(lambda: shared.request("GET", "/api/v1/nodes")[0] == 200)
+    while thread.is_alive():
+        shared.advance(3600)
+        thread.join(0.05)
+    assert answers == [200]
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_dropped_watches(shared: Cluster, cut: bool) -> None:
+    """A running watch ends, without an end of its answer where the connection is cut."""
+    connection, answer = watch(shared, "resourceVersion=" + revision(shared))
+    assert shared.drop_watches(cut=cut) == 1
+    if cut:
+        with pytest.raises((http.client.IncompleteRead, ConnectionError, ssl.SSLError)):
+            answer.read()
+    else:
+        assert answer.read() == b""
+    connection.close()
+
+
+def test_expired_history(shared: Cluster) -> None:
+    """Running watches are told 410, older versions are refused, and a fresh list can be watched from."""
+    old = revision(shared)
+    connection, answer = watch(shared, f"resourceVersion={old}")
+    shared.expire_history()
+    event = json.loads(answer.readline())
+    assert (event["type"], event["object"]["code"], event["object"]["reason"]) == ("ERROR", 410, "Expired")
+    assert answer.read() == b""
+    connection.close()
+    connection, answer = watch(shared, f"resourceVersion={old}")
+    assert json.loads(answer.read())["object"]["code"] == 410
+    connection.close()
+    connection, answer = watch(shared, f"timeoutSeconds=1&resourceVersion={revision(shared)}")
+    assert answer.status == 200
+    connection.close()
+
+
+def test_expired_certificates(shared: Cluster) -> None:
+    """Clients meet a server whose certificate has expired, and a server that refuses an expired client certificate."""
+    shared.expire_serving_certificate()
+    try:
+        with pytest.raises(ssl.SSLCertVerificationError, match="expired"):
+            shared.request("GET", "/version")
+    finally:
+        shared.restore_serving_certificate()
+    assert shared.request("GET", "/version")[0] == 200
+    certificate, key = shared.issue_certificate("bob", ["dev"], lifetime=-60)
+    assert status_with(shared, certificate, key) == 401
+    certificate, key = shared.issue_certificate("bob", ["dev"])
+    assert status_with(shared, certificate, key) == 403
+    assert shared.requests[-1].user == "bob"
+
+
+def status_with(cluster: Cluster, certificate: str, key: str) -> int:
+    """What a client with a certificate is answered."""
+    path = Path(cluster.config_file).with_name("client.pem")
+    path.write_text(certificate + key)
+    context = ssl.create_default_context(cafile=cluster.ca_file)
+    context.load_cert_chain(path)
+    host, port = cluster.url.removeprefix("https://").split(":")
+    connection = http.client.HTTPSConnection(host, int(port), timeout=60, context=context)
+    connection.request("GET", "/api/v1/secrets")
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+# -- lifetime
+
+
+def test_async_context_manager() -> None:
+    """The same in an event loop, which goes on while a cluster starts."""
+
+    async def use() -> int:
+        async with Cluster() as cluster:
+            return cluster.request("GET", "/version")[0]
+
+    assert asyncio.run(use()) == 200
+
+
+PROGRAM = """
+import sys
+from orchd.testing import Cluster
+cluster = Cluster(controllers=False).start()
+print(cluster.pid, cluster.url, cluster.config_file, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("kill", [True, False])
+def test_servers_end_with_the_test_run(kill: bool, shared: Cluster) -> None:
+    """Neither processes nor files are left when a test run ends, be it by kill -9 and without stopping its cluster."""
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None and process.stdin is not None
+        pid, url, config = process.stdout.readline().split()
+        assert reachable(url)
+        if kill:
+            os.kill(process.pid, signal.SIGKILL)
+        else:
+            process.stdin.close()
+        process.wait()
+    shared.wait_for(lambda: not is_running(int(pid)), what="the server ends")
+    assert not reachable(url)
+    shared.wait_for(lambda: not Path(config).parent.parent.exists(), what="its folder is removed")

@@ -1,0 +1,144 @@
+"""The programs of ``orchd-envtest-assets``, started as controller-runtime's envtest starts its own."""
+
+from __future__ import annotations
+
+import datetime
+import http.client
+import json
+import re
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.dialect import KUBERNETES
+from orchd.pki.certificates import CLIENT, SERVER, chain_pem, issue_pair, new_authority, subject
+from orchd.pki.keys import private_pem
+from orchd.testing.envtest_assets import write_assets
+from orchd.testing.process import free_port
+
+
+@pytest.fixture(scope="module")
+def assets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("assets")
+    write_assets(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """Both programs with the flags of envtest, and certificates that the framework made."""
+    folder = tmp_path_factory.mktemp("certs")
+    now = datetime.datetime.now(datetime.UTC)
+    serving_ca, client_ca, accounts = (new_authority(name, now=now) for name in ("serving", "clients", "accounts"))
+    serving = issue_pair(serving_ca, subject("apiserver"), usages=[SERVER], names=["127.0.0.1", "localhost"], now=now)
+    client = issue_pair(client_ca, subject("admin", ["system:masters"]), usages=[CLIENT], now=now)
+    for name, data in {
+        "apiserver.crt": chain_pem(serving.certificate), "apiserver.key": private_pem(serving.key),
+        "client-cert-auth-ca.crt": chain_pem(client_ca.certificate), "ca.pem": chain_pem(serving_ca.certificate),
+        "sa-signer.crt": chain_pem(accounts.certificate), "sa-signer.key": private_pem(accounts.key),
+        "admin.pem": chain_pem(client.certificate) + private_pem(client.key),
+    }.items():
+        (folder / name).write_bytes(data)
+    etcd_port, port = free_port(), free_port()
+    url = f"http://127.0.0.1:{etcd_port}"
+    etcd = subprocess.Popen([
+        assets / "etcd", f"--advertise-client-urls={url}", f"--data-dir={folder}/etcd", f"--listen-client-urls={url}",
+        "--listen-peer-urls=http://127.0.0.1:0", "--unsafe-no-fsync=true",
+    ])
+    try:
+        until(lambda: fetch(etcd_port, "/health", None)[0] == 200)
+        server = subprocess.Popen([
+            assets / KUBERNETES("{short}-apiserver"), "--allow-privileged=true", "--authorization-mode=RBAC",
+            "--bind-address=127.0.0.1", f"--cert-dir={folder}", f"--client-ca-file={folder}/client-cert-auth-ca.crt",
+            "--disable-admission-plugins=ServiceAccount", f"--etcd-servers={url}", "--insecure-port=0", f"--secure-port={port}",
+            f"--service-account-issuer=https://127.0.0.1:{port}/", f"--service-account-key-file={folder}/sa-signer.crt",
+            f"--service-account-signing-key-file={folder}/sa-signer.key", "--service-cluster-ip-range=10.0.0.0/24",
+        ])
+        try:
+            anyone = ssl._create_unverified_context()
+            until(lambda: fetch(port, "/healthz", anyone)[0] == 200)
+            until(lambda: fetch(port, "/readyz", anyone)[0] == 200)
+            yield {"port": port, "folder": folder, "etcd": etcd_port}
+        finally:
+            server.terminate()
+            assert server.wait(60) == 0
+    finally:
+        etcd.terminate()
+        assert etcd.wait(60) == 0
+
+
+def until(condition: Any) -> None:
+    end = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def fetch(port: int, path: str, context: ssl.SSLContext | None, method: str = "GET", body: Any = None) -> tuple[int, Any]:
+    """One request; (0, None) while nothing listens."""
+    connection: http.client.HTTPConnection
+    if context is None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    else:
+        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=context)
+    try:
+        data = None if body is None else json.dumps(body)
+        connection.request(method, path, data, {"Content-Type": "application/json"} if data else {})
+        answer = connection.getresponse()
+        text = answer.read()
+        return answer.status, json.loads(text) if "json" in (answer.getheader("Content-Type") or "") else text
+    except ConnectionError:
+        return 0, None
+    finally:
+        connection.close()
+
+
+def test_the_frameworks_certificates_are_the_ones_in_use(plane: dict[str, Any]) -> None:
+    """The serving certificate of --cert-dir is served, and users of the framework's authority are known."""
+    context = ssl.create_default_context(cafile=str(plane["folder"] / "ca.pem"))
+    assert fetch(plane["port"], "/api/v1/secrets", context)[0] == 403
+    context.load_cert_chain(plane["folder"] / "admin.pem")
+    assert fetch(plane["port"], "/api/v1/secrets", context)[0] == 200
+    path = "/api/v1/namespaces/default"
+    made = fetch(plane["port"], f"{path}/serviceaccounts", context, "POST", {"metadata": {"name": "a"}})
+    assert made[0] == 201
+    asked = fetch(plane["port"], f"{path}/serviceaccounts/a/token", context, "POST", {"spec": {"expirationSeconds": 3600}})
+    assert asked[0] == 201 and asked[1]["status"]["token"]
+
+
+def test_no_controllers_run(plane: dict[str, Any]) -> None:
+    """As in envtest: a pod can be made without the service account that a controller would make."""
+    context = ssl.create_default_context(cafile=str(plane["folder"] / "ca.pem"))
+    context.load_cert_chain(plane["folder"] / "admin.pem")
+    pod = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
+    assert fetch(plane["port"], "/api/v1/namespaces/default/pods", context, "POST", pod)[0] == 201
+
+
+def test_help_lists_flags_as_frameworks_look_for_them(assets: Path) -> None:
+    """`--help` succeeds and lists the flags of this release, without those of former ones."""
+    text = subprocess.run([assets / KUBERNETES("{short}-apiserver"), "--help"], capture_output=True, text=True, check=True).stdout
+    assert re.search(r"(?m)^\s*--secure-port\b", text) and re.search(r"(?m)^\s*--kubelet-client-key\b", text)
+    assert not re.search(r"(?m)^\s*--insecure-port\b", text)
+    text = subprocess.run([assets / "etcd", "--help"], capture_output=True, text=True, check=True).stdout
+    assert re.search(r"(?m)^\s*--unsafe-no-fsync\b", text)
+
+
+@pytest.mark.parametrize(
+    ("program", "flag", "complaint"),
+    [
+        ("etcd", "--listen-client-urls=https://127.0.0.1:1", "listen-client-urls"),
+        ("etcd", "--no-such-flag=1", "no-such-flag"),
+        (KUBERNETES("{short}-apiserver"), "--insecure-port=8080", "insecure-port"),
+        (KUBERNETES("{short}-apiserver"), "--no-such-flag=1", "no-such-flag"),
+    ],
+)
+def test_what_cannot_be_is_refused(assets: Path, program: str, flag: str, complaint: str) -> None:
+    """A flag that is unknown, or whose value cannot be, ends the program with a message that names it."""
+    done = subprocess.run([assets / program, flag], capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0
+    assert complaint in done.stderr

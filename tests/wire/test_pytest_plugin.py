@@ -1,0 +1,167 @@
+"""The pytest plugin, the unittest mixin and the trial mixin, as the tests of others use them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FIXTURES = """
+import pytest
+from orchd.testing import Cluster
+
+MAPS = "/api/v1/namespaces/%s/configmaps"
+
+def test_server(orchd_server, orchd_namespace):
+    assert isinstance(orchd_server, Cluster)
+    assert orchd_server.request("POST", MAPS % orchd_namespace, {"metadata": {"name": "a"}})[0] == 201
+    orchd_server.seen = orchd_namespace
+
+def test_namespaces_are_fresh_and_removed(orchd_server, orchd_namespace):
+    assert orchd_server.seen != orchd_namespace
+    assert orchd_server.request("GET", "/api/v1/namespaces/" + orchd_server.seen)[0] == 404
+
+def test_client(orchd_client, orchd_namespace):
+    kubernetes = pytest.importorskip("kubernetes")
+    core = kubernetes.client.CoreV1Api(orchd_client)
+    assert core.read_namespace(orchd_namespace).metadata.name == orchd_namespace
+
+def test_configuration(orchd_kubeconfig, orchd_server):
+    assert orchd_server.url in open(orchd_kubeconfig).read()
+
+def test_own_server(orchd_cluster, orchd_server):
+    assert orchd_cluster.url != orchd_server.url
+"""
+
+OPTIONS = """
+def test_options(orchd_server, orchd_namespace, orchd_client):
+    assert orchd_server.dialect.name == "orch"
+    assert orchd_server.request("GET", "/openapi/v3")[0] == 200
+    assert not orchd_server.runs_controllers("namespace")
+    assert orchd_client.url == orchd_server.url and orchd_client.token == orchd_server.token
+    assert orchd_server.request("GET", "/api/v1/namespaces/kept")[0] == (200 if KEPT else 404)
+    orchd_server.request("POST", "/api/v1/namespaces", {"metadata": {"name": "kept"}})
+"""
+
+UNITTEST = """
+import unittest
+from orchd.testing.unittest import ClusterMixin
+
+class Shared(ClusterMixin, unittest.TestCase):
+    cluster_arguments = {"controllers": False}
+    urls = set()
+
+    def test_one(self):
+        self.check()
+
+    def test_other(self):
+        self.check()
+        self.assertEqual(len(self.urls), self.expected)
+
+    expected = 1
+
+    def check(self):
+        self.urls.add(self.cluster.url)
+        self.assertEqual(self.cluster.request("GET", f"/api/v1/namespaces/{self.namespace}")[0], 200)
+
+class Isolated(Shared):
+    isolated = True
+    urls = set()
+    expected = 2
+"""
+
+TRIAL = """
+from twisted.internet import reactor
+from twisted.trial.unittest import TestCase
+from orchd.client.interfaces import ResourceRef
+from orchd.testing.trial import TrialClusterMixin
+
+class Tests(TrialClusterMixin, TestCase):
+    async def test_time(self):
+        cluster = await self.start_cluster(reactor, dialect="orch", controllers=False)
+        client, events = cluster.client(), ResourceRef("", "v1", "events")
+        event = {"metadata": {"name": "a", "namespace": "default"}, "involvedObject": {"namespace": "default"}, "reason": "T"}
+        await client.create(events, "default", event)
+        await cluster.advance(3500)
+        self.assertEqual(len((await client.list(events, "default"))["items"]), 1)
+        await cluster.advance(200)
+        self.assertEqual((await client.list(events, "default"))["items"], [])
+
+    async def test_connections(self):
+        from OpenSSL import SSL
+        from twisted.internet.ssl import Certificate
+        from twisted.web.client import Agent, BrowserLikePolicyForHTTPS, readBody
+        cluster = await self.start_cluster(reactor)
+        trust = Certificate.loadPEM(cluster.config.authority)
+        agent = Agent(reactor, BrowserLikePolicyForHTTPS(trustRoot=trust))
+        answer = await agent.request(b"GET", cluster.url.encode() + b"/readyz")
+        self.assertEqual(await readBody(answer), b"ok")
+"""
+
+
+def run_tests(folder: Path, *arguments: str, runner: tuple[str, ...] = ("-m", "pytest", "-q", "-p", "no:cacheprovider")) -> str:
+    """Run a test program in `folder` in a process of its own: its output, also in the error when it fails."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    done = subprocess.run(
+        [sys.executable, *runner, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_fixtures(tmp_path: Path) -> None:
+    """Each fixture gives what docs/testing.md says, without any configuration."""
+    (tmp_path / "test_program.py").write_text(FIXTURES)
+    assert "5 passed" in run_tests(tmp_path)
+
+
+def test_fixtures_in_workers(tmp_path: Path) -> None:
+    """Each worker of a distributed run has a server of its own."""
+    pytest.importorskip("xdist")
+    (tmp_path / "test_program.py").write_text(
+        "import pytest\n@pytest.mark.parametrize('number', range(20))\ndef test_it(orchd_cluster, orchd_namespace, number):\n    pass\n"
+    )
+    assert "20 passed" in run_tests(tmp_path, "-n", "4")
+
+
+def test_options_and_ini_file(tmp_path: Path) -> None:
+    """The server is as the ini file says, unless the command line says otherwise; a folder keeps what was written."""
+    lines = ["[pytest]", "orchd_dialect = orch", "orchd_controllers = off", "orchd_feature_gates = OpenAPIV3=false"]
+    (tmp_path / "pytest.ini").write_text("\n".join(lines))
+    for kept in (False, True):
+        (tmp_path / "test_program.py").write_text(f"KEPT = {kept}\n{OPTIONS}")
+        assert "1 passed" in run_tests(tmp_path, "--orchd-feature-gates=OpenAPIV3=true", "--orchd-folder=store")
+
+
+@pytest.mark.parametrize(
+    ("option", "complaint"),
+    [
+        ("--orchd-nodes=many", "orchd-nodes: 'many' is not a number"),
+        ("--orchd-flags=word", "orchd-flags: 'word' is not of the form"),
+        ("--orchd-feature-gates=A=yes", "orchd-feature-gates: 'yes' is neither"),
+    ],
+)
+def test_wrong_options_are_named(tmp_path: Path, option: str, complaint: str) -> None:
+    """An option that cannot be is an error that names it."""
+    (tmp_path / "test_program.py").write_text("def test_it(orchd_server):\n    pass\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", option],
+        cwd=tmp_path, capture_output=True, text=True, timeout=300,
+    )
+    assert done.returncode != 0
+    assert complaint in done.stdout + done.stderr
+
+
+def test_unittest_mixin(tmp_path: Path) -> None:
+    """A class shares a cluster and each test has a namespace, or each test has a cluster of its own."""
+    (tmp_path / "test_program.py").write_text(UNITTEST)
+    assert "Ran 4 tests" in run_tests(tmp_path, runner=("-m", "unittest", "test_program"))
+
+
+def test_trial_mixin(tmp_path: Path) -> None:
+    """A server on the running reactor leaves nothing in it, and its time is the test's."""
+    (tmp_path / "test_program.py").write_text(TRIAL)
+    assert "Ran 2 tests" in run_tests(tmp_path, runner=("-m", "twisted.trial", "test_program"))
