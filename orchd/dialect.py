@@ -94,4 +94,6 @@ STOCK_META_GROUP = KUBERNETES.meta_group
 STOCK_GVK = KUBERNETES("x-{long}-group-version-kind")
 #: Field by which stock tools name a client configuration file in other configurations, whatever server they talk to.
 STOCK_CONFIG_FILE_KIND = KUBERNETES.config_file_kind
+#: The command line of users, for servers of any dialect.
+COMMAND_LINE = ORCH("{short}ctl")
 DIALECTS: dict[str, Dialect] = {d.name: d for d in (ORCH, KUBERNETES)}
