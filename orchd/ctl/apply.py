@@ -14,9 +14,9 @@ from orchd.ctl import output
 from orchd.ctl.api import APPLY, Api
 from orchd.ctl.command import Command, Group, done_suffix, dry_query, dry_run_option, files_option
 from orchd.ctl.errors import CommandError
+from orchd.ctl.get import labels
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.printers import printer, without_managed_fields
-from orchd.ctl.get import labels
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, target_of
 from orchd.dialect import COMMAND_LINE
@@ -66,22 +66,15 @@ def apply(
             if dry_run == "client":
                 await report(api, target, obj, "applied", form=form, dry_run=dry_run)
                 continue
-            before = await _version(api, target)
+            before = await _current(api, target)
             done = await api.patch(
                 target.resource, target.name, without_managed_fields(obj), namespace=target.namespace, content_type=APPLY,
                 query=query,
             )  # fmt: skip
-            after = done["metadata"].get("resourceVersion")
-            word = "created" if before is None else "unchanged" if before == after else "configured"
+            word = "created" if before is None else "unchanged" if _lines(before) == _lines(done) else "configured"
             await report(api, target, done, word, form=form, dry_run=dry_run)
 
     session.run(work)
-
-
-async def _version(api: Api, target: Target) -> str | None:
-    """The resource version of what is there, None when nothing is."""
-    current = await _current(api, target)
-    return None if current is None else str(current["metadata"].get("resourceVersion"))
 
 
 async def _current(api: Api, target: Target) -> Object | None:

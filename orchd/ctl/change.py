@@ -16,7 +16,7 @@ from orchd.ctl.errors import CommandError, explain_api_error
 from orchd.ctl.manifests import parse_objects
 from orchd.ctl.printers import without_managed_fields
 from orchd.ctl.session import Session, pass_session
-from orchd.ctl.targets import Target, one_target, parse_targets, named_targets, selected
+from orchd.ctl.targets import Target, named_targets, one_target, parse_targets, selected
 from orchd.errors import ApiError
 
 _TYPES = {"strategic": STRATEGIC, "merge": MERGE, "json": JSON_PATCH}
@@ -69,8 +69,10 @@ def edit(session: Session, words: tuple[str, ...]) -> None:
         while True:
             changed = session.edit(note + text)
             body = _uncommented(changed or "")
-            if changed is None or not body.strip() or body == original or (note and body == text):
-                raise CommandError(note.strip("# \n")) if note and body == text else _Unchanged
+            if note and body == text:
+                raise CommandError(note.strip("# \n"))  # the refused text was left as it was
+            if changed is None or not body.strip() or body == original:
+                raise _UnchangedError
             text = body
             try:
                 obj = _one_object(body)
@@ -85,11 +87,11 @@ def edit(session: Session, words: tuple[str, ...]) -> None:
 
     try:
         session.run(work)
-    except _Unchanged:
+    except _UnchangedError:
         output.line("Edit cancelled, no changes made.")
 
 
-class _Unchanged(Exception):
+class _UnchangedError(Exception):
     """The text was left as it was."""
 
 

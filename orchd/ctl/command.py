@@ -33,7 +33,7 @@ def seconds(text: str) -> float:
     return sign * sum(float(number) * units[unit] for number, unit in re.findall(r"([\d.]+)(ms|[smhd])", rest))
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType[float]):
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:

@@ -7,7 +7,16 @@ import click
 from orchd.client.interfaces import Object
 from orchd.ctl import output
 from orchd.ctl.api import Api
-from orchd.ctl.command import DURATION, Command, done_suffix, dry_query, dry_run_option, everywhere_option, files_option, selector_options
+from orchd.ctl.command import (
+    DURATION,
+    Command,
+    done_suffix,
+    dry_query,
+    dry_run_option,
+    everywhere_option,
+    files_option,
+    selector_options,
+)
 from orchd.ctl.errors import CommandError
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.session import Session, pass_session
@@ -61,7 +70,7 @@ def delete(
             chosen = [*(target for target in targets if target.name), *(target for target, _ in found)]
         if not chosen:
             output.line("No resources found")
-        left = [uid for target in chosen if (uid := await _delete(api, target, options, dry_run, ignore_not_found))]
+        left = [done for each in chosen if (done := await _delete(api, each, options, dry_run, ignore_not_found))]
         if wait and dry_run == "none":
             end = api.clock.seconds() + timeout
             for target, uid in left:

@@ -32,7 +32,7 @@ def explain_api_error(error: ApiError) -> str:
         return f"{message}: give a longer --request-timeout, or check the server's health"
     if error.reason == "NotFound" and not (error.details or {}).get("name"):
         return f"{message}: check the name; api-resources lists what the server has"
-    if error.reason == "Conflict" and "fieldManager" in str(error.details):
+    if error.reason == "Conflict" and "FieldManagerConflict" in str(error.details):
         return f"{message}: --force-conflicts takes over the fields"
     advice = _ADVICE.get(error.code)
     return f"{message}: {advice}" if advice else message

@@ -70,7 +70,7 @@ class View:
 @click.option("--show-managed-fields", "managed", is_flag=True, help="Keep metadata.managedFields in yaml and json.")
 @pass_session
 def get(
-    session: Session, words: tuple[str, ...], files: tuple[str, ...], recursive: bool, no_headers: bool, label_columns: str,
+    session: Session, /, words: tuple[str, ...], files: tuple[str, ...], recursive: bool, no_headers: bool, label_columns: str,
     **flags: Any,
 ) -> None:
     """Print objects: tables made by the server, yaml, json, names, paths."""  # fmt: skip

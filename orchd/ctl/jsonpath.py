@@ -57,7 +57,7 @@ def parse_path(path: str) -> list[Step]:
     while at < len(path):
         if path.startswith("..", at):
             steps.append(_descend)
-            at += 2 if path[at + 2 : at + 3] != "[" else 2
+            at += 2
             if path[at : at + 1] not in ("[", ""):
                 at = _name(path, at, steps)
         elif path[at] == ".":

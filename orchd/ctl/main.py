@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from random import SystemRandom
 from typing import Any
 
@@ -17,8 +18,8 @@ from twisted.internet.task import react
 from orchd.client.remote import RemoteClient
 from orchd.ctl import configuration
 from orchd.ctl.api import Api
-from orchd.ctl.commands import COMMANDS
 from orchd.ctl.command import Group
+from orchd.ctl.commands import COMMANDS
 from orchd.ctl.errors import CommandError, explain_api_error
 from orchd.ctl.session import Session, Work, warn
 from orchd.dialect import COMMAND_LINE
@@ -96,10 +97,8 @@ def _connect(session: Session, work: Work) -> Any:
         finally:
             await client.close()
 
-    try:
+    with suppress(SystemExit):  # how `react` says that it is over, or was interrupted
         react(lambda reactor: run(reactor))
-    except SystemExit:
-        pass  # how `react` says that it is over, or was interrupted
     if failures:
         raise failures[0]
     if not results:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -27,11 +28,16 @@ def line(text: str = "") -> None:
     click.echo(text)
 
 
+def lines(texts: Iterable[str]) -> None:
+    for text in texts:
+        line(text)
+
+
 def raw(data: bytes) -> None:
     """Bytes as they are."""
-    stream = click.get_binary_stream("stdout")
-    stream.write(data)
-    stream.flush()
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
 
 
 def yaml_text(value: Any) -> str:

@@ -33,7 +33,7 @@ def printer(form: str, *, label: Callable[[Object], str], headings: bool = True,
     if name == "json":
         return lambda objects, single: output.document(output.json_text(_as_one(objects, single, shape)), "json")
     if name == "name":
-        return lambda objects, single: [output.line(label(obj)) for obj in objects] and None
+        return lambda objects, single: output.lines(map(label, objects))
     if name in ("jsonpath", "jsonpath-as-json"):
         template = jsonpath.Template.parse(argument if "{" in argument else "{" + argument + "}")
         return lambda objects, single: output.line(template.render(_as_one(objects, single, lambda obj: obj)))

@@ -38,7 +38,7 @@ class Session:
     def read(self, name: str) -> str:
         """The text of a file, or of standard input for ``-``. Raises CommandError."""
         if name == "-":
-            return click.get_text_stream("stdin").read()
+            return sys.stdin.read()
         try:
             return Path(name).read_text(encoding="utf-8")
         except OSError as error:
