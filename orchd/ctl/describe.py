@@ -13,7 +13,7 @@ from orchd.client.interfaces import Object
 from orchd.ctl import output
 from orchd.ctl.api import Api
 from orchd.ctl.command import Command, everywhere_option, files_option, selector_options
-from orchd.ctl.describe_kinds import SECTIONS
+from orchd.ctl.describe_kinds import SECTIONS, WIDTH, row
 from orchd.ctl.errors import CommandError
 from orchd.ctl.get import View, show
 from orchd.ctl.manifests import read_objects
@@ -59,12 +59,12 @@ def describe(
 async def describe_object(api: Api, target: Target, obj: Object, *, with_events: bool) -> list[str]:
     """The lines about one object."""
     metadata = obj["metadata"]
-    lines = [f"Name:         {metadata['name']}"]
+    lines = [row("Name", metadata["name"])]
     if metadata.get("namespace"):
-        lines.append(f"Namespace:    {metadata['namespace']}")
+        lines.append(row("Namespace", metadata["namespace"]))
     lines += pairs("Labels", metadata.get("labels")) + pairs("Annotations", metadata.get("annotations"))
-    lines += [f"API Version:  {obj['apiVersion']}", f"Kind:         {obj['kind']}"]
-    lines.append(f"Created:      {metadata.get('creationTimestamp', '<unknown>')}")
+    lines += [row("API Version", obj["apiVersion"]), row("Kind", obj["kind"])]
+    lines.append(row("Created", metadata.get("creationTimestamp")))
     section = SECTIONS.get(obj["kind"]) if not _custom(target) else None
     if section is not None:
         lines += await section(api, obj)
@@ -84,8 +84,7 @@ def _custom(target: Target) -> bool:
 def pairs(title: str, mapping: Object | None) -> list[str]:
     """A mapping one pair a line, aligned under its title."""
     rows = [f"{key}={value}" for key, value in sorted((mapping or {}).items())] or ["<none>"]
-    head = f"{title}:".ljust(14)
-    return [f"{head if not at else ' ' * 14}{row}" for at, row in enumerate(rows)]
+    return [row(title, each) if not at else f"{' ' * WIDTH}{each}" for at, each in enumerate(rows)]
 
 
 def in_words(value: Any, depth: int = 0) -> list[str]:
@@ -122,7 +121,7 @@ def title(key: str) -> str:
 async def _event_lines(api: Api, obj: Object) -> list[str]:
     events = await events_of(api, obj)
     if not events:
-        return ["Events:       <none>"]
+        return [row("Events", None)]
     rows = [["Type", "Reason", "Age", "From", "Message"], ["----", "------", "----", "----", "-------"]]
     now = api.clock.seconds()
     for each in events:
@@ -168,8 +167,8 @@ def age_text(now: float, stamp: str) -> str:
 
 def aligned(rows: Iterable[list[str]]) -> list[str]:
     listed = list(rows)
-    widths = [max(len(row[at]) for row in listed) for at in range(len(listed[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in listed]
+    widths = [max(len(each[at]) for each in listed) for at in range(len(listed[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(each, widths, strict=True)).rstrip() for each in listed]
 
 
 @click.command(cls=Command)
@@ -213,6 +212,6 @@ def events(session: Session, everywhere: bool, about: str, types: str, watch: bo
 
 def _event_row(event: Object, now: float, everywhere: bool) -> list[str]:
     about = event.get("involvedObject") or {}
-    row = [age_text(now, event_time(event)), event.get("type", ""), event.get("reason", "")]
-    row += [f"{str(about.get('kind', '')).lower()}/{about.get('name', '')}", output.cell_text(event.get("message", "").strip())]
-    return [event["metadata"].get("namespace", ""), *row] if everywhere else row
+    cells = [age_text(now, event_time(event)), event.get("type", ""), event.get("reason", "")]
+    cells += [f"{str(about.get('kind', '')).lower()}/{about.get('name', '')}", output.cell_text(event.get("message", "").strip())]
+    return [event["metadata"].get("namespace", ""), *cells] if everywhere else cells

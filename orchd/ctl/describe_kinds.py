@@ -10,9 +10,13 @@ from orchd.ctl.api import Api
 from orchd.ctl.logs import selector_of
 from orchd.kinds.objects.scalars import Quantity
 
+#: Where values begin in a line.
+WIDTH: Final = 17
 
-def _row(title: str, value: Any, depth: int = 0) -> str:
-    return f"{'  ' * depth}{(title + ':').ljust(14)}{value if value not in (None, '', [], {}) else '<none>'}"
+
+def row(title: str, value: Any, depth: int = 0) -> str:
+    """A title and its value on one line."""
+    return f"{'  ' * depth}{(title + ':').ljust(WIDTH)}{value if value not in (None, '', [], {}) else '<none>'}"
 
 
 def _conditions(obj: Object) -> list[str]:
@@ -34,25 +38,25 @@ def _containers(title: str, containers: list[Object], statuses: list[Object]) ->
     for each in containers:
         state = states.get(each["name"]) or {}
         lines.append(f"  {each['name']}:")
-        lines.append(_row("Image", each.get("image"), 2))
+        lines.append(row("Image", each.get("image"), 2))
         ports = ", ".join(f"{port.get('containerPort')}/{port.get('protocol', 'TCP')}" for port in each.get("ports") or ())
-        lines.append(_row("Ports", ports, 2))
+        lines.append(row("Ports", ports, 2))
         for key, name in (("command", "Command"), ("args", "Args")):
             if each.get(key):
-                lines.append(_row(name, " ".join(map(str, each[key])), 2))
+                lines.append(row(name, " ".join(map(str, each[key])), 2))
         if state:
-            lines.append(_row("State", _state(state.get("state") or {}), 2))
+            lines.append(row("State", _state(state.get("state") or {}), 2))
             if state.get("lastState"):
-                lines.append(_row("Last State", _state(state["lastState"]), 2))
-            lines.append(_row("Ready", state.get("ready", False), 2))
-            lines.append(_row("Restarts", state.get("restartCount", 0), 2))
+                lines.append(row("Last State", _state(state["lastState"]), 2))
+            lines.append(row("Ready", state.get("ready", False), 2))
+            lines.append(row("Restarts", state.get("restartCount", 0), 2))
         for key in ("limits", "requests"):
             values = (each.get("resources") or {}).get(key) or {}
             if values:
-                lines.append(_row(key.capitalize(), ", ".join(f"{k}={v}" for k, v in values.items()), 2))
-        lines.append(_row("Environment", ", ".join(env["name"] for env in each.get("env") or ()), 2))
+                lines.append(row(key.capitalize(), ", ".join(f"{k}={v}" for k, v in values.items()), 2))
+        lines.append(row("Environment", ", ".join(env["name"] for env in each.get("env") or ()), 2))
         mounts = [f"{mount['mountPath']} from {mount['name']}" for mount in each.get("volumeMounts") or ()]
-        lines.append(_row("Mounts", ", ".join(mounts), 2))
+        lines.append(row("Mounts", ", ".join(mounts), 2))
     return lines
 
 
@@ -68,14 +72,14 @@ async def _pod(api: Api, pod: Object) -> list[str]:
     spec, status = pod["spec"], pod.get("status") or {}
     owners = ", ".join(f"{each['kind']}/{each['name']}" for each in pod["metadata"].get("ownerReferences") or ())
     lines = [
-        _row("Node", spec.get("nodeName")),
-        _row("Service Account", spec.get("serviceAccountName")).replace("Account:", "Account: ", 1),
-        _row("Priority", spec.get("priority", 0)),
-        _row("Start Time", status.get("startTime")),
-        _row("Status", "Terminating" if pod["metadata"].get("deletionTimestamp") else status.get("phase")),
-        _row("Reason", status["reason"]) if status.get("reason") else "",
-        _row("IP", status.get("podIP")),
-        _row("Controlled By", owners),
+        row("Node", spec.get("nodeName")),
+        row("Service Account", spec.get("serviceAccountName")),
+        row("Priority", spec.get("priority", 0)),
+        row("Start Time", status.get("startTime")),
+        row("Status", "Terminating" if pod["metadata"].get("deletionTimestamp") else status.get("phase")),
+        row("Reason", status["reason"]) if status.get("reason") else "",
+        row("IP", status.get("podIP")),
+        row("Controlled By", owners),
     ]
     lines = [line for line in lines if line]
     statuses = status.get("containerStatuses") or []
@@ -83,9 +87,9 @@ async def _pod(api: Api, pod: Object) -> list[str]:
     lines += _containers("Containers", spec.get("containers") or [], statuses)
     lines += _conditions(pod)
     lines += ["Volumes:", *(_volume(each) for each in spec.get("volumes") or ())] if spec.get("volumes") else []
-    lines.append(_row("QoS Class", status.get("qosClass")))
-    lines.append(_row("Node-Selectors", ",".join(f"{k}={v}" for k, v in (spec.get("nodeSelector") or {}).items())))
-    lines.append(_row("Tolerations", "; ".join(_toleration(each) for each in spec.get("tolerations") or ())))
+    lines.append(row("QoS Class", status.get("qosClass")))
+    lines.append(row("Node-Selectors", ",".join(f"{k}={v}" for k, v in (spec.get("nodeSelector") or {}).items())))
+    lines.append(row("Tolerations", "; ".join(_toleration(each) for each in spec.get("tolerations") or ())))
     return lines
 
 
@@ -103,16 +107,16 @@ def _toleration(each: Object) -> str:
 async def _node(api: Api, node: Object) -> list[str]:
     spec, status = node["spec"], node.get("status") or {}
     taints = [f"{each['key']}={each.get('value', '')}:{each['effect']}" for each in spec.get("taints") or ()]
-    lines = [_row("Taints", ", ".join(taints)), _row("Unschedulable", spec.get("unschedulable", False)).replace(":", ": ", 1)]
+    lines = [row("Taints", ", ".join(taints)), row("Unschedulable", spec.get("unschedulable", False))]
     lines += _conditions(node)
-    lines.append(_row("Addresses", ", ".join(f"{each['type']} {each['address']}" for each in status.get("addresses") or ())))
+    lines.append(row("Addresses", ", ".join(f"{each['type']} {each['address']}" for each in status.get("addresses") or ())))
     for key in ("capacity", "allocatable"):
-        lines += [f"{key.capitalize()}:", *(f"  {name}: {value}" for name, value in sorted((status.get(key) or {}).items()))]
-    info = status.get("nodeInfo") or {}
-    if info:
-        lines += ["System Info:", *(f"  {name}: {value}" for name, value in info.items() if value)]
+        amounts = sorted((status.get(key) or {}).items())
+        lines += [f"{key.capitalize()}:", *(f"  {name}: {value}" for name, value in amounts)] if amounts else []
+    info = [f"  {name}: {value}" for name, value in (status.get("nodeInfo") or {}).items() if value]
+    lines += ["System Info:", *info] if info else []
     pods = await pods_on(api, node["metadata"]["name"])
-    lines.append(f"Pods:         {len(pods)} in total")
+    lines.append(row("Pods", f"{len(pods)} in total"))
     for pod in pods:
         lines.append(f"  {pod['metadata']['namespace']}/{pod['metadata']['name']}  {_requests(pod)}".rstrip())
     return lines
@@ -144,12 +148,12 @@ async def _deployment(api: Api, obj: Object) -> list[str]:
     strategy = spec.get("strategy") or {}
     rolling = strategy.get("rollingUpdate") or {}
     lines = [
-        _row("Selector", selector_of(obj)),
-        _row("Replicas", " | ".join(f"{value} {key}" for key, value in counts.items())),
-        _row("Strategy", strategy.get("type")),
+        row("Selector", selector_of(obj)),
+        row("Replicas", " | ".join(f"{value} {key}" for key, value in counts.items())),
+        row("Strategy", strategy.get("type")),
     ]
     if rolling:
-        lines.append(f"Rolling Update: {rolling.get('maxUnavailable')} max unavailable, {rolling.get('maxSurge')} max surge")
+        lines.append(row("Rolling Update", f"{rolling.get('maxUnavailable')} max unavailable, {rolling.get('maxSurge')} max surge"))
     template = spec["template"]
     lines += ["Pod Template:", f"  Labels: {', '.join(f'{k}={v}' for k, v in (template['metadata'].get('labels') or {}).items())}"]
     lines += [f"  {line}" for line in _containers("Containers", template["spec"].get("containers") or [], [])]
@@ -160,7 +164,7 @@ async def _deployment(api: Api, obj: Object) -> list[str]:
     for item in (await scoped.list(resource)).get("items") or ():
         if any(each.get("uid") == obj["metadata"]["uid"] for each in item["metadata"].get("ownerReferences") or ()):
             made, wanted = (item.get("status") or {}).get("replicas", 0), item["spec"].get("replicas", 0)
-            lines.append(_row("Replica Set", f"{item['metadata']['name']} ({made}/{wanted} replicas created)"))
+            lines.append(row("Replica Set", f"{item['metadata']['name']} ({made}/{wanted} replicas created)"))
     return lines
 
 

@@ -57,10 +57,17 @@ def convert_one(catalogs: list[Catalog], obj: Object, version: str) -> Object:
         if split_group_version(target)[0] != resource.group:
             raise CommandError(f"{kind} of {api_version} is not converted to another group ({target}): name a version of its own")
         try:
-            return convert_object(canonical(obj, resource.type), target, catalog)
+            return _trim(convert_object(canonical(obj, resource.type), target, catalog), obj)
         except (ApiError, KeyError, TypeError, ValueError) as error:
             raise CommandError(f"{kind} {obj['metadata'].get('name', '')}: cannot be converted: {error}") from None
     raise CommandError(f"{kind} of {api_version} is no built-in kind: the server converts custom kinds (get with TYPE.VERSION.GROUP)")
+
+
+def _trim(done: Object, given: Object) -> Object:
+    """Without what the canonical shape adds and the file did not say: a status, a time of creation."""
+    out = {key: value for key, value in done.items() if key != "status" or "status" in given}
+    metadata = {key: value for key, value in done["metadata"].items() if value is not None or key in given["metadata"]}
+    return {**out, "metadata": metadata}
 
 
 # -- config

@@ -41,9 +41,7 @@ def main(arguments: Sequence[str] | None = None, session: Session | None = None)
     """Run one command; the exit status."""
     session = session or Session(_connect, os.environ, _edit)
     try:
-        cli.main(args=arguments, prog_name=COMMAND_LINE, standalone_mode=False, obj=session)
-    except click.exceptions.Exit as end:
-        return end.exit_code
+        status = cli.main(args=arguments, prog_name=COMMAND_LINE, standalone_mode=False, obj=session)
     except click.Abort:
         return _INTERRUPTED
     except click.exceptions.NoArgsIsHelpError as error:
@@ -62,7 +60,7 @@ def main(arguments: Sequence[str] | None = None, session: Session | None = None)
         # The reader of the output has ended; nothing more can be written, not even when Python closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    return 0
+    return status if isinstance(status, int) else 0
 
 
 def _fail(text: str) -> int:

@@ -8,7 +8,6 @@ from contextlib import nullcontext
 import click
 from rich.console import Console
 
-from orchd import storecommands
 from orchd.ctl.command import Group
 
 _TEXTS = {
@@ -33,6 +32,9 @@ def _add(name: str) -> None:
     )  # fmt: skip
     @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[FLAG...] [FILE]")
     def command(words: tuple[str, ...]) -> None:
+        # All of the server comes with it, which other commands need not wait for.
+        from orchd import storecommands
+
         terminal = sys.stderr.isatty()
         with Console(stderr=True).status(f"{name} ...") if terminal else nullcontext():
             status = storecommands.main([name, *words])

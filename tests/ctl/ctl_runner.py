@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from twisted.python.failure import Failure
 
 from orchd.ctl.api import Api
-from orchd.ctl.main import cli, main
+from orchd.ctl.main import main
 from orchd.ctl.session import Session, Work, warn
 from orchd.testing.server import InProcessServer
 from orchd.txkit.coroutines import start
@@ -53,15 +54,14 @@ class Ctl:
                 break
             self.while_waiting(second)
             self.server.clock.advance(1)
-        if not outcome:
+        interrupted = not outcome
+        if interrupted:
             running.cancel()
-        if not outcome or isinstance(outcome[0], Failure):
-            failure = outcome[0] if outcome else None
-            if failure is not None and not (failure.check(GeneratorExit)):
-                if failure.type.__name__ == "CancelledError":
-                    return None
-                failure.raiseException()
-        return outcome[0] if outcome else None
+        if isinstance(outcome[0], Failure):
+            if interrupted:
+                return None
+            outcome[0].raiseException()
+        return outcome[0]
 
     def __call__(self, *arguments: str, send: str = "", status: int = 0) -> Ran:
         session = Session(self._connect, {"HOME": "/nonexistent"}, lambda text: self.edit(text))
@@ -69,6 +69,8 @@ class Ctl:
         codes: list[int] = []
         with runner.isolation(input=send) as (out, error, _):
             codes.append(main(arguments, session))
+            sys.stdout.flush()
+            sys.stderr.flush()
             texts = out.getvalue().decode(), error.getvalue().decode()
         ran = Ran(codes[0], *texts)
         assert ran.status == status, f"{arguments} ended with {ran.status}: {ran.out}{ran.error}"
@@ -76,5 +78,3 @@ class Ctl:
             assert len(ran.error.splitlines()) == 1, ran.error
         return ran
 
-
-__all__ = ["Ctl", "Ran", "Result", "cli"]
