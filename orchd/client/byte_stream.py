@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
-from twisted.web.client import ResponseDone
+from twisted.web.client import ResponseDone, ResponseFailed
 from twisted.web.http import PotentialDataLoss
 from twisted.web.iweb import IResponse
 from zope.interface import implementer
@@ -53,8 +53,11 @@ class ByteStream(Protocol):
         self._wake()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        ended = reason.check(ResponseDone, PotentialDataLoss)
-        self._end(None if ended else UnreachableError(self._server, reason.getErrorMessage()))
+        if reason.check(ResponseDone, PotentialDataLoss):
+            self._end(None)
+            return
+        inner = reason.value.reasons if reason.check(ResponseFailed) else [reason]
+        self._end(UnreachableError(self._server, ", ".join(each.getErrorMessage() for each in inner)))
 
     def _producer(self) -> Any:
         return self.transport

@@ -77,8 +77,14 @@ def _connect(session: Session, work: Work) -> Any:
     config = configuration.load(session.flags, session.environment)
     results: list[Any] = []
     failures: list[Exception] = []
+    interrupted = False
+
+    def stopping() -> None:
+        nonlocal interrupted
+        interrupted = not results and not failures
 
     async def run(reactor: Any) -> None:
+        reactor.addSystemEventTrigger("before", "shutdown", stopping)
         try:
             client = RemoteClient(
                 config, reactor, agent=COMMAND_LINE, random=SystemRandom(), timeout=session.flags.request_timeout,
@@ -97,10 +103,10 @@ def _connect(session: Session, work: Work) -> Any:
 
     with suppress(SystemExit):  # how `react` says that it is over, or was interrupted
         react(lambda reactor: run(reactor))
+    if interrupted:
+        raise click.Abort
     if failures:
         raise failures[0]
-    if not results:
-        raise click.Abort
     return results[0]
 
 

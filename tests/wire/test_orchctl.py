@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +57,23 @@ def test_over_the_wire(server: DaemonProcess, tmp_path: Path) -> None:
     orchctl("delete", "cm", "over-wire", config=config)
     error = orchctl("get", "cm", "over-wire", config=config, status=1).stderr
     assert error == 'orchctl: configmaps "over-wire" not found\n'
+
+
+def test_an_interrupted_watch(server: DaemonProcess) -> None:
+    """A watch that is interrupted ends with status 130 and without a message."""
+    watching = subprocess.Popen(
+        [sys.executable, "-m", "orchd.ctl.main", f"--config={server.config_file}", "get", "ns", "-w"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    try:
+        assert watching.stdout is not None
+        assert watching.stdout.readline().startswith("NAME")
+        watching.send_signal(signal.SIGINT)
+        assert watching.communicate(timeout=60)[1] == ""
+        assert watching.returncode == 130
+    finally:
+        watching.kill()
+        watching.wait()
 
 
 def test_scheduling_is_explained(server: DaemonProcess, tmp_path: Path) -> None:
