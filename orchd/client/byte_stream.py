@@ -56,7 +56,7 @@ class ByteStream(Protocol):
         if reason.check(ResponseDone, PotentialDataLoss):
             self._end(None)
             return
-        inner = reason.value.reasons if reason.check(ResponseFailed) else [reason]
+        inner = reason.value.reasons if isinstance(reason.value, ResponseFailed) else [reason]
         self._end(UnreachableError(self._server, ", ".join(each.getErrorMessage() for each in inner)))
 
     def _producer(self) -> Any:

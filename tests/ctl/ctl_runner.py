@@ -71,7 +71,7 @@ class Ctl:
             codes.append(main(arguments, session))
             sys.stdout.flush()
             sys.stderr.flush()
-            texts = out.getvalue().decode(), error.getvalue().decode()
+            texts = (each.getvalue().decode(errors="replace") for each in (out, error))
         ran = Ran(codes[0], *texts)
         assert ran.status == status, f"{arguments} ended with {ran.status}: {ran.out}{ran.error}"
         if status:
