@@ -95,4 +95,6 @@ STOCK_GVK = KUBERNETES("x-{long}-group-version-kind")
 STOCK_CONFIG_FILE_KIND = KUBERNETES.config_file_kind
 #: Key of the client configuration in the cluster's public description, which the specification spells so in every dialect.
 CLUSTER_INFO_KEY = KUBERNETES.config_file_kind
+#: The command line of users, for servers of any dialect.
+COMMAND_LINE = ORCH("{short}ctl")
 DIALECTS: dict[str, Dialect] = {d.name: d for d in (ORCH, KUBERNETES)}

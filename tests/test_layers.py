@@ -100,6 +100,9 @@ LAYERS = {
     "__main__": "programs",
     # A program of builds: manual pages and shell completion.
     "manuals": "config storecommands",
+    # The command line of users; what it says about resources comes from the server's documents.
+    "ctl": "client kinds pki txkit",
+    "ctl.store": "ctl storecommands",
     # A program of its own, which knows where the settings keep things.
     "storecommands": ANYTHING,
     "certcommands": ANYTHING,
@@ -206,7 +209,7 @@ def test_closed_packages(package: str) -> None:
         for module, path in modules()
         if not any(
             within(module, p)
-            for p in (package, "tap", "component_tap", "testing", "storecommands", "certcommands", "manuals")
+            for p in (package, "tap", "component_tap", "testing", "storecommands", "certcommands", "manuals", "ctl.store")
         )
         for target, line in own(imports(path))
         if within(target, package)

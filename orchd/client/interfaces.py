@@ -84,6 +84,38 @@ class IClient(Interface):
         """Open a watch."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A complete answer below 400. `warnings` are the texts of its Warning headers."""
+
+    code: int
+    content_type: str
+    body: bytes
+    warnings: tuple[str, ...] = ()
+
+
+class IByteStream(Interface):
+    """The body of an answer that has no end of its own, such as a log that is followed."""
+
+    async def next() -> bytes | None:
+        """The next piece, never empty; None at the end of the body. Raises ApiError when the connection broke or the time
+        for the stream is over. Pieces need not end where lines do."""
+
+    def close() -> None:
+        """End it. Idempotent."""
+
+
+class IRawClient(IClient):
+    """A client that also carries requests of any path, answered in any media type. `call` is `orchd.client.requests.Call`.
+    Both methods raise ApiError for answers of 400 and above."""
+
+    async def exchange(call: Any) -> Answer:
+        """A whole answer."""
+
+    async def stream(call: Any, seconds: float) -> IByteStream:
+        """An answer as it comes, for at most so many seconds."""
+
+
 class IInformer(Interface):
     """A continuously updated view of one resource: a copy kept by list and watch, or the watch cache of the server."""
 

@@ -22,14 +22,15 @@ from zope.interface import implementer
 
 from orchd.client import requests
 from orchd.client.bodies import BodyEncoder, json_body
+from orchd.client.byte_stream import ByteStream
 from orchd.client.credentials import Credential, Credentials, ITokenSource, impersonation_headers
 from orchd.client.errors import NoAnswerError, UnreachableError
 from orchd.client.exec_plugin import ExecCredentials
-from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef
+from orchd.client.interfaces import Answer, IByteStream, IRawClient, IWatchStream, Object, ResourceRef
 from orchd.client.methods import Methods
 from orchd.client.request_counts import RequestCounts
 from orchd.client.requests import Call
-from orchd.client.statuses import error_of
+from orchd.client.statuses import error_of, warning_text
 from orchd.client.streams import LineStream, read_body
 from orchd.client.throttle import Throttle
 from orchd.client.transport import Transport
@@ -47,7 +48,7 @@ _WATCH_SECONDS, _WATCH_GRACE = 300, 30.0
 _MOST_BODY = 512 * 1024 * 1024
 
 
-@implementer(IClient)
+@implementer(IRawClient)
 class RemoteClient(Methods):
     """Speaks to one server as one user. `timeout` seconds bound every wait for an answer; watches end by themselves.
 
@@ -108,8 +109,8 @@ class RemoteClient(Methods):
 
     # -- sending
 
-    def _headers(self, content_type: str, credential: Credential) -> Headers:
-        headers = Headers({"User-Agent": [self._user_agent], "Accept": ["application/json"]})
+    def _headers(self, content_type: str, accept: str, credential: Credential) -> Headers:
+        headers = Headers({"User-Agent": [self._user_agent], "Accept": [accept]})
         if content_type:
             headers.setRawHeaders("Content-Type", [content_type])
         if credential.authorization:
@@ -129,7 +130,7 @@ class RemoteClient(Methods):
         if call.body is not None:
             data, content_type = self._encode(call)
             body = BytesBodyProducer(data)
-        headers = self._headers(content_type, credential)
+        headers = self._headers(content_type, call.accept, credential)
         code, began = "<error>", self._reactor.seconds()
         try:
             response: IResponse = await self._bounded(
@@ -180,6 +181,19 @@ class RemoteClient(Methods):
         except orjson.JSONDecodeError as error:
             raise ApiError(500, "InternalError", f"the server's response is not JSON: {error}") from None
         return answer
+
+    async def exchange(self, call: Call) -> Answer:
+        response = await self._answered(call)
+        data = await self._bounded(read_body(response, _MOST_BODY))
+        kinds = response.headers.getRawHeaders("Content-Type", ())
+        warnings = map(warning_text, response.headers.getRawHeaders("Warning", ()))
+        return Answer(
+            code=response.code, content_type=kinds[0] if kinds else "", body=data, warnings=tuple(filter(None, warnings))
+        )
+
+    async def stream(self, call: Call, seconds: float) -> IByteStream:
+        stream: IByteStream = ByteStream(await self._answered(call), self._reactor, self._server, seconds)
+        return stream
 
     # -- IClient
 

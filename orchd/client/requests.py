@@ -19,6 +19,8 @@ class Call:
     query: Mapping[str, str] = field(default_factory=dict)
     body: Any = None
     content_type: str = "application/json"
+    #: Media types of the answer, as an Accept header.
+    accept: str = "application/json"
 
 
 def _query(**given: str | int | bool) -> dict[str, str]:

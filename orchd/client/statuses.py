@@ -8,6 +8,13 @@ from typing import Any
 from orchd.errors import ApiError
 
 
+def warning_text(header: str) -> str:
+    """The text of a Warning header (``299 - "text"``); "" for one of another form."""
+    _, mark, rest = header.partition('"')
+    text, end, _ = rest.rpartition('"')
+    return text.replace('\\"', '"').replace("\\\\", "\\") if mark and end else ""
+
+
 def error_of(status: Any, code: int) -> ApiError:
     """The ApiError of a Status object. For any other body, an error that quotes the body."""
     if not isinstance(status, Mapping) or status.get("kind") != "Status":

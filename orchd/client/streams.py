@@ -26,7 +26,7 @@ _LONGEST_LINE = 16 * 1024 * 1024
 _HIGH_WATER = 1024 * 1024
 
 
-def _abort(protocol: Protocol) -> None:
+def abort(protocol: Protocol) -> None:
     """Abort the connection of a response body: a partly read connection cannot be reused."""
     transport = protocol.transport
     close = getattr(transport, "abortConnection", None) or getattr(transport, "loseConnection", None)
@@ -44,7 +44,7 @@ class _Whole(Protocol):
     def dataReceived(self, data: bytes) -> None:
         self._size += len(data)
         if self._size > self._limit:
-            _abort(self)
+            abort(self)
         else:
             self._parts.append(data)
 
@@ -63,7 +63,7 @@ def read_body(response: IResponse, limit: int) -> Deferred[bytes]:
     """Read the complete body. Fails above `limit` bytes. Cancelling aborts the connection."""
 
     def cancel(_: Deferred[bytes]) -> None:
-        _abort(protocol)
+        abort(protocol)
 
     done: Deferred[bytes] = Deferred(cancel)
     protocol = _Whole(done, limit)
@@ -108,7 +108,7 @@ class LineStream(Protocol):
             self._wake()
         if self._rest_size > _LONGEST_LINE:
             self._end(ApiError(500, "InternalError", f"a watch event exceeds {_LONGEST_LINE} bytes"))
-            _abort(self)
+            abort(self)
         elif self._size > _HIGH_WATER and not self._paused:
             self._paused = True
             self._transport().pauseProducing()
@@ -130,7 +130,7 @@ class LineStream(Protocol):
     def _late(self) -> None:
         self._deadline = None
         self._end(NoAnswerError(self._server, self._seconds))
-        _abort(self)
+        abort(self)
 
     def _end(self, why: ApiError | None) -> None:
         if self._over:
@@ -186,4 +186,4 @@ class LineStream(Protocol):
         self._end(None)
         self._lines.clear()
         if not over:
-            _abort(self)
+            abort(self)

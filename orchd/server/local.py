@@ -16,10 +16,10 @@ from twisted.internet.defer import Deferred, succeed
 from zope.interface import implementer
 
 from orchd.client import requests
-from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef, WatchEvent
+from orchd.client.interfaces import Answer, IByteStream, IRawClient, IWatchStream, Object, ResourceRef, WatchEvent
 from orchd.client.methods import Methods
 from orchd.client.requests import Call
-from orchd.client.statuses import error_of
+from orchd.client.statuses import error_of, warning_text
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
@@ -61,7 +61,7 @@ class PipelineEntrance:
         return response
 
 
-@implementer(IClient)
+@implementer(IRawClient)
 class LocalClient(Methods):
     """Speaks for one user. `agent` is the user agent: field managers are named after it."""
 
@@ -75,8 +75,8 @@ class LocalClient(Methods):
 
     def _request(self, call: Call) -> Request:
         headers = self._headers
-        if call.content_type != "application/json":
-            headers = {**headers, "content-type": (call.content_type,)}
+        if call.content_type != "application/json" or call.accept != "application/json":
+            headers = {**headers, "content-type": (call.content_type,), "accept": (call.accept,)}
         return Request(
             method=call.method,
             path=unquote(call.path),
@@ -95,6 +95,29 @@ class LocalClient(Methods):
         if response.code >= 400 or not isinstance(answer, dict):
             raise error_of(answer, response.code)
         return answer
+
+    async def exchange(self, call: Call) -> Answer:
+        response: Response = await self._pipeline.handle(self._request(call))
+        if response.code >= 400:
+            raise error_of(_value(response), response.code)
+        warnings = (warning_text(value) for name, value in response.headers if name.lower() == "warning")
+        body = whole(response.body)
+        if response.stream is not None:
+            body = await _read_all(response.stream)
+        return Answer(
+            code=response.code, content_type=response.content_type, body=body, warnings=tuple(filter(None, warnings))
+        )
+
+    async def stream(self, call: Call, seconds: float) -> IByteStream:
+        """As `IRawClient.stream`; the pipeline itself ends what takes too long."""
+        response: Response = await self._pipeline.handle(self._request(call))
+        if response.code >= 400:
+            raise error_of(_value(response), response.code)
+        sink = _ByteSink(response.stream, whole(response.body))
+        if response.stream is not None:
+            response.stream.start(sink)
+        stream: IByteStream = sink
+        return stream
 
     async def watch(self, ref: ResourceRef, namespace: str = "", **options: Any) -> IWatchStream:
         response: Response = await self._pipeline.handle(self._request(requests.watch(ref, namespace, **options)))
@@ -115,9 +138,19 @@ def _value(response: Response) -> Any:
         return body.decode("utf-8", "replace")
 
 
-@implementer(ISink, IWatchStream)
-class _EventSink:
-    """Takes watch frames as they are sent and hands out events as they are asked for."""
+async def _read_all(stream: Any) -> bytes:
+    """The whole body of a stream that ends by itself."""
+    sink = _ByteSink(stream, b"")
+    stream.start(sink)
+    pieces = []
+    while (piece := await sink.next()) is not None:
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+@implementer(ISink)
+class _Sink:
+    """Takes what a stream writes and keeps it until it is asked for."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -153,7 +186,8 @@ class _EventSink:
         if waiting is not None and not waiting.called:
             waiting.callback(None)
 
-    async def next(self) -> WatchEvent | None:
+    async def _frame(self) -> bytes | None:
+        """The next piece that was written; None at the end. Raises ApiError for a stream that was cut."""
         while not self._frames:
             if self._over:
                 if self._cut is not None:
@@ -161,14 +195,40 @@ class _EventSink:
                 return None
             self._waiting = Deferred()
             await self._waiting
-        event = orjson.loads(self._frames.popleft())
-        if event["type"] == "ERROR":
-            self.close()
-            raise error_of(event["object"], 500)
-        return WatchEvent(event["type"], event["object"])
+        return self._frames.popleft()
 
     def close(self) -> None:
         if not self._over:
             self._over = True
-            self._stream.stop()
+            if self._stream is not None:
+                self._stream.stop()
             self._wake()
+
+
+@implementer(IByteStream)
+class _ByteSink(_Sink):
+    """Hands out the pieces as they are. `body` comes first; without a stream it is everything."""
+
+    def __init__(self, stream: Any, body: bytes) -> None:
+        super().__init__(stream)
+        if body:
+            self._frames.append(body)
+        self._over = stream is None
+
+    async def next(self) -> bytes | None:
+        return await self._frame()
+
+
+@implementer(IWatchStream)
+class _EventSink(_Sink):
+    """Takes watch frames and hands out events as they are asked for."""
+
+    async def next(self) -> WatchEvent | None:
+        frame = await self._frame()
+        if frame is None:
+            return None
+        event = orjson.loads(frame)
+        if event["type"] == "ERROR":
+            self.close()
+            raise error_of(event["object"], 500)
+        return WatchEvent(event["type"], event["object"])

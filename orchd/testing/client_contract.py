@@ -14,6 +14,7 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 
 from orchd.client.interfaces import IClient, IWatchStream, ResourceRef, WatchEvent
+from orchd.client.requests import Call
 from orchd.errors import ApiError
 from orchd.txkit.coroutines import start
 from orchd.txkit.timeouts import within
@@ -173,6 +174,36 @@ async def check_subresource(s: ClientSubject) -> None:
     assert found["status"]["phase"] == "Active"
     changed = {**found, "status": {**found["status"], "phase": "Active"}}
     assert (await s.client.update(NAMESPACES, "", s.namespace, changed, subresource="status"))["kind"] == "Namespace"
+
+
+async def check_exchange(s: ClientSubject) -> None:
+    """A request of any path is answered in the media type that it asks for; refusals are raised."""
+    client: Any = s.client
+    await s.make("raw")
+    path = f"/api/v1/namespaces/{s.namespace}/configmaps/raw"
+    answer = await client.exchange(Call(method="GET", path=path, accept="application/yaml"))
+    assert (answer.code, answer.content_type.partition(";")[0]) == (200, "application/yaml")
+    assert b"name: raw\n" in answer.body
+    assert (await s.refused(client.exchange(Call(method="GET", path=f"{path}x")))).code == 404
+
+
+async def check_stream(s: ClientSubject) -> None:
+    """The body of an endless answer comes in pieces; nothing comes after `close`. Refusals are raised."""
+    client: Any = s.client
+    version = (await s.client.list(MAPS, s.namespace))["metadata"]["resourceVersion"]
+    path = f"/api/v1/namespaces/{s.namespace}/configmaps"
+    stream = await client.stream(Call(method="GET", path=path, query={"watch": "1", "resourceVersion": version}), 60.0)
+    await s.make("piece")
+    data = b""
+    while b"\n" not in data:
+        piece = await within(start(stream.next()), _SECONDS, s.reactor)
+        assert piece, "the stream has ended"
+        data += piece
+    assert b'"ADDED"' in data
+    stream.close()
+    stream.close()
+    assert await within(start(stream.next()), _SECONDS, s.reactor) is None
+    assert (await s.refused(client.stream(Call(method="GET", path="/api/v1/nothing"), 60.0))).code == 404
 
 
 async def check_watch(s: ClientSubject) -> None:

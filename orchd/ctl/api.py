@@ -1,0 +1,136 @@
+"""`Api`: what the coroutine of a command speaks to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import orjson
+from twisted.internet.task import deferLater
+
+from orchd.client import paths
+from orchd.client.interfaces import IByteStream, IRawClient, Object
+from orchd.client.requests import Call
+from orchd.ctl.discovery import Discovery, Resource
+from orchd.ctl.errors import CommandError
+from orchd.dialect import COMMAND_LINE, DIALECTS, Dialect
+
+JSON: Final = "application/json"
+MERGE: Final = "application/merge-patch+json"
+STRATEGIC: Final = "application/strategic-merge-patch+json"
+JSON_PATCH: Final = "application/json-patch+json"
+APPLY: Final = "application/apply-patch+yaml"
+#: Asks for a table in either dialect; for the object where there is none.
+TABLE: Final = ",".join((*(f"{JSON};as=Table;v=v1;g={d.meta_group}" for d in DIALECTS.values()), JSON))
+#: Objects that one page of a list holds.
+_PAGE: Final = 500
+#: Seconds for which a watch or log is followed at most.
+LONGEST_STREAM: Final = 7 * 24 * 3600.0
+
+
+class Api:
+    """One server, as one user, with a namespace for what is said without one. `warn` is given the server's warnings."""
+
+    def __init__(self, client: IRawClient, clock: Any, namespace: str, warn: Callable[[str], None]) -> None:
+        self.client = client
+        self.clock = clock
+        self.namespace = namespace
+        self.warn = warn
+        self.discovery = Discovery(self.document)
+
+    async def dialect(self) -> Dialect:
+        return await self.discovery.dialect()
+
+    async def sleep(self, seconds: float) -> None:
+        await deferLater(self.clock, seconds)
+
+    async def call(self, call: Call) -> Any:
+        """The JSON data that the server answers. Raises ApiError."""
+        answer = await self.client.exchange(call)
+        for warning in answer.warnings:
+            self.warn(warning)
+        try:
+            return orjson.loads(answer.body)
+        except orjson.JSONDecodeError:
+            raise CommandError(f"{call.path}: the server's answer is not JSON: check --server") from None
+
+    async def document(self, path: str) -> Any:
+        return await self.call(Call(method="GET", path=path))
+
+    async def text(self, path: str, query: Mapping[str, str] | None = None) -> str:
+        answer = await self.client.exchange(Call(method="GET", path=path, query=query or {}, accept="*/*"))
+        return answer.body.decode("utf-8", "replace")
+
+    async def stream(self, call: Call) -> IByteStream:
+        found: IByteStream = await self.client.stream(call, LONGEST_STREAM)
+        return found
+
+    # -- objects
+
+    def scope(self, resource: Resource, namespace: str = "") -> str:
+        """The namespace of requests for a resource: "" for those without namespaces."""
+        return (namespace or self.namespace) if resource.namespaced else ""
+
+    async def get(self, resource: Resource, name: str, namespace: str = "", *, subresource: str = "") -> Object:
+        path = paths.item(resource.ref, self.scope(resource, namespace), name, subresource)
+        found: Object = await self.call(Call(method="GET", path=path))
+        return found
+
+    async def list(
+        self, resource: Resource, *, everywhere: bool = False, query: Mapping[str, str] | None = None, accept: str = JSON
+    ) -> Object:
+        """A whole list, read page by page; of all namespaces with `everywhere`."""
+        path = paths.collection(resource.ref, "" if everywhere else self.scope(resource))
+        first: Object | None = None
+        collected: list[Any] = []
+        key, token = "items", ""
+        while True:
+            page_query = {**(query or {}), "limit": str(_PAGE), **({"continue": token} if token else {})}
+            page = await self.call(Call(method="GET", path=path, query=page_query, accept=accept))
+            key = "rows" if page.get("kind") == "Table" else "items"
+            first = first or page
+            collected += page.get(key) or ()
+            token = (page.get("metadata") or {}).get("continue") or ""
+            if not token:
+                return {**first, key: collected, "metadata": page.get("metadata") or {}}
+
+    async def patch(
+        self,
+        resource: Resource,
+        name: str,
+        patch: Any,
+        *,
+        namespace: str = "",
+        content_type: str = MERGE,
+        subresource: str = "",
+        query: Mapping[str, str] | None = None,
+    ) -> Object:
+        path = paths.item(resource.ref, self.scope(resource, namespace), name, subresource)
+        named = {"fieldManager": COMMAND_LINE, **(query or {})}
+        found: Object = await self.call(
+            Call(method="PATCH", path=path, query=named, body=patch, content_type=content_type)
+        )
+        return found
+
+    async def create(
+        self, resource: Resource, obj: Object, *, namespace: str = "", path: str = "", query: Mapping[str, str] | None = None
+    ) -> Object:
+        """Create an object; with `path` (of a name and a subresource) post there."""
+        where = paths.collection(resource.ref, self.scope(resource, namespace)) + path
+        named = {"fieldManager": COMMAND_LINE, **(query or {})}
+        found: Object = await self.call(Call(method="POST", path=where, query=named, body=obj))
+        return found
+
+    async def delete(self, resource: Resource, name: str, namespace: str, options: Object, query: Mapping[str, str]) -> Object:
+        path = paths.item(resource.ref, self.scope(resource, namespace), name)
+        body = {"kind": "DeleteOptions", "apiVersion": "v1", **options}
+        found: Object = await self.call(Call(method="DELETE", path=path, query=query, body=body))
+        return found
+
+    async def review(self, group: str, kind: str, plural: str, spec: Object, *, version: str = "v1") -> Object:
+        """The answer to a question that is asked by creating an object; `group` is a template."""
+        dialect = await self.dialect()
+        name = dialect(group)
+        body = {"apiVersion": f"{name}/{version}", "kind": kind, "spec": spec}
+        found: Object = await self.call(Call(method="POST", path=f"/apis/{name}/{version}/{plural}", body=body))
+        return found

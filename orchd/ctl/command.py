@@ -1,0 +1,131 @@
+"""Click commands of this program: global flags are accepted before and after the command's name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from orchd.ctl.errors import CommandError
+from orchd.ctl.session import Session
+from orchd.dialect import DIALECTS
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Put a global flag that was given into the session."""
+    session = context.find_object(Session)
+    if session is not None and parameter.name and value not in (None, (), False):
+        setattr(session.flags, parameter.name, value)
+
+
+def seconds(text: str) -> float:
+    """A duration such as ``30``, ``30s``, ``1m30s``, ``2h`` in seconds. Raises CommandError."""
+    units = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+    sign, rest = (-1.0, text[1:]) if text.startswith("-") else (1.0, text)
+    if re.fullmatch(r"\d+(\.\d+)?", rest):
+        return sign * float(rest)
+    if not re.fullmatch(r"(\d+(\.\d+)?(ms|[smhd]))+", rest):
+        raise CommandError(f"{text!r} is not a duration: write it as 30s, 5m or 1h30m")
+    return sign * sum(float(number) * units[unit] for number, unit in re.findall(r"([\d.]+)(ms|[smhd])", rest))
+
+
+class Duration(click.ParamType[float]):
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        return seconds(str(value))
+
+
+DURATION = Duration()
+
+
+def _global_options(*, hidden: bool) -> list[click.Option]:
+    def option(*names: str, **more: Any) -> click.Option:
+        return click.Option(names, expose_value=False, callback=_remember, hidden=hidden, **more)
+
+    files = tuple(f"--{dialect.config_file_kind}" for dialect in DIALECTS.values())
+    return [
+        option("--config", *files, "config", metavar="FILE", help="Client configuration file."),
+        option("--context", metavar="NAME", help="Context of the configuration; default: its current one."),
+        option("-n", "--namespace", metavar="NAME", help="Namespace; default: that of the context, else 'default'."),
+        option("-s", "--server", metavar="URL", help="Address of the server instead of the configured one."),
+        option("--token", help="Bearer token instead of the configured credentials."),
+        option("--as", "as_user", metavar="USER", help="Impersonate a user."),
+        option("--as-group", "as_groups", metavar="GROUP", multiple=True, help="Impersonate a group; may be repeated."),
+        option(
+            "--insecure-skip-tls-verify", "insecure", is_flag=True, help="Do not check the server's certificate: not safe."
+        ),
+        option("--request-timeout", type=DURATION, help="Longest wait for an answer; default 30s."),
+    ]
+
+
+class Command(click.Command):
+    """A command that takes the global flags as well."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        taken = {name for parameter in self.params for name in parameter.opts}
+        self.params += [each for each in _global_options(hidden=True) if not taken & set(each.opts)]
+
+
+class Group(click.Group):
+    """A group of commands, which takes the global flags as well."""
+
+    command_class = Command
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.params += _global_options(hidden=bool(named.get("hidden_flags")))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            raise CommandError(f"{ctx.command_path}: no command {args[0]!r}: --help lists the commands") from None
+
+
+Group.group_class = Group
+
+
+def stacked(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    """Several options as one decorator, in the order of the help text."""
+
+    def decorate(function: F) -> F:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+selector_options: Callable[[F], F] = stacked(
+    click.option("-l", "--selector", default="", metavar="SELECTOR", help="Label selector: a=b,c!=d,e in (f,g),!h."),
+    click.option("--field-selector", default="", metavar="SELECTOR", help="Field selector: metadata.name=a."),
+)
+everywhere_option: Callable[[F], F] = click.option(
+    "-A", "--all-namespaces", "everywhere", is_flag=True, help="Objects of all namespaces."
+)
+files_option: Callable[[F], F] = stacked(
+    click.option("-f", "--filename", "files", multiple=True, metavar="FILE", help="File or folder with objects; - is standard input."),
+    click.option("-R", "--recursive", is_flag=True, help="Look into folders of folders as well."),
+)
+dry_run_option: Callable[[F], F] = click.option(
+    "--dry-run", type=click.Choice(["none", "server", "client"]), default="none", show_default=True, is_flag=False,
+    flag_value="server", help="Check without keeping: by the server, or here without asking it.",
+)  # fmt: skip
+
+
+def dry_query(dry_run: str) -> dict[str, str]:
+    """The query of a write with that flag."""
+    return {"dryRun": "All"} if dry_run == "server" else {}
+
+
+def done_suffix(dry_run: str) -> str:
+    """What follows a message about a write that was not kept."""
+    return {"server": " (server dry run)", "client": " (dry run)"}.get(dry_run, "")

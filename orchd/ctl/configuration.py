@@ -1,0 +1,137 @@
+"""Which client configuration a command uses: flags, then environment, then files of the home folder, then the pod's own.
+
+Several files are merged as stock clients do it: of two entries with one name the first counts, and so does the first
+current-context.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from orchd.ctl.errors import CommandError, explain_yaml_error
+from orchd.dialect import DIALECTS
+from orchd.pki import clientconfig
+from orchd.pki.clientconfig import ClientConfig, ClientConfigError, Impersonation
+
+#: Fields that name files, beside the file that holds them.
+_PATHS: Final = {
+    "clusters": ("cluster", ("certificate-authority",)),
+    "users": ("user", ("client-certificate", "client-key", "tokenFile")),
+}
+_DIALECTS: Final = tuple(DIALECTS.values())
+
+
+@dataclass(slots=True, kw_only=True)
+class GlobalFlags:
+    """Flags that every command takes. Empty means: as the configuration says."""
+
+    config: str = ""
+    context: str = ""
+    namespace: str = ""
+    server: str = ""
+    token: str = ""
+    as_user: str = ""
+    as_groups: tuple[str, ...] = field(default=())
+    insecure: bool = False
+    request_timeout: float = 30.0
+
+
+def candidate_files(flags: GlobalFlags, environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """The files that are read, first ones first. Files of the environment and of the home folder may be missing."""
+    if flags.config:
+        return (Path(flags.config),)
+    for dialect in _DIALECTS:
+        value = environment.get(dialect("{SHORT}CONFIG"), "")
+        if value:
+            return tuple(Path(name) for name in value.split(os.pathsep) if name)
+    home = Path(environment.get("HOME") or "/")
+    return tuple(home / f".{dialect.short}" / "config" for dialect in _DIALECTS)
+
+
+def read_document(flags: GlobalFlags, environment: Mapping[str, str]) -> dict[str, Any]:
+    """All files as one document with absolute paths; without contexts when no file is there. Raises CommandError."""
+    merged: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "clusters": [], "users": [], "contexts": []}
+    for path in candidate_files(flags, environment):
+        if not path.exists() and not flags.config:
+            continue
+        document = _read(path)
+        for key in ("clusters", "users", "contexts"):
+            names = {entry["name"] for entry in merged[key]}
+            merged[key] += [e for e in _absolute(document, key, path.parent.absolute()) if e["name"] not in names]
+        if not merged.get("current-context") and document.get("current-context"):
+            merged["current-context"] = document["current-context"]
+    return merged
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}: name another file with --config") from None
+    except yaml.YAMLError as error:
+        raise CommandError(explain_yaml_error(str(path), error)) from None
+    if not isinstance(document, dict):
+        raise CommandError(f"{path}: not a client configuration: it must be a mapping of kind Config")
+    return document
+
+
+def _absolute(document: dict[str, Any], key: str, folder: Path) -> list[dict[str, Any]]:
+    entries = [entry for entry in document.get(key) or () if isinstance(entry, dict) and entry.get("name")]
+    if key not in _PATHS:
+        return entries
+    inner, names = _PATHS[key]
+    out = []
+    for entry in entries:
+        values = dict(entry.get(inner) or {})
+        for name in names:
+            if values.get(name):
+                values[name] = str(folder / values[name])
+        plugin = values.get("exec")
+        if isinstance(plugin, dict) and "/" in str(plugin.get("command") or ""):
+            values["exec"] = {**plugin, "command": str(folder / plugin["command"])}
+        out.append({**entry, inner: values})
+    return out
+
+
+def load(flags: GlobalFlags, environment: Mapping[str, str]) -> ClientConfig:
+    """The configuration of the chosen context, changed as flags say. Raises CommandError."""
+    document = read_document(flags, environment)
+    try:
+        if document["contexts"]:
+            config = clientconfig.parse(yaml.safe_dump(document), context=flags.context, server=flags.server)
+        elif flags.server:
+            config = ClientConfig(server=flags.server)
+        else:
+            config = _of_pod(flags, environment)
+    except ClientConfigError as error:
+        raise CommandError(f"client configuration: {error}: check it with config view, or choose --context") from None
+    except OSError as error:
+        raise CommandError(f"client configuration: {error.filename}: {error.strerror}") from None
+    return _with_flags(config, flags)
+
+
+def _of_pod(flags: GlobalFlags, environment: Mapping[str, str]) -> ClientConfig:
+    for dialect in _DIALECTS:
+        if environment.get(dialect("{SHORT}_SERVICE_HOST")) or environment.get(dialect("{LONG}_SERVICE_HOST")):
+            return clientconfig.in_cluster(dialect, environment)
+    files = ", ".join(map(str, candidate_files(flags, environment)))
+    raise CommandError(f"no client configuration in {files}: name one with --config, or a server with --server")
+
+
+def _with_flags(config: ClientConfig, flags: GlobalFlags) -> ClientConfig:
+    changes: dict[str, Any] = {}
+    if flags.token:
+        changes |= {"token": flags.token, "token_file": "", "username": "", "password": "", "exec": None}
+    if flags.insecure:
+        changes |= {"insecure": True, "authority": b"", "authority_file": ""}
+    if flags.as_user:
+        changes["impersonation"] = Impersonation(user=flags.as_user, groups=flags.as_groups)
+    elif flags.as_groups:
+        raise CommandError("--as-group needs --as: groups are impersonated together with a user")
+    return replace(config, **changes)

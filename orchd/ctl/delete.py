@@ -1,0 +1,116 @@
+"""``delete``: objects by name, selector or file."""
+
+from __future__ import annotations
+
+import click
+
+from orchd.client.interfaces import Object
+from orchd.ctl import output
+from orchd.ctl.api import Api
+from orchd.ctl.command import (
+    DURATION,
+    Command,
+    done_suffix,
+    dry_query,
+    dry_run_option,
+    everywhere_option,
+    files_option,
+    selector_options,
+)
+from orchd.ctl.errors import CommandError
+from orchd.ctl.manifests import read_objects
+from orchd.ctl.session import Session, pass_session
+from orchd.ctl.targets import Target, parse_targets, selected, target_of
+from orchd.errors import ApiError
+
+_POLICIES = {"background": "Background", "foreground": "Foreground", "orphan": "Orphan"}
+#: Seconds between looks at whether an object is gone, and how long is waited without --timeout.
+_LOOK, _LONGEST = 0.5, 7 * 24 * 3600.0
+
+
+@click.command(cls=Command)
+@click.argument("words", nargs=-1, metavar="TYPE [NAME...] | TYPE/NAME...")
+@files_option
+@selector_options
+@everywhere_option
+@click.option("--all", "every", is_flag=True, help="All objects of the type (in the namespace).")
+@click.option("--cascade", type=click.Choice(list(_POLICIES)), default="background", show_default=True, help="What happens to dependents.")
+@click.option("--grace-period", type=int, default=-1, help="Seconds for pods to end; 0 with --force deletes at once.")
+@click.option("--force", is_flag=True, help="With --grace-period=0 (its default then): remove without confirmation of nodes.")
+@click.option("--now", is_flag=True, help="As --grace-period=1.")
+@click.option("--wait/--no-wait", default=True, show_default=True, help="Wait until the objects are gone.")
+@click.option("--timeout", type=DURATION, default=_LONGEST, help="Longest wait; default: a week.")
+@click.option("--ignore-not-found", is_flag=True, help="A missing object is no error.")
+@dry_run_option
+@pass_session
+def delete(
+    session: Session, words: tuple[str, ...], files: tuple[str, ...], recursive: bool, selector: str, field_selector: str,
+    everywhere: bool, every: bool, cascade: str, grace_period: int, force: bool, now: bool, wait: bool, timeout: float,
+    ignore_not_found: bool, dry_run: str,
+) -> None:
+    """Delete objects and wait until they are gone."""  # fmt: skip
+    if now and grace_period >= 0:
+        raise CommandError("--now and --grace-period cannot be used together: leave out one")
+    if grace_period == 0 and not force:
+        raise CommandError("--grace-period=0 needs --force: pods may go on running on their nodes")
+    grace = 1 if now else 0 if force and grace_period < 0 else grace_period
+    options: Object = {"propagationPolicy": _POLICIES[cascade], **({"gracePeriodSeconds": grace} if grace >= 0 else {})}
+
+    async def work(api: Api) -> None:
+        if files:
+            chosen = [await target_of(api, obj) for obj in read_objects(session, files, recursive=recursive)]
+        else:
+            targets = await parse_targets(api, words)
+            if everywhere and any(target.name for target in targets):
+                raise CommandError("an object cannot be deleted by name across all namespaces: leave out -A")
+            rest = [target for target in targets if not target.name]
+            found = await selected(
+                api, rest, selector=selector, field_selector=field_selector, every=every, everywhere=everywhere
+            )
+            chosen = [*(target for target in targets if target.name), *(target for target, _ in found)]
+        if not chosen:
+            output.line("No resources found")
+        left = [done for each in chosen if (done := await _delete(api, each, options, dry_run, ignore_not_found))]
+        if wait and dry_run == "none":
+            end = api.clock.seconds() + timeout
+            for target, uid in left:
+                await wait_gone(api, target, uid, end)
+
+    session.run(work)
+
+
+async def _delete(
+    api: Api, target: Target, options: Object, dry_run: str, ignore_not_found: bool
+) -> tuple[Target, str] | None:
+    """The object and its uid if it was deleted."""
+    try:
+        if dry_run == "client":
+            answer: Object = await api.get(target.resource, target.name, target.namespace)
+        else:
+            answer = await api.delete(target.resource, target.name, target.namespace, options, dry_query(dry_run))
+    except ApiError as error:
+        if ignore_not_found and error.code == 404:
+            return None
+        raise
+    word = "force deleted" if options.get("gracePeriodSeconds") == 0 else "deleted"
+    output.line(f"{target.resource.label(target.name)} {word}{done_suffix(dry_run)}")
+    uid = (answer.get("details") or {}).get("uid") or (answer.get("metadata") or {}).get("uid") or ""
+    return target, str(uid)
+
+
+async def wait_gone(api: Api, target: Target, uid: str, end: float) -> None:
+    """Wait until the object with this uid is gone; "" is any uid. Raises CommandError after `end` of the clock."""
+    while True:
+        try:
+            found = await api.get(target.resource, target.name, target.namespace)
+        except ApiError as error:
+            if error.code == 404:
+                return
+            raise
+        if uid and found["metadata"].get("uid") != uid:
+            return
+        if api.clock.seconds() >= end:
+            finalizers = ", ".join(found["metadata"].get("finalizers") or ())
+            why = f"its finalizers are {finalizers}" if finalizers else "see its deletionTimestamp with get -o yaml"
+            raise CommandError(f"timed out: {target.label} is still there: {why}")
+        await api.sleep(_LOOK)

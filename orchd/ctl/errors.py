@@ -1,0 +1,45 @@
+"""Failures of commands and the one line that a user reads about them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import yaml
+
+from orchd.client.errors import NoAnswerError, UnreachableError
+from orchd.errors import ApiError
+
+
+class CommandError(Exception):
+    """A command that cannot be done. The message is one line that says what to do about it."""
+
+
+#: What a user can do about an answer, by its code. The server's message comes first.
+_ADVICE: Final = {
+    401: "check the credentials of the current context (config view)",
+    403: "auth can-i --list shows what the current user may do",
+    406: "the server has no such form of this resource: use -o yaml",
+}
+
+
+def explain_api_error(error: ApiError) -> str:
+    """A refusal of the server with advice, in one line."""
+    message = "; ".join(line.strip() for line in error.message.splitlines() if line.strip())
+    message = message or f"the server answered {error.code}"
+    if isinstance(error, UnreachableError):
+        return f"{message}: check --server, or the cluster of the current context (config view)"
+    if isinstance(error, NoAnswerError):
+        return f"{message}: give a longer --request-timeout, or check the server's health"
+    if error.reason == "NotFound" and not (error.details or {}).get("name"):
+        return f"{message}: check the name; api-resources lists what the server has"
+    if error.reason == "Conflict" and "FieldManagerConflict" in str(error.details):
+        return f"{message}: --force-conflicts takes over the fields"
+    advice = _ADVICE.get(error.code)
+    return f"{message}: {advice}" if advice else message
+
+
+def explain_yaml_error(source: str, error: yaml.YAMLError) -> str:
+    """Where a document is broken, in one line."""
+    mark = getattr(error, "problem_mark", None)
+    where = f" line {mark.line + 1}" if mark is not None else ""
+    return f"{source}{where}: not YAML: {getattr(error, 'problem', None) or 'cannot be read'}"

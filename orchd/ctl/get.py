@@ -1,0 +1,328 @@
+"""``get``: objects as the server's tables, or in another form; on request every change of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import orjson
+
+from orchd.client import paths
+from orchd.client.interfaces import IByteStream, Object
+from orchd.client.requests import Call
+from orchd.client.statuses import error_of
+from orchd.ctl import jsonpath, output
+from orchd.ctl.api import JSON, TABLE, Api
+from orchd.ctl.command import Command, everywhere_option, files_option, selector_options
+from orchd.ctl.discovery import Resource
+from orchd.ctl.errors import CommandError
+from orchd.ctl.manifests import read_objects
+from orchd.ctl.printers import FORMS, printer
+from orchd.ctl.session import Session, pass_session
+from orchd.ctl.targets import Target, parse_targets, target_of
+from orchd.errors import ApiError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What the flags of ``get`` say."""
+
+    form: str = ""
+    selector: str = ""
+    field_selector: str = ""
+    everywhere: bool = False
+    watch: bool = False
+    watch_only: bool = False
+    headings: bool = True
+    show_labels: bool = False
+    label_columns: tuple[str, ...] = ()
+    sort_by: str = ""
+    ignore_not_found: bool = False
+    show_kind: bool = False
+    managed: bool = False
+
+    @property
+    def tabular(self) -> bool:
+        return self.form in ("", "wide")
+
+    def query(self, name: str = "") -> dict[str, str]:
+        fields = f"metadata.name={name}" if name else self.field_selector
+        given = {"labelSelector": self.selector, "fieldSelector": fields}
+        return {key: value for key, value in given.items() if value}
+
+
+@click.command(cls=Command)
+@click.argument("words", nargs=-1, metavar="TYPE[,TYPE] [NAME...] | TYPE/NAME...")
+@click.option("-o", "--output", "form", default="", metavar="FORM", help=f"One of {FORMS}.")
+@selector_options
+@everywhere_option
+@files_option
+@click.option("-w", "--watch", is_flag=True, help="Then print every change until interrupted.")
+@click.option("--watch-only", is_flag=True, help="Print changes only.")
+@click.option("--no-headers", is_flag=True, help="Leave out the headings of columns.")
+@click.option("--show-labels", is_flag=True, help="Add a column with all labels.")
+@click.option("-L", "--label-columns", default="", metavar="KEY,...", help="Add a column per label.")
+@click.option("--sort-by", default="", metavar="PATH", help="Sort by the value at a JSONPath such as .metadata.name.")
+@click.option("--ignore-not-found", is_flag=True, help="A missing object is no error.")
+@click.option("--show-kind", is_flag=True, help="Put the type in front of names.")
+@click.option("--show-managed-fields", "managed", is_flag=True, help="Keep metadata.managedFields in yaml and json.")
+@pass_session
+def get(
+    session: Session, /, words: tuple[str, ...], files: tuple[str, ...], recursive: bool, no_headers: bool, label_columns: str,
+    **flags: Any,
+) -> None:
+    """Print objects: tables made by the server, yaml, json, names, paths."""  # fmt: skip
+    columns = tuple(filter(None, label_columns.split(",")))
+    view = View(headings=not no_headers, label_columns=columns, **flags)
+
+    async def work(api: Api) -> None:
+        if files:
+            objects = read_objects(session, files, recursive=recursive)
+            targets = [await target_of(api, obj) for obj in objects]
+        else:
+            targets = await parse_targets(api, words)
+        await show(api, targets, view)
+
+    session.run(work)
+
+
+async def show(api: Api, targets: Sequence[Target], view: View) -> None:
+    """Print targets. Raises CommandError when one of several was not found, after the others were printed."""
+    if view.everywhere and any(target.name for target in targets):
+        raise CommandError("an object cannot be fetched by name across all namespaces: leave out -A, or the name")
+    if view.watch or view.watch_only:
+        if len(targets) != 1:
+            raise CommandError("-w follows one object or one type: name one")
+        await _Watcher(api, targets[0], view).run()
+        return
+    failures = await (_show_tables if view.tabular else _show_objects)(api, targets, view)
+    if failures:
+        raise failures[0] if len(failures) == 1 else CommandError("; ".join(each.message for each in failures))
+
+
+# -- tables
+
+
+async def _show_tables(api: Api, targets: Sequence[Target], view: View) -> list[ApiError]:
+    failures: list[ApiError] = []
+    groups: dict[Resource, list[Target]] = {}
+    for target in targets:
+        groups.setdefault(target.resource, []).append(target)
+    printed = False
+    empty = 0
+    for resource, members in groups.items():
+        tables = []
+        for target in members:
+            try:
+                tables.append(await _table(api, target, view))
+            except ApiError as error:
+                if not (view.ignore_not_found and error.code == 404):
+                    failures.append(error)
+        rows = [row for table in tables for row in table.get("rows") or ()]
+        if not rows:
+            empty += len(tables)
+            continue
+        if printed:
+            output.line()
+        table_output = TableOutput(view, resource, prefix=view.show_kind or len(groups) > 1)
+        table_output.write({**tables[0], "rows": _sorted(rows, view)})
+        printed = True
+    if empty and not printed and not failures and not view.ignore_not_found:
+        where = "" if view.everywhere or not any(t.resource.namespaced for t in targets) else f" in {api.namespace} namespace"
+        click.echo(f"No resources found{where}.", err=True)
+    return failures
+
+
+async def _table(api: Api, target: Target, view: View) -> Object:
+    if target.name:
+        path = paths.item(target.resource.ref, api.scope(target.resource, target.namespace), target.name)
+        table = await api.call(Call(method="GET", path=path, accept=TABLE))
+    else:
+        table = await api.list(target.resource, everywhere=view.everywhere, query=view.query(), accept=TABLE)
+    if table.get("kind") != "Table":
+        raise CommandError(f"the server has no table of {target.resource.qualified}: use -o yaml")
+    found: Object = table
+    return found
+
+
+def _sorted(rows: list[Any], view: View) -> list[Any]:
+    if not view.sort_by:
+        return rows
+    return sorted(rows, key=lambda row: sort_key(row.get("object"), view.sort_by))
+
+
+def sort_key(obj: Any, path: str) -> tuple[int, float, str]:
+    """Numbers by value, then texts; objects without the value first."""
+    found = jsonpath.find(obj, path)
+    if not found:
+        return (0, 0.0, "")
+    value = found[0]
+    if isinstance(value, int | float):
+        return (1, float(value), "")
+    return (2, 0.0, jsonpath.plain_text(value))
+
+
+class TableOutput:
+    """Prints tables of one resource, the first with headings."""
+
+    def __init__(self, view: View, resource: Resource, *, prefix: bool) -> None:
+        self._view = view
+        self._resource = resource
+        self._prefix = prefix
+        self._columns: output.Columns | None = None
+        self._chosen: list[int] = []
+
+    def write(self, table: Object) -> None:
+        view = self._view
+        definitions = table.get("columnDefinitions") or ()
+        if self._columns is None:
+            wide = view.form == "wide"
+            self._chosen = [at for at, each in enumerate(definitions) if wide or not each.get("priority")]
+            names = [str(definitions[at]["name"]) for at in self._chosen]
+            if view.everywhere and self._resource.namespaced:
+                names = ["namespace", *names]
+            names += [key.rpartition("/")[2] for key in view.label_columns] + (["labels"] if view.show_labels else [])
+            self._columns = output.Columns(names, show_headings=view.headings)
+        self._columns.write([self._cells(row) for row in table.get("rows") or ()])
+
+    def _cells(self, row: Object) -> list[str]:
+        metadata = (row.get("object") or {}).get("metadata") or {}
+        labels = metadata.get("labels") or {}
+        cells = [output.cell_text(row["cells"][at]) for at in self._chosen]
+        if self._prefix and cells:
+            cells[0] = self._resource.label(cells[0])
+        if self._view.everywhere and self._resource.namespaced:
+            cells = [str(metadata.get("namespace", "")), *cells]
+        cells += [str(labels.get(key, "")) for key in self._view.label_columns]
+        if self._view.show_labels:
+            cells.append(",".join(f"{key}={value}" for key, value in sorted(labels.items())) or "<none>")
+        return cells
+
+
+# -- objects
+
+
+async def _show_objects(api: Api, targets: Sequence[Target], view: View) -> list[ApiError]:
+    write = printer(view.form, label=await labels(api), headings=view.headings, managed=view.managed)
+    failures: list[ApiError] = []
+    objects: list[Object] = []
+    for target in targets:
+        try:
+            objects += await _objects(api, target, view)
+        except ApiError as error:
+            if not (view.ignore_not_found and error.code == 404):
+                failures.append(error)
+    if view.sort_by:
+        objects.sort(key=lambda obj: sort_key(obj, view.sort_by))
+    if objects or not failures:
+        write(objects, len(targets) == 1 and bool(targets[0].name))
+    return failures
+
+
+async def _objects(api: Api, target: Target, view: View) -> list[Object]:
+    if target.name:
+        return [await api.get(target.resource, target.name, target.namespace)]
+    listed = await api.list(target.resource, everywhere=view.everywhere, query=view.query())
+    kind = {"apiVersion": target.resource.api_version, "kind": target.resource.kind}
+    return [{**kind, **item} for item in listed.get("items") or ()]
+
+
+async def labels(api: Api) -> Any:
+    """A function that gives ``TYPE.GROUP/NAME`` of an object."""
+
+    def label(obj: Object) -> str:
+        group = str(obj.get("apiVersion", "")).rpartition("/")[0]
+        word = str(obj.get("kind", "")).lower()
+        return f"{word}.{group}/{obj['metadata']['name']}" if group else f"{word}/{obj['metadata']['name']}"
+
+    return label
+
+
+# -- watches
+
+
+class _Watcher:
+    """Prints one object or list, and then each change. A watch that ended is opened again where it was."""
+
+    def __init__(self, api: Api, target: Target, view: View) -> None:
+        self._api = api
+        self._target = target
+        self._view = view
+        self._table = TableOutput(view, target.resource, prefix=view.show_kind)
+        self._accept = TABLE if view.tabular else JSON
+        self._version = ""
+
+    async def run(self) -> None:
+        await self._list(quiet=self._view.watch_only)
+        while True:
+            try:
+                await self._follow()
+            except ApiError as error:
+                if error.code != 410:
+                    raise
+                # The history that this watch needs is no longer kept: what is there now is printed again.
+                await self._list(quiet=False)
+
+    @property
+    def _query(self) -> dict[str, str]:
+        return self._view.query(self._target.name)
+
+    async def _list(self, *, quiet: bool) -> None:
+        target, api = self._target, self._api
+        if target.name:
+            await api.get(target.resource, target.name, target.namespace)
+        listed = await api.list(target.resource, everywhere=self._view.everywhere, query=self._query, accept=self._accept)
+        self._version = str((listed.get("metadata") or {}).get("resourceVersion") or "")
+        if quiet:
+            return
+        if self._view.tabular:
+            self._table.write(listed)
+            return
+        kind = {"apiVersion": target.resource.api_version, "kind": target.resource.kind}
+        for item in listed.get("items") or ():
+            await self._write({**kind, **item})
+
+    async def _write(self, obj: Object) -> None:
+        write = printer(self._view.form, label=await labels(self._api), headings=False, managed=self._view.managed)
+        write([obj], True)
+
+    async def _follow(self) -> None:
+        target, api = self._target, self._api
+        namespace = "" if self._view.everywhere else api.scope(target.resource, target.namespace)
+        query = {**self._query, "watch": "true", "resourceVersion": self._version, "allowWatchBookmarks": "true"}
+        path = paths.collection(target.resource.ref, namespace)
+        stream = await api.stream(Call(method="GET", path=path, query=query, accept=self._accept))
+        try:
+            async for line in lines(stream):
+                await self._take(orjson.loads(line))
+        finally:
+            stream.close()
+
+    async def _take(self, event: Any) -> None:
+        kind, obj = event["type"], event["object"]
+        if kind == "ERROR":
+            raise error_of(obj, 500)
+        rows = obj.get("rows") or () if obj.get("kind") == "Table" else ()
+        inner = (rows[0].get("object") or {}) if rows else obj
+        self._version = str((inner.get("metadata") or {}).get("resourceVersion") or self._version)
+        if kind == "BOOKMARK":
+            return
+        if self._view.tabular:
+            self._table.write(obj)
+        else:
+            await self._write(obj)
+
+
+async def lines(stream: IByteStream) -> AsyncIterator[bytes]:
+    """The lines of a stream without their ends; the last one may have had none."""
+    rest = b""
+    while (piece := await stream.next()) is not None:
+        *whole, rest = (rest + piece).split(b"\n")
+        for line in whole:
+            yield line
+    if rest:
+        yield rest
+
+

@@ -1,0 +1,239 @@
+"""``auth``, ``certificate``, ``token``, ``certs``: who one is, what one may do, and credentials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from cryptography import x509
+
+from orchd.client import paths
+from orchd.client.interfaces import Object
+from orchd.client.requests import Call
+from orchd.ctl import configuration, output
+from orchd.ctl.api import Api
+from orchd.ctl.command import DURATION, Group, everywhere_option
+from orchd.ctl.errors import CommandError
+from orchd.ctl.session import Session, pass_session
+
+_AUTHORIZATION = "authorization.{abbr}.io"
+_AUTHENTICATION = "authentication.{abbr}.io"
+
+
+@click.group(cls=Group)
+def auth() -> None:
+    """Ask who one is and what one may do."""
+
+
+@auth.command("can-i")
+@click.argument("words", nargs=-1, metavar="VERB TYPE[/NAME] | VERB /PATH")
+@click.option("--subresource", default="", help="A subresource such as log or scale.")
+@everywhere_option
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing: the exit status says it.")
+@click.option("--list", "list_", is_flag=True, help="Print all that is allowed in the namespace.")
+@pass_session
+def can_i(session: Session, words: tuple[str, ...], subresource: str, everywhere: bool, quiet: bool, list_: bool) -> None:
+    """Print yes or no; exit status 1 for no."""
+    if list_:
+        if words:
+            raise CommandError("--list takes no verb and type: leave them out")
+        session.run(_list_rules)
+        return
+    if len(words) not in (2, 3):
+        raise CommandError("write can-i VERB TYPE, VERB TYPE NAME, VERB TYPE/NAME or VERB /PATH")
+
+    async def work(api: Api) -> Object:
+        spec = await _question(api, words, subresource, everywhere)
+        answer = await api.review(_AUTHORIZATION, "SelfSubjectAccessReview", "selfsubjectaccessreviews", spec)
+        status: Object = answer.get("status") or {}
+        return status
+
+    status = session.run(work)
+    if not quiet:
+        reason = f" - {status['reason']}" if status.get("reason") and not status.get("allowed") else ""
+        output.line("yes" if status.get("allowed") else f"no{reason}")
+    if not status.get("allowed"):
+        raise click.exceptions.Exit(1)
+
+
+async def _question(api: Api, words: tuple[str, ...], subresource: str, everywhere: bool) -> Object:
+    verb, target = words[0], words[1]
+    if target.startswith("/"):
+        return {"nonResourceAttributes": {"verb": verb, "path": target}}
+    type_, _, name = target.partition("/")
+    name = name or (words[2] if len(words) == 3 else "")
+    group, plural, namespaced = "*", type_, True
+    if type_ != "*":
+        try:
+            resource = await api.discovery.find(type_)
+            group, plural, namespaced = resource.group, resource.plural, resource.namespaced
+        except CommandError as error:
+            click.echo(f"Warning: {error}", err=True)
+            plural, _, group = type_.partition(".")
+    attributes = {
+        "verb": verb, "group": group, "resource": plural, "name": name, "subresource": subresource,
+        "namespace": api.namespace if namespaced and not everywhere else "",
+    }  # fmt: skip
+    return {"resourceAttributes": {key: value for key, value in attributes.items() if value}}
+
+
+async def _list_rules(api: Api) -> None:
+    spec = {"namespace": api.namespace}
+    answer = await api.review(_AUTHORIZATION, "SelfSubjectRulesReview", "selfsubjectrulesreviews", spec)
+    status = answer.get("status") or {}
+    rows = []
+    for rule in status.get("resourceRules") or ():
+        for group in rule.get("apiGroups") or ("",):
+            for resource in rule.get("resources") or ():
+                name = f"{resource}.{group}" if group else resource
+                rows.append([name, "[]", _listed(rule.get("resourceNames")), _listed(rule.get("verbs"))])
+    for rule in status.get("nonResourceRules") or ():
+        rows.append(["", _listed(rule.get("nonResourceURLs")), "[]", _listed(rule.get("verbs"))])
+    output.Columns(["resources", "non-resource urls", "resource names", "verbs"]).write(sorted(rows))
+    if status.get("incomplete"):
+        click.echo(f"Warning: the list may be incomplete: {status.get('evaluationError', '')}", err=True)
+
+
+def _listed(values: Any) -> str:
+    return "[" + " ".join(values or ()) + "]"
+
+
+@auth.command()
+@click.option("-o", "--output", "form", type=click.Choice(["", "yaml", "json"]), default="", help="yaml or json.")
+@pass_session
+def whoami(session: Session, form: str) -> None:
+    """Print the user as whom the server knows one."""
+
+    async def work(api: Api) -> Object:
+        dialect = await api.dialect()
+        group = dialect(_AUTHENTICATION)
+        _, versions = (await api.discovery.groups()).get(group, ("", []))
+        for version in versions:
+            if any(each.kind == "SelfSubjectReview" for each in await api.discovery.version(group, version)):
+                return await api.review(
+                    _AUTHENTICATION, "SelfSubjectReview", "selfsubjectreviews", {}, version=version
+                )
+        raise CommandError("the server has no SelfSubjectReview: see the user with config view, and test with auth can-i")
+
+    answer = session.run(work)
+    if form:
+        output.document(output.yaml_text(answer) if form == "yaml" else output.json_text(answer), form)
+        return
+    user = (answer.get("status") or {}).get("userInfo") or {}
+    rows = [["Username", str(user.get("username", ""))]]
+    if user.get("uid"):
+        rows.append(["UID", str(user["uid"])])
+    rows.append(["Groups", _listed(user.get("groups"))])
+    rows += [[f"Extra: {key}", _listed(values)] for key, values in sorted((user.get("extra") or {}).items())]
+    output.Columns(["attribute", "value"]).write(rows)
+
+
+# -- certificate signing requests
+
+
+@click.group(cls=Group)
+def certificate() -> None:
+    """Approve or deny certificate signing requests."""
+
+
+def _verdict(name: str, type_: str, word: str, text: str) -> None:
+    @certificate.command(name, help=text)
+    @click.argument("names", nargs=-1, required=True, metavar="NAME...")
+    @pass_session
+    def command(session: Session, names: tuple[str, ...]) -> None:
+        async def work(api: Api) -> None:
+            dialect = await api.dialect()
+            resource = await api.discovery.find(f"certificatesigningrequests.{dialect('certificates.{abbr}.io')}")
+            for each in names:
+                await _decide(api, resource, each.rpartition("/")[2], type_, word)
+                output.line(f"{resource.label(each.rpartition('/')[2])} {word}")
+
+        session.run(work)
+
+
+async def _decide(api: Api, resource: Any, name: str, type_: str, word: str) -> None:
+    request = await api.get(resource, name)
+    conditions = list((request.get("status") or {}).get("conditions") or ())
+    if any(each.get("type") == type_ for each in conditions):
+        return
+    other = {"Approved": "Denied", "Denied": "Approved"}[type_]
+    if any(each.get("type") == other for each in conditions):
+        raise CommandError(f"{name} is {other.lower()} already: create another request")
+    conditions.append(
+        {"type": type_, "status": "True", "reason": f"Ctl{type_}", "message": f"{word} on the command line"}
+    )
+    body = {**request, "status": {**(request.get("status") or {}), "conditions": conditions}}
+    await api.call(Call(method="PUT", path=paths.item(resource.ref, "", name, "approval"), body=body))
+
+
+_verdict("approve", "Approved", "approved", "Approve requests: the signer issues their certificates.")
+_verdict("deny", "Denied", "denied", "Deny requests: no certificate is issued.")
+
+
+# -- tokens of service accounts
+
+
+@click.group(cls=Group)
+def token() -> None:
+    """Tokens of service accounts."""
+
+
+@token.command("create")
+@click.argument("account", metavar="SERVICEACCOUNT")
+@click.option("--duration", type=DURATION, help="How long it is good, such as 10m; the server may give less or more.")
+@click.option("--audience", "audiences", multiple=True, help="For whom it is; may be repeated. Default: the server.")
+@click.option("--bound-object-kind", type=click.Choice(["Pod", "Secret"]), help="Bind it to an object of this kind.")
+@click.option("--bound-object-name", default="", help="The name of that object.")
+@pass_session
+def create_token(
+    session: Session, account: str, duration: float | None, audiences: tuple[str, ...], bound_object_kind: str | None,
+    bound_object_name: str,
+) -> None:
+    """Print a new token of a service account."""  # fmt: skip
+    if bool(bound_object_kind) != bool(bound_object_name):
+        raise CommandError("--bound-object-kind and --bound-object-name go together: give both")
+    spec: Object = {}
+    if duration is not None:
+        spec["expirationSeconds"] = int(duration)
+    if audiences:
+        spec["audiences"] = list(audiences)
+    if bound_object_kind:
+        spec["boundObjectRef"] = {"apiVersion": "v1", "kind": bound_object_kind, "name": bound_object_name}
+
+    async def work(api: Api) -> None:
+        group = (await api.dialect())(_AUTHENTICATION)
+        resource = await api.discovery.find("serviceaccounts")
+        body = {"apiVersion": f"{group}/v1", "kind": "TokenRequest", "spec": spec}
+        answer = await api.create(resource, body, path=f"/{account}/token")
+        output.line(answer["status"]["token"])
+
+    session.run(work)
+
+
+# -- certificates of the configuration
+
+
+@click.group(cls=Group)
+def certs() -> None:
+    """Certificates of the client configuration."""
+
+
+@certs.command("show")
+@pass_session
+def show_certificates(session: Session) -> None:
+    """Print subject, issuer and end of the certificates that the current context uses."""
+    config = configuration.load(session.flags, session.environment)
+    rows = []
+    for use, pem in (("authority", config.authority), ("client", config.certificate)):
+        try:
+            found = x509.load_pem_x509_certificates(pem) if pem else []
+        except ValueError as error:
+            raise CommandError(f"the {use} certificate of the configuration cannot be read: {error}") from None
+        for each in found:
+            end = each.not_valid_after_utc.isoformat().replace("+00:00", "Z")
+            rows.append([use, each.subject.rfc4514_string(), each.issuer.rfc4514_string(), end])
+    if not rows:
+        raise CommandError("the current context has no certificates: it uses another kind of credentials")
+    output.Columns(["use", "subject", "issuer", "not after"]).write(rows)
+
+

@@ -1,0 +1,119 @@
+"""The program: commands in groups, the real client, and errors as one line on standard error.
+
+Exit status: 0 when everything was done, 1 when not, 130 when interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from random import SystemRandom
+from typing import Any
+
+import click
+from twisted.internet.task import react
+
+from orchd.client.remote import RemoteClient
+from orchd.ctl import configuration
+from orchd.ctl.api import Api
+from orchd.ctl.command import Group
+from orchd.ctl.commands import COMMANDS
+from orchd.ctl.errors import CommandError, explain_api_error
+from orchd.ctl.session import Session, Work, warn
+from orchd.dialect import COMMAND_LINE
+from orchd.errors import ApiError
+
+_INTERRUPTED = 130
+
+
+@click.group(cls=Group, name=COMMAND_LINE, context_settings={"help_option_names": ["-h", "--help"]})
+def cli() -> None:
+    """Control a cluster: read, change and follow the objects of its API, in either dialect."""
+
+
+for _command in COMMANDS:
+    cli.add_command(_command)
+
+
+def main(arguments: Sequence[str] | None = None, session: Session | None = None) -> int:
+    """Run one command; the exit status."""
+    session = session or Session(_connect, os.environ, _edit)
+    try:
+        status = cli.main(args=arguments, prog_name=COMMAND_LINE, standalone_mode=False, obj=session)
+    except click.Abort:
+        return _INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 0
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx is not None else COMMAND_LINE
+        return _fail(f"{error.format_message().rstrip('.')}: see {where} --help")
+    except click.ClickException as error:
+        return _fail(error.format_message())
+    except CommandError as error:
+        return _fail(str(error))
+    except ApiError as error:
+        return _fail(explain_api_error(error))
+    except BrokenPipeError:
+        # The reader of the output has ended; nothing more can be written, not even when Python closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status if isinstance(status, int) else 0
+
+
+def _fail(text: str) -> int:
+    click.echo(f"{COMMAND_LINE}: {' '.join(text.split())}", err=True)
+    return 1
+
+
+def _edit(text: str) -> str | None:
+    return click.edit(text, extension=".yaml")
+
+
+def _connect(session: Session, work: Work) -> Any:
+    """The result of `work` with a client of its own; the reactor runs for it alone."""
+    config = configuration.load(session.flags, session.environment)
+    results: list[Any] = []
+    failures: list[Exception] = []
+    interrupted = False
+
+    def stopping() -> None:
+        nonlocal interrupted
+        interrupted = not results and not failures
+
+    async def run(reactor: Any) -> None:
+        reactor.addSystemEventTrigger("before", "shutdown", stopping)
+        try:
+            client = RemoteClient(
+                config, reactor, agent=COMMAND_LINE, random=SystemRandom(), timeout=session.flags.request_timeout,
+                environment=session.environment,
+            )  # fmt: skip
+        except ValueError as error:
+            failures.append(CommandError(f"client configuration: {error}"))
+            return
+        namespace = session.flags.namespace or config.namespace or "default"
+        try:
+            results.append(await work(Api(client, reactor, namespace, warn)))
+        except Exception as error:
+            failures.append(error)
+        finally:
+            await client.close()
+
+    with suppress(SystemExit):  # how `react` says that it is over, or was interrupted
+        react(lambda reactor: run(reactor))
+    if interrupted:
+        raise click.Abort
+    if failures:
+        raise failures[0]
+    return results[0]
+
+
+def run() -> None:
+    """The console script."""
+    sys.exit(main())
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,265 @@
+"""``cordon``, ``uncordon``, ``drain``, ``taint``: nodes before and after their maintenance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+
+from orchd.client.interfaces import Object
+from orchd.ctl import output
+from orchd.ctl.api import Api
+from orchd.ctl.command import DURATION, Command, done_suffix, dry_query, dry_run_option
+from orchd.ctl.delete import wait_gone
+from orchd.ctl.describe_kinds import pods_on
+from orchd.ctl.discovery import Resource
+from orchd.ctl.errors import CommandError
+from orchd.ctl.session import Session, pass_session
+from orchd.ctl.targets import Target
+from orchd.errors import ApiError
+
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+#: Seconds after which an eviction that a disruption budget refused is tried again.
+_AGAIN = 5.0
+_selector = click.option("-l", "--selector", default="", metavar="SELECTOR", help="All nodes that this label selector chooses.")
+_names = click.argument("names", nargs=-1, metavar="NODE...")
+
+
+async def _nodes(api: Api, names: tuple[str, ...], selector: str, *, every: bool = False) -> tuple[Resource, list[Object]]:
+    resource = await api.discovery.find("nodes")
+    if names and selector:
+        raise CommandError("give nodes by name or by selector, not both")
+    if names:
+        return resource, [await api.get(resource, name.rpartition("/")[2]) for name in names]
+    if not selector and not every:
+        raise CommandError("which node? Give its name, or a selector with -l")
+    listed = await api.list(resource, query={"labelSelector": selector} if selector else {})
+    found: list[Object] = list(listed.get("items") or ())
+    if not found:
+        raise CommandError(f"no nodes with {selector}" if selector else "the cluster has no nodes")
+    return resource, found
+
+
+async def _mark(api: Api, resource: Resource, node: Object, unschedulable: bool, dry_run: str) -> None:
+    word = "cordoned" if unschedulable else "uncordoned"
+    name = node["metadata"]["name"]
+    if bool(node["spec"].get("unschedulable")) == unschedulable:
+        output.line(f"{resource.label(name)} already {word}{done_suffix(dry_run)}")
+        return
+    if dry_run != "client":
+        body = {"spec": {"unschedulable": True if unschedulable else None}}
+        await api.patch(resource, name, body, query=dry_query(dry_run))
+    output.line(f"{resource.label(name)} {word}{done_suffix(dry_run)}")
+
+
+def _marking(name: str, unschedulable: bool, text: str) -> click.Command:
+    @click.command(name, cls=Command, help=text)
+    @_names
+    @_selector
+    @dry_run_option
+    @pass_session
+    def command(session: Session, names: tuple[str, ...], selector: str, dry_run: str) -> None:
+        async def work(api: Api) -> None:
+            resource, nodes = await _nodes(api, names, selector)
+            for node in nodes:
+                await _mark(api, resource, node, unschedulable, dry_run)
+
+        session.run(work)
+
+    return command
+
+
+cordon = _marking("cordon", True, "Let no new pods be bound to nodes.")
+uncordon = _marking("uncordon", False, "Let pods be bound to nodes again.")
+
+
+# -- drain
+
+
+@click.command(cls=Command)
+@_names
+@_selector
+@click.option("--ignore-daemonsets", is_flag=True, help="Leave pods of daemon sets where they are.")
+@click.option("--delete-emptydir-data", is_flag=True, help="Evict pods although their emptyDir volumes are lost.")
+@click.option("--force", is_flag=True, help="Evict pods that no controller makes anew.")
+@click.option("--grace-period", type=int, default=-1, help="Seconds for pods to end; default: what each pod says.")
+@click.option("--disable-eviction", is_flag=True, help="Delete pods: disruption budgets are not asked.")
+@click.option("--pod-selector", default="", metavar="SELECTOR", help="Evict only these pods.")
+@click.option("--timeout", type=DURATION, default=0.0, help="Longest wait; default: a day.")
+@dry_run_option
+@pass_session
+def drain(
+    session: Session, names: tuple[str, ...], selector: str, ignore_daemonsets: bool, delete_emptydir_data: bool, force: bool,
+    grace_period: int, disable_eviction: bool, pod_selector: str, timeout: float, dry_run: str,
+) -> None:
+    """Cordon nodes and evict their pods, as disruption budgets allow."""  # fmt: skip
+    options = {"gracePeriodSeconds": grace_period} if grace_period >= 0 else {}
+
+    async def work(api: Api) -> None:
+        end = api.clock.seconds() + (timeout or 24 * 3600.0)
+        mirror = (await api.dialect())("{long}.io/config.mirror")
+        resource, nodes = await _nodes(api, names, selector)
+        for node in nodes:
+            await _mark(api, resource, node, True, dry_run)
+        pods = await api.discovery.find("pods")
+        for node in nodes:
+            name = node["metadata"]["name"]
+            found = await _chosen_pods(api, name, pod_selector)
+            chosen = evictable(
+                found, mirror, ignore_daemonsets=ignore_daemonsets, delete_emptydir_data=delete_emptydir_data, force=force
+            )
+            if dry_run == "none":
+                await _evict_all(api, pods, chosen, options, end, evict=not disable_eviction)
+            else:
+                for pod in chosen:
+                    output.line(f"evicting pod {_full_name(pod)}{done_suffix(dry_run)}")
+            output.line(f"{resource.label(name)} drained{done_suffix(dry_run)}")
+
+    session.run(work)
+
+
+async def _chosen_pods(api: Api, node: str, selector: str) -> list[Object]:
+    found = await pods_on(api, node)
+    if not selector:
+        return found
+    pods = await api.discovery.find("pods")
+    listed = await api.list(pods, everywhere=True, query={"labelSelector": selector})
+    wanted = {pod["metadata"]["uid"] for pod in listed.get("items") or ()}
+    return [pod for pod in found if pod["metadata"]["uid"] in wanted]
+
+
+def _full_name(pod: Object) -> str:
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+
+
+def evictable(
+    pods: Iterable[Object], mirror: str, *, ignore_daemonsets: bool, delete_emptydir_data: bool, force: bool
+) -> list[Object]:
+    """The pods that are to go. Raises CommandError that names those for which a flag is missing."""
+    chosen: list[Object] = []
+    refused: dict[str, list[str]] = {}
+    for pod in pods:
+        metadata = pod["metadata"]
+        controllers = [each["kind"] for each in metadata.get("ownerReferences") or () if each.get("controller")]
+        if mirror in (metadata.get("annotations") or {}):
+            continue
+        if "DaemonSet" in controllers:
+            if not ignore_daemonsets:
+                refused.setdefault("--ignore-daemonsets (pods of daemon sets)", []).append(_full_name(pod))
+            continue
+        if any("emptyDir" in each for each in pod["spec"].get("volumes") or ()) and not delete_emptydir_data:
+            refused.setdefault("--delete-emptydir-data (pods with emptyDir volumes)", []).append(_full_name(pod))
+        elif not controllers and not force:
+            refused.setdefault("--force (pods without a controller)", []).append(_full_name(pod))
+        else:
+            chosen.append(pod)
+    if refused:
+        parts = [f"{flag}: {', '.join(names)}" for flag, names in refused.items()]
+        raise CommandError(f"cannot drain without {'; '.join(parts)}")
+    return chosen
+
+
+async def _evict_all(
+    api: Api, pods: Resource, chosen: list[Object], options: Object, end: float, *, evict: bool
+) -> None:
+    """Evict pods one after the other, then wait until all are gone."""
+    for pod in chosen:
+        output.line(f"evicting pod {_full_name(pod)}")
+        await _evict(api, pods, pod, options, end, evict=evict)
+    for pod in chosen:
+        metadata = pod["metadata"]
+        await wait_gone(api, Target(pods, metadata["name"], metadata["namespace"]), metadata["uid"], end)
+
+
+async def _evict(api: Api, pods: Resource, pod: Object, options: Object, end: float, *, evict: bool) -> None:
+    metadata = pod["metadata"]
+    name, namespace = metadata["name"], metadata["namespace"]
+    body = {
+        "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace},
+        **({"deleteOptions": options} if options else {}),
+    }  # fmt: skip
+    while True:
+        try:
+            if evict:
+                await api.create(pods, body, namespace=namespace, path=f"/{name}/eviction")
+            else:
+                await api.delete(pods, name, namespace, options, {})
+            return
+        except ApiError as error:
+            if error.code == 404:
+                return
+            if error.code != 429:
+                raise
+            if api.clock.seconds() >= end:
+                raise CommandError(
+                    f"timed out: pod {_full_name(pod)} cannot be evicted: {error.message}: see its disruption budget"
+                ) from None
+        await api.sleep(_AGAIN)
+
+
+# -- taint
+
+
+@click.command(cls=Command)
+@click.argument("words", nargs=-1, metavar="node NODE... KEY[=VALUE]:EFFECT... KEY[:EFFECT]-...")
+@_selector
+@click.option("--all", "every", is_flag=True, help="All nodes.")
+@click.option("--overwrite", is_flag=True, help="Change values of taints that are there already.")
+@dry_run_option
+@pass_session
+def taint(session: Session, words: tuple[str, ...], selector: str, every: bool, overwrite: bool, dry_run: str) -> None:
+    """Put taints on nodes or, with - at the end, remove them."""
+    names, changes = split_taints(words)
+    if not changes:
+        raise CommandError("which taint? Write KEY=VALUE:EFFECT to set and KEY:EFFECT- to remove one")
+
+    async def work(api: Api) -> None:
+        resource, nodes = await _nodes(api, tuple(names), selector, every=every)
+        for node in nodes:
+            name = node["metadata"]["name"]
+            taints = changed_taints(name, node["spec"].get("taints") or [], changes, overwrite=overwrite)
+            body = {"metadata": {"resourceVersion": node["metadata"]["resourceVersion"]}, "spec": {"taints": taints or None}}
+            if dry_run != "client":
+                await api.patch(resource, name, body, query=dry_query(dry_run))
+            word = "untainted" if all(remove for _, remove in changes) else "tainted"
+            output.line(f"{resource.label(name)} {word}{done_suffix(dry_run)}")
+
+    session.run(work)
+
+
+def split_taints(words: tuple[str, ...]) -> tuple[list[str], list[tuple[Object, bool]]]:
+    """Names of nodes, and taints with whether each is to be removed. Raises CommandError."""
+    names: list[str] = []
+    changes: list[tuple[Object, bool]] = []
+    for word in words[1:] if words and words[0] in ("node", "nodes", "no") else words:
+        remove = word.endswith("-") and bool(names or changes or ":" in word)
+        text = word[:-1] if remove else word
+        if not remove and ":" not in text:
+            if "=" in text:
+                raise CommandError(f"{word!r}: the effect is missing: write {word}:{_EFFECTS[0]}")
+            names.append(word.rpartition("/")[2])
+            continue
+        pair, _, effect = text.partition(":")
+        key, _, value = pair.partition("=")
+        if effect not in _EFFECTS and not (remove and not effect):
+            raise CommandError(f"{word!r}: the effect must be one of {', '.join(_EFFECTS)}")
+        changes.append(({"key": key, **({"value": value} if value else {}), "effect": effect}, remove))
+    return names, changes
+
+
+def changed_taints(
+    node: str, taints: list[Object], changes: list[tuple[Object, bool]], *, overwrite: bool
+) -> list[Object]:
+    """The taints after the changes. Raises CommandError for one that is missing, or there with another value."""
+    for change, remove in changes:
+        same = [
+            each for each in taints if each["key"] == change["key"] and change["effect"] in ("", each["effect"])
+        ]
+        if remove and not same:
+            raise CommandError(f'taint "{change["key"]}" not found on node {node}')
+        if not remove and same and not overwrite and same[0].get("value", "") != change.get("value", ""):
+            raise CommandError(f"node {node} already has taint {change['key']}:{change['effect']}: --overwrite changes it")
+        taints = [each for each in taints if each not in same]
+        if not remove:
+            taints = [*taints, change]
+    return taints

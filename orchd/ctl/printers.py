@@ -1,0 +1,77 @@
+"""How objects are printed: the forms that ``-o`` names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from orchd.client.interfaces import Object
+from orchd.ctl import jsonpath, output
+from orchd.ctl.errors import CommandError
+
+#: Prints objects. A list of one that was asked for by name is printed as the object itself.
+Printer = Callable[[Sequence[Object], bool], None]
+FORMS = "wide, yaml, json, name, jsonpath=TEMPLATE, jsonpath-file=FILE, custom-columns=NAME:PATH,..., custom-columns-file=FILE"
+
+
+def without_managed_fields(obj: Object) -> Object:
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict) or "managedFields" not in metadata:
+        return obj
+    return {**obj, "metadata": {k: v for k, v in metadata.items() if k != "managedFields"}}
+
+
+def printer(form: str, *, label: Callable[[Object], str], headings: bool = True, managed: bool = False) -> Printer:
+    """The printer of an ``-o`` value other than a table. `label` gives ``KIND/NAME`` of an object. Raises CommandError."""
+    name, _, argument = form.partition("=")
+    if name.endswith("-file"):
+        name, argument = name.removesuffix("-file"), _read(argument)
+    shape = (lambda obj: obj) if managed else without_managed_fields
+    if name == "yaml":
+        return lambda objects, single: output.document(output.yaml_text(_as_one(objects, single, shape)), "yaml")
+    if name == "json":
+        return lambda objects, single: output.document(output.json_text(_as_one(objects, single, shape)), "json")
+    if name == "name":
+        return lambda objects, single: output.lines(map(label, objects))
+    if name in ("jsonpath", "jsonpath-as-json"):
+        template = jsonpath.Template.parse(argument if "{" in argument else "{" + argument + "}")
+        return lambda objects, single: output.line(template.render(_as_one(objects, single, lambda obj: obj)))
+    if name == "custom-columns":
+        return _custom_columns(argument, headings)
+    raise CommandError(f"-o {form}: no such form: use one of {FORMS}")
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}: check the path") from None
+
+
+def _as_one(objects: Sequence[Object], single: bool, shape: Callable[[Object], Object]) -> Any:
+    if single and len(objects) == 1:
+        return shape(objects[0])
+    return {"apiVersion": "v1", "items": [shape(obj) for obj in objects], "kind": "List", "metadata": {"resourceVersion": ""}}
+
+
+def _custom_columns(text: str, headings: bool) -> Printer:
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) == 2 and ":" not in lines[0]:  # the form of files: headings above paths
+        text = ",".join(f"{name}:{path}" for name, path in zip(lines[0].split(), lines[1].split(), strict=False))
+    columns = []
+    for part in text.split(","):
+        name, mark, path = part.partition(":")
+        if not mark or not path:
+            raise CommandError(f"custom-columns: {part!r}: write NAME:PATH,NAME:PATH, such as NAME:.metadata.name")
+        columns.append((name, jsonpath.parse_path(jsonpath.relax(path))))
+
+    def write(objects: Sequence[Object], single: bool) -> None:
+        out = output.Columns([name for name, _ in columns], show_headings=headings)
+        out.write([[_joined(jsonpath.evaluate(steps, obj)) for _, steps in columns] for obj in objects])
+
+    return write
+
+
+def _joined(values: list[Any]) -> str:
+    return ",".join(jsonpath.plain_text(value) for value in values) if values else "<none>"

@@ -1,0 +1,151 @@
+"""``explain-scheduling`` and ``top``: why pods are where they are, and what they use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from orchd.client import paths
+from orchd.client.interfaces import Object
+from orchd.client.requests import Call
+from orchd.ctl import output
+from orchd.ctl.api import Api
+from orchd.ctl.command import Command, Group, everywhere_option
+from orchd.ctl.errors import CommandError
+from orchd.ctl.manifests import read_objects
+from orchd.ctl.session import Session, pass_session
+from orchd.errors import ApiError
+from orchd.kinds.objects.scalars import Quantity
+
+_EXPLAIN = "/debug/scheduler/explain"
+
+
+@click.command("explain-scheduling", cls=Command)
+@click.argument("pod", required=False, metavar="[POD]")
+@click.option("-f", "--filename", "file", default="", metavar="FILE", help="A pod that does not exist yet; - is standard input.")
+@click.option("-o", "--output", "form", type=click.Choice(["", "yaml", "json"]), default="", help="yaml or json.")
+@pass_session
+def explain_scheduling(session: Session, pod: str | None, file: str, form: str) -> None:
+    """Say why a pod is on its node or on none; with -f where a pod would go now."""
+    if bool(pod) == bool(file):
+        raise CommandError("name a pod, or give a file with one by -f")
+
+    async def work(api: Api) -> Object:
+        if pod:
+            call = Call(method="GET", path=_EXPLAIN, query={"namespace": api.namespace, "pod": pod.rpartition("/")[2]})
+        else:
+            call = Call(method="POST", path=_EXPLAIN, body=await _pod(api, session, file))
+        try:
+            answer: Object = await api.call(call)
+        except ApiError as error:
+            if error.code == 404 and not (error.details or {}).get("name"):
+                raise CommandError("the server runs no scheduler that explains: start it with --scheduler=true") from None
+            raise
+        return answer
+
+    answer = session.run(work)
+    if form:
+        output.document(output.yaml_text(answer) if form == "yaml" else output.json_text(answer), form)
+        return
+    for line in explanation(answer):
+        output.line(line)
+
+
+async def _pod(api: Api, session: Session, file: str) -> Object:
+    objects = [each for each in read_objects(session, [file]) if each["kind"] == "Pod"]
+    if len(objects) != 1:
+        raise CommandError(f"{file}: explain-scheduling takes a file with one pod")
+    metadata = {"namespace": api.namespace, **objects[0]["metadata"]}
+    # A dry run gives the pod its defaults and says what is wrong with it.
+    resource = await api.discovery.find("pods")
+    return await api.create(
+        resource, {**objects[0], "metadata": metadata}, namespace=metadata["namespace"], query={"dryRun": "All"}
+    )
+
+
+def explanation(answer: Object) -> list[str]:
+    """An answer in words."""
+    lines = [f"Node:      {answer.get('node') or '<none>'}"]
+    if answer.get("message"):
+        lines.append(f"Message:   {answer['message']}")
+    feasible = answer.get("feasible") or {}
+    if feasible:
+        lines.append("Feasible nodes, best first:")
+        for name, entry in sorted(feasible.items(), key=lambda item: (-item[1].get("total", 0), item[0])):
+            plugins = " ".join(f"{plugin}={score}" for plugin, score in (entry.get("plugins") or {}).items())
+            lines.append(f"  {name}  total={entry.get('total', 0)}  {plugins}".rstrip())
+    filtered = answer.get("filtered") or {}
+    if filtered:
+        lines.append("Refused nodes:")
+        for name, entry in sorted(filtered.items()):
+            remedy = f"  remedy: {entry['remedy']}" if entry.get("remedy") else ""
+            lines.append(f"  {name}  {entry.get('plugin', '')}: {'; '.join(entry.get('reasons') or ())}{remedy}")
+    if answer.get("wouldHelp"):
+        lines.append("What would help:")
+        for each in answer["wouldHelp"]:
+            more = " (preemption may help)" if each.get("preemptionMayHelp") else ""
+            lines.append(f"  {each.get('nodes')} nodes: {each.get('plugin')}: {'; '.join(each.get('reasons') or ())}{more}")
+    return lines
+
+
+# -- top
+
+
+@click.group(cls=Group)
+def top() -> None:
+    """What nodes and pods use now, from the metrics API."""
+
+
+async def _metrics(api: Api, plural: str, name: str, namespace: str, selector: str) -> list[Object]:
+    group = (await api.dialect())("metrics.{abbr}.io")
+    found = (await api.discovery.groups()).get(group)
+    if found is None:
+        raise CommandError(f"the server has no metrics API ({group}): install a metrics server that registers it")
+    resource = await api.discovery.find(f"{plural}.{group}")
+    path = paths.item(resource.ref, namespace, name) if name else paths.collection(resource.ref, namespace)
+    answer = await api.call(Call(method="GET", path=path, query={"labelSelector": selector} if selector else {}))
+    return [answer] if name else list(answer.get("items") or ())
+
+
+def _number(text: str | None) -> float:
+    return Quantity.parse(text or "0").nano / 1e9
+
+
+def _usage(usage: Object) -> tuple[str, str]:
+    cpu, memory = _number(usage.get("cpu")), _number(usage.get("memory"))
+    return f"{round(cpu * 1000)}m", f"{round(memory / 1024 / 1024)}Mi"
+
+
+@top.command("nodes")
+@click.argument("name", required=False)
+@click.option("-l", "--selector", default="", help="Label selector.")
+@pass_session
+def top_nodes(session: Session, name: str | None, selector: str) -> None:
+    """CPU and memory of nodes."""
+
+    async def work(api: Api) -> list[Object]:
+        return await _metrics(api, "nodes", name or "", "", selector)
+
+    rows = [[each["metadata"]["name"], *_usage(each.get("usage") or {})] for each in session.run(work)]
+    output.Columns(["name", "cpu(cores)", "memory(bytes)"]).write(rows)
+
+
+@top.command("pods")
+@click.argument("name", required=False)
+@click.option("-l", "--selector", default="", help="Label selector.")
+@everywhere_option
+@pass_session
+def top_pods(session: Session, name: str | None, selector: str, everywhere: bool) -> None:
+    """CPU and memory of pods: the sums of their containers."""
+
+    async def work(api: Api) -> list[Object]:
+        return await _metrics(api, "pods", name or "", "" if everywhere else api.namespace, selector)
+
+    rows: list[list[Any]] = []
+    for each in session.run(work):
+        cpu = sum(_number((c.get("usage") or {}).get("cpu")) for c in each.get("containers") or ())
+        memory = sum(_number((c.get("usage") or {}).get("memory")) for c in each.get("containers") or ())
+        row = [each["metadata"]["name"], *_usage({"cpu": f"{cpu:.6f}", "memory": str(round(memory))})]
+        rows.append([each["metadata"].get("namespace", ""), *row] if everywhere else row)
+    output.Columns([*(["namespace"] if everywhere else []), "name", "cpu(cores)", "memory(bytes)"]).write(rows)

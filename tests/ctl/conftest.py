@@ -1,0 +1,28 @@
+"""A server in process, in both dialects, and the command line on it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from ctl_runner import Ctl
+
+from orchd.dialect import DIALECTS
+from orchd.testing.server import InProcessServer, make_server
+
+
+@pytest.fixture(params=list(DIALECTS))
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[InProcessServer]:
+    made = make_server(tmp_path, f"--dialect={request.param}")
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def ctl(server: InProcessServer) -> Ctl:
+    return Ctl(server)

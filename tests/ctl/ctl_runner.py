@@ -1,0 +1,80 @@
+"""The command line against a server in process: no sockets, and time that goes on only while a command waits."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from click.testing import CliRunner
+from twisted.python.failure import Failure
+
+from orchd.ctl.api import Api
+from orchd.ctl.main import main
+from orchd.ctl.session import Session, Work, warn
+from orchd.testing.server import InProcessServer
+from orchd.txkit.coroutines import start
+
+#: Seconds of the server's clock after which a command that still waits is interrupted.
+PATIENCE = 120
+
+
+@dataclass
+class Ran:
+    """What a command left behind."""
+
+    status: int
+    out: str
+    error: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+
+class Ctl:
+    """Call it with arguments; `send` is standard input. `while_waiting` is called after each second that passes."""
+
+    def __init__(self, server: InProcessServer, namespace: str = "default") -> None:
+        self.server = server
+        self.namespace = namespace
+        self.user: tuple[str, ...] = ("admin",)
+        self.edit: Callable[[str], str | None] = lambda text: None
+        self.while_waiting: Callable[[int], Any] = lambda second: None
+        self.patience = PATIENCE
+
+    def _connect(self, session: Session, work: Work) -> Any:
+        client = self.server.client(*self.user, agent="ctl")
+        api = Api(client, self.server.clock, session.flags.namespace or self.namespace, warn)
+        outcome: list[Any] = []
+        running = start(work(api)).addBoth(outcome.append)
+        for second in range(self.patience):
+            if outcome:
+                break
+            self.while_waiting(second)
+            self.server.clock.advance(1)
+        interrupted = not outcome
+        if interrupted:
+            running.cancel()
+        if isinstance(outcome[0], Failure):
+            if interrupted:
+                return None
+            outcome[0].raiseException()
+        return outcome[0]
+
+    def __call__(self, *arguments: str, send: str = "", status: int = 0) -> Ran:
+        session = Session(self._connect, {"HOME": "/nonexistent"}, lambda text: self.edit(text))
+        runner = CliRunner()
+        codes: list[int] = []
+        with runner.isolation(input=send) as (out, error, _):
+            codes.append(main(arguments, session))
+            sys.stdout.flush()
+            sys.stderr.flush()
+            texts = (each.getvalue().decode(errors="replace") for each in (out, error))
+        ran = Ran(codes[0], *texts)
+        assert ran.status == status, f"{arguments} ended with {ran.status}: {ran.out}{ran.error}"
+        if status:
+            assert len(ran.error.splitlines()) == 1, ran.error
+        return ran
+

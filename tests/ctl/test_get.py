@@ -1,0 +1,110 @@
+"""`get` in all forms."""
+
+from __future__ import annotations
+
+import json
+
+import yaml
+from ctl_runner import Ctl
+
+from orchd.client.interfaces import ResourceRef
+from orchd.ctl.api import MERGE
+from orchd.testing.server import run
+
+CONFIG_MAPS = ResourceRef("", "v1", "configmaps")
+MAPS = "".join(
+    f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, labels: {{tier: {tier}}}}}\ndata: {{num: '{number}'}}\n"
+    for name, tier, number in (("a", "one", 3), ("b", "two", 1), ("c", "one", 2))
+)
+
+
+def test_tables_come_from_the_server(ctl: Ctl) -> None:
+    """The columns of a table are the server's; wide adds those of low priority."""
+    assert ctl("get", "namespaces").lines[0].split() == ["NAME", "STATUS", "AGE"]
+    assert "default" in ctl("get", "ns").out
+    ctl("create", "deployment", "web", "--image=nginx:1")
+    assert ctl("get", "deploy").lines[0].split()[-1] == "AGE"
+    assert ctl("get", "deploy", "-o", "wide").lines[0].split()[-3:] == ["CONTAINERS", "IMAGES", "SELECTOR"]
+
+
+def test_selectors_choose(ctl: Ctl) -> None:
+    """Label and field selectors are applied by the server."""
+    ctl("create", "-f", "-", send=MAPS)
+    assert ctl("get", "cm", "-l", "tier=one", "-o", "name").lines == ["configmap/a", "configmap/c"]
+    assert ctl("get", "cm", "--field-selector", "metadata.name=b", "-o", "name").lines == ["configmap/b"]
+    assert ctl("get", "cm", "-l", "tier=three").error == "No resources found in default namespace.\n"
+
+
+def test_forms(ctl: Ctl) -> None:
+    """yaml and json are whole objects or lists; paths, names and columns are texts."""
+    ctl("create", "-f", "-", send=MAPS)
+    one = yaml.safe_load(ctl("get", "cm/a", "-o", "yaml").out)
+    assert (one["kind"], one["data"], "managedFields" in one["metadata"]) == ("ConfigMap", {"num": "3"}, False)
+    several = json.loads(ctl("get", "cm", "a", "b", "-o", "json").out)
+    assert (several["kind"], [each["kind"] for each in several["items"]]) == ("List", ["ConfigMap", "ConfigMap"])
+    assert ctl("get", "cm", "-o", "jsonpath={.items[*].data.num}").out == "3 1 2\n"
+    columns = ctl("get", "cm", "-o", "custom-columns=NAME:.metadata.name,N:.data.num,X:.none").lines
+    assert [line.split() for line in columns[:2]] == [["NAME", "N", "X"], ["a", "3", "<none>"]]
+    assert "managedFields" in ctl("get", "cm/a", "-o", "yaml", "--show-managed-fields").out
+    assert "use one of wide, yaml" in ctl("get", "cm", "-o", "yml", status=1).error
+
+
+def test_columns_for_labels(ctl: Ctl) -> None:
+    """-L adds a column per label, --show-labels one for all, --no-headers leaves the headings out."""
+    ctl("create", "-f", "-", send=MAPS)
+    lines = ctl("get", "cm", "-L", "tier", "--show-labels").lines
+    assert lines[0].split()[-2:] == ["TIER", "LABELS"]
+    assert lines[1].split()[-2:] == ["one", "tier=one"]
+    assert ctl("get", "cm", "--no-headers").lines[0].startswith("a ")
+
+
+def test_sorting(ctl: Ctl) -> None:
+    """--sort-by orders tables by metadata and objects by any value."""
+    ctl("create", "-f", "-", send=MAPS)
+    assert ctl("get", "cm", "--sort-by=.data.num", "-o", "name").lines == ["configmap/b", "configmap/c", "configmap/a"]
+
+
+def test_several_types(ctl: Ctl) -> None:
+    """Types with commas, TYPE/NAME pairs and the category all are each printed under headings of their own."""
+    ctl("create", "-f", "-", send=MAPS)
+    ctl("create", "deployment", "web", "--image=nginx:1")
+    out = ctl("get", "cm,deploy").out
+    assert "configmap/a" in out
+    assert "\n\nNAME" in out
+    assert ctl("get", "cm/a", "deployments.apps/web", "-o", "name").lines == ["configmap/a", "deployment.apps/web"]
+    assert "deployment.apps/web" in ctl("get", "all").out
+
+
+def test_all_namespaces(ctl: Ctl) -> None:
+    """-A puts the namespace in front; a name with it is refused."""
+    ctl("create", "namespace", "other")
+    ctl("-n", "other", "create", "-f", "-", send=MAPS)
+    assert ctl("get", "cm", "-A").lines[0].split()[0] == "NAMESPACE"
+    assert any(line.split()[:2] == ["other", "a"] for line in ctl("get", "cm", "-A").lines)
+    assert "leave out -A" in ctl("get", "cm", "a", "-A", status=1).error
+
+
+def test_what_is_missing(ctl: Ctl) -> None:
+    """A missing object is an error in one line; those that are there are printed all the same."""
+    ctl("create", "-f", "-", send=MAPS)
+    ran = ctl("get", "cm", "a", "zz", status=1)
+    assert ran.error == 'orchctl: configmaps "zz" not found\n'
+    assert "a " in ran.out
+    assert ctl("get", "cm", "zz", "--ignore-not-found").out == ""
+    assert 'no resource type "nope"' in ctl("get", "nope", status=1).error
+
+
+def test_watching(ctl: Ctl) -> None:
+    """-w prints what is there, then every change, until it is interrupted."""
+    ctl("create", "-f", "-", send=MAPS)
+
+    def change(second: int) -> None:
+        if second == 1:
+            # Not by a second command, whose output would be taken for that of the first.
+            run(ctl.server.client().patch(CONFIG_MAPS, "default", "a", {"data": {"m": "4"}}, content_type=MERGE))
+
+    ctl.while_waiting, ctl.patience = change, 5
+    lines = ctl("get", "cm", "-w").lines
+    assert [line.split()[:2] for line in lines[1:]] == [["a", "1"], ["b", "1"], ["c", "1"], ["a", "2"]]
+    ctl.while_waiting = lambda second: None
+    assert ctl("get", "cm", "--watch-only").out == ""

@@ -1,0 +1,103 @@
+"""Logs of pods, with a double in place of the node."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ctl_runner import Ctl
+
+from orchd.ctl.logs import selector_of
+from orchd.ctl.scheduling import _usage
+from orchd.server.pipeline.verbs.subresources.upstream import Reply
+from orchd.testing.server import make_server
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: NAME, labels: {app: web}}
+spec: {nodeName: n1, containers: [{name: c, image: i}, {name: d, image: i}]}
+"""
+
+
+class _Body:
+    """A log in two pieces that do not end where lines do."""
+
+    def start(self, sink: Any) -> None:
+        sink.write(b"one\n\ntw")
+        sink.write(b"o\xff\n")
+        sink.finish()
+
+    def stop(self) -> None:
+        """Nothing to release."""
+
+
+class Node:
+    """Answers every request with the same log, and remembers the addresses."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def fetch(self, method: str, url: str, headers: Any, body: bytes = b"") -> Reply:
+        self.asked.append(url.partition("/containerLogs/")[2])
+        return Reply(code=200, headers=[("Content-Type", "text/plain")], stream=_Body())
+
+    async def hand_through(self, request: Any, url: str, headers: Any = None) -> Any:
+        raise AssertionError("logs are no upgrade")
+
+
+@pytest.fixture
+def node() -> Node:
+    return Node()
+
+
+@pytest.fixture
+def ctl(tmp_path: Path, node: Node) -> Iterator[Ctl]:
+    server = make_server(tmp_path, upstream=node)
+    made = Ctl(server)
+    made("create", "-f", "-", send="apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n")
+    endpoints = {server.dialect("{short}letEndpoint"): {"Port": 10999}}
+    status = {"status": {"addresses": [{"type": "InternalIP", "address": "192.0.2.7"}], "daemonEndpoints": endpoints}}
+    made("patch", "node", "n1", "--subresource=status", "-p", json.dumps(status))
+    made("create", "serviceaccount", "default")
+    for name in ("p1", "p2"):
+        made("create", "-f", "-", send=POD.replace("NAME", name))
+    yield made
+    server.stop()
+
+
+def test_a_log_is_printed_as_it_is(ctl: Ctl, node: Node) -> None:
+    """Empty lines and bytes that are no text stay; flags become parameters; the first container is the default."""
+    ran = ctl("logs", "p1", "-f", "--tail=5", "--since=2m", "--timestamps")
+    assert ran.out == "one\n\ntwo\ufffd\n"
+    assert "Defaulted container c of: c, d" in ran.error
+    assert node.asked == ["default/p1/c?follow=true&timestamps=true&sinceSeconds=120&tailLines=5"]
+
+
+def test_whose_logs(ctl: Ctl, node: Node) -> None:
+    """A selector means all of its pods, a workload one of them, --all-containers each container."""
+    ctl("logs", "-l", "app=web", "-c", "d")
+    assert node.asked == ["default/p1/d", "default/p2/d"]
+    ctl("create", "deployment", "web", "--image=i")
+    node.asked.clear()
+    ctl("logs", "deploy/web", "--all-containers")
+    assert node.asked == ["default/p1/c", "default/p1/d"]
+    assert "-f follows one container" in ctl("logs", "-f", "-l", "app=web", status=1).error
+    assert "not both" in ctl("logs", "p1", "-l", "app=web", status=1).error
+    assert "has no pods" in ctl("logs", "ns/default", status=1).error
+
+
+def test_selectors_of_workloads() -> None:
+    """Selectors of services and of workloads become the text that the API takes."""
+    assert selector_of({"spec": {"selector": {"b": "2", "a": "1"}}}) == "a=1,b=2"
+    expressions = [{"key": "k", "operator": "In", "values": ["x", "y"]}, {"key": "z", "operator": "DoesNotExist"}]
+    assert selector_of({"spec": {"selector": {"matchLabels": {"a": "1"}, "matchExpressions": expressions}}}) == "a=1,k in (x,y),!z"
+    assert selector_of({"spec": {}}) == ""
+
+
+def test_usage_in_units_of_people() -> None:
+    """Cores become thousandths, bytes become Mi."""
+    assert _usage({"cpu": "1500000n", "memory": "2048Ki"}) == ("2m", "2Mi")

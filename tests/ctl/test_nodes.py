@@ -1,0 +1,143 @@
+"""Nodes: cordon, drain, taint; and why pods are where they are."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ctl_runner import Ctl
+
+from orchd.client.interfaces import Object
+from orchd.ctl.errors import CommandError
+from orchd.ctl.nodes import changed_taints, evictable, split_taints
+from orchd.ctl.scheduling import explanation
+
+NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n"
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p1, labels: {app: a}}\nspec: {nodeName: n1, containers: [{name: c, image: nginx}]}\n"
+
+
+@pytest.fixture
+def cluster(ctl: Ctl) -> Ctl:
+    """One node with one pod that no controller has made."""
+    ctl("create", "-f", "-", send=NODE)
+    ctl("create", "serviceaccount", "default")
+    ctl("create", "-f", "-", send=POD)
+    return ctl
+
+
+def test_cordon(cluster: Ctl) -> None:
+    """Cordon and uncordon change spec.unschedulable once."""
+    assert cluster("cordon", "n1").lines == ["node/n1 cordoned"]
+    assert cluster("cordon", "n1").lines == ["node/n1 already cordoned"]
+    assert cluster("get", "node/n1", "-o", "jsonpath={.spec.unschedulable}").out == "true\n"
+    cluster("uncordon", "n1")
+    assert cluster("get", "node/n1", "-o", "jsonpath={.spec.unschedulable}").out == "\n"
+
+
+def test_drain(cluster: Ctl) -> None:
+    """Drain refuses pods that would be lost, names the flag, and evicts them with it."""
+    cluster("cordon", "n1")
+    assert "--force (pods without a controller): default/p1" in cluster("drain", "n1", status=1).error
+    assert cluster("drain", "n1", "--force", "--dry-run").lines[1] == "evicting pod default/p1 (server dry run)"
+    lines = cluster("drain", "n1", "--force", "--grace-period=0").lines
+    assert lines == ["node/n1 already cordoned", "evicting pod default/p1", "node/n1 drained"]
+    assert "No resources" in cluster("get", "pods").error
+
+
+def test_drain_asks_disruption_budgets(cluster: Ctl) -> None:
+    """An eviction that a budget refuses is tried again until the time is over; --disable-eviction does not ask."""
+    cluster("create", "-f", "-", send="""
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: b}
+spec: {minAvailable: 1, selector: {matchLabels: {app: a}}}
+""")
+    phase = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
+    cluster("patch", "pod", "p1", "--subresource=status", "-p", json.dumps(phase))
+    cluster("cordon", "n1")
+    error = cluster("drain", "n1", "--force", "--timeout=11s", status=1).error
+    assert "cannot be evicted" in error
+    cluster("drain", "n1", "--force", "--disable-eviction", "--grace-period=0")
+    assert "No resources" in cluster("get", "pods").error
+
+
+def test_which_pods_are_evicted() -> None:
+    """Mirror pods stay, daemon sets' pods stay when that is said, emptyDir data needs a flag."""
+    def pod(name: str, owner: str = "", volumes: list[Object] | None = None, **annotations: str) -> Object:
+        owners = [{"kind": owner, "controller": True}] if owner else []
+        metadata = {"name": name, "namespace": "x", "ownerReferences": owners, "annotations": annotations}
+        return {"metadata": metadata, "spec": {"volumes": volumes or []}}
+
+    pods = [pod("a", "ReplicaSet"), pod("d", "DaemonSet"), pod("m", mirror="1"), pod("e", "Job", [{"emptyDir": {}}])]
+    with pytest.raises(CommandError, match=r"--ignore-daemonsets .*x/d; --delete-emptydir-data .*x/e"):
+        evictable(pods, "mirror", ignore_daemonsets=False, delete_emptydir_data=False, force=False)
+    chosen = evictable(pods, "mirror", ignore_daemonsets=True, delete_emptydir_data=True, force=False)
+    assert [each["metadata"]["name"] for each in chosen] == ["a", "e"]
+
+
+def test_taint(cluster: Ctl) -> None:
+    """Taints are set, changed with --overwrite only, and removed by key."""
+    cluster("taint", "node", "n1", "a=b:NoSchedule")
+    keys = "jsonpath={.spec.taints[?(@.key=='a')].value}"
+    assert cluster("get", "node/n1", "-o", keys).out == "b\n"
+    assert "--overwrite changes it" in cluster("taint", "node", "n1", "a=c:NoSchedule", status=1).error
+    cluster("taint", "nodes", "n1", "a=c:NoSchedule", "--overwrite")
+    assert cluster("get", "node/n1", "-o", keys).out == "c\n"
+    assert cluster("taint", "node", "n1", "a-").lines == ["node/n1 untainted"]
+    assert "not found on node n1" in cluster("taint", "node", "n1", "a-", status=1).error
+    assert "the effect must be one of" in cluster("taint", "node", "n1", "a=b:Frob", status=1).error
+
+
+def test_words_for_taints() -> None:
+    """A key without a value is a taint; names may follow the type."""
+    names, changes = split_taints(("node", "n1", "n2", "k:NoExecute", "x:NoSchedule-"))
+    assert names == ["n1", "n2"]
+    assert changes == [({"key": "k", "effect": "NoExecute"}, False), ({"key": "x", "effect": "NoSchedule"}, True)]
+    there = [{"key": "x", "effect": "NoSchedule"}, {"key": "x", "effect": "NoExecute"}]
+    assert changed_taints("n", there, changes, overwrite=False) == [there[1], changes[0][0]]
+
+
+def test_describe(cluster: Ctl) -> None:
+    """Pods and nodes are described with what belongs to them; events follow."""
+    pod = cluster("describe", "pod", "p1").out
+    assert "Node:            n1" in pod
+    assert "Image:           nginx" in pod
+    assert "default/p1" in cluster("describe", "node/n1").out
+    uid = cluster("get", "pod/p1", "-o", "jsonpath={.metadata.uid}").out.strip()
+    cluster("create", "-f", "-", send=f"""
+apiVersion: v1
+kind: Event
+metadata: {{name: e1, namespace: default}}
+involvedObject: {{kind: Pod, namespace: default, name: p1, uid: {uid}}}
+type: Warning
+reason: Failed
+message: no image
+lastTimestamp: "2027-01-15T07:58:30Z"
+""")
+    line = cluster("describe", "pod", "p1").lines[-1]
+    assert line.split()[:3] == ["Warning", "Failed", "1m30s"]
+    assert cluster("events", "--for", "pod/p1").lines[1].split()[1:4] == ["Warning", "Failed", "pod/p1"]
+    assert "No events" in cluster("events", "--types=Normal").error
+    cluster("create", "deployment", "web", "--image=nginx:1")
+    assert "1 desired | 0 updated" in cluster("describe", "deploy", "web").out
+    assert "Finalizers:" in cluster("describe", "ns", "default").out
+
+
+def test_explanations() -> None:
+    """Feasible nodes come best first, refused ones with the plugin, its reasons and a remedy."""
+    answer = {
+        "node": "b", "feasible": {"a": {"total": 1, "plugins": {}}, "b": {"total": 9, "plugins": {"P": 9}}},
+        "filtered": {"c": {"plugin": "Q", "reasons": ["full"], "remedy": "free 1 CPU"}},
+    }  # fmt: skip
+    assert explanation(answer) == [
+        "Node:      b", "Feasible nodes, best first:", "  b  total=9  P=9", "  a  total=1", "Refused nodes:",
+        "  c  Q: full  remedy: free 1 CPU",
+    ]  # fmt: skip
+
+
+def test_what_the_server_lacks(cluster: Ctl) -> None:
+    """Without a scheduler, metrics or streams the commands say what is missing."""
+    assert "--scheduler=true" in cluster("explain-scheduling", "p1", status=1).error
+    assert "no metrics API (metrics." in cluster("top", "nodes", status=1).error
+    assert "exec is not available" in cluster("exec", "p1", "--", "ls", "-l", status=1).error
+    assert "container x is not in pod p1" in cluster("logs", "p1", "-c", "x", status=1).error

@@ -1,0 +1,190 @@
+"""What the server serves, who one is, and commands without a server."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from ctl_runner import Ctl
+
+from orchd.ctl import configuration
+from orchd.ctl.command import seconds
+from orchd.ctl.configuration import GlobalFlags
+from orchd.ctl.errors import CommandError
+from orchd.ctl.main import cli
+from orchd.dialect import DIALECTS
+
+HPA = """
+apiVersion: autoscaling/v1
+kind: HorizontalPodAutoscaler
+metadata: {name: h}
+spec: {maxReplicas: 3, scaleTargetRef: {kind: Deployment, name: w}, targetCPUUtilizationPercentage: 50}
+"""
+
+
+def test_discovery(ctl: Ctl) -> None:
+    """Resources with their short names, versions, and the version of the server."""
+    lines = ctl("api-resources", "--api-group=apps", "--no-headers").lines
+    assert ["deployments", "deploy", "apps/v1", "true", "Deployment"] in [line.split() for line in lines]
+    assert "nodes" in ctl("api-resources", "--namespaced=false", "-o", "name").lines
+    assert "pods" not in ctl("api-resources", "--namespaced=false", "-o", "name").lines
+    assert {"v1", "apps/v1", ctl.server.dialect("rbac.authorization.{abbr}.io/v1")} <= set(ctl("api-versions").lines)
+    assert "Server Version: v1.23" in ctl("version").out
+
+
+@pytest.mark.parametrize("word", ["deploy", "deployment", "Deployment", "deployments.apps", "deployments.v1.apps"])
+def test_words_for_resources(ctl: Ctl, word: str) -> None:
+    """Short names, kinds, groups and versions all name a resource."""
+    ctl("create", "deployment", "web", "--image=nginx:1")
+    assert ctl("get", word, "web", "-o", "name").lines == ["deployment.apps/web"]
+
+
+def test_explain(ctl: Ctl) -> None:
+    """Fields are described from the server's OpenAPI document; a wrong one is refused with those that exist."""
+    out = ctl("explain", "deploy.spec.template.spec.containers").out
+    assert "FIELD:      containers <[]Container>" in out
+    assert "  image\t<string>" in out
+    assert 'field "spek" does not exist' in ctl("explain", "pod.spek", status=1).error
+    assert "    containerPort\t<integer> -required-" in ctl("explain", "pod.spec.containers", "--recursive").out
+
+
+def test_can_i(ctl: Ctl) -> None:
+    """Yes with status 0, no with status 1; the rules as a list."""
+    assert ctl("auth", "can-i", "delete", "nodes").out == "yes\n"
+    ctl.user = ("eve", "nobodies")
+    ran = Ctl(ctl.server)
+    ran.user = ctl.user
+    with pytest.raises(AssertionError, match="ended with 1: no"):
+        ran("auth", "can-i", "delete", "nodes")
+    assert ctl("auth", "can-i", "get", "/version").out == "yes\n"
+    assert "selfsubjectaccessreviews" in ctl("auth", "can-i", "--list").out
+    assert "can-i --list shows" in ctl("get", "nodes", status=1).error
+
+
+def test_tokens(ctl: Ctl) -> None:
+    """A token names its service account and audience, and is good for as long as it was asked for."""
+    ctl("create", "serviceaccount", "robot")
+    text = ctl("token", "create", "robot", "--duration=10m", "--audience=x").out.split(".")[1]
+    claims = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    assert (claims["sub"], claims["aud"]) == ("system:serviceaccount:default:robot", ["x"])
+    assert claims["exp"] - claims["iat"] == 600
+
+
+def test_certificates(ctl: Ctl) -> None:
+    """Approve adds the condition once; a request that is approved cannot be denied."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name.from_rfc4514_string("CN=robot")
+    pem = x509.CertificateSigningRequestBuilder().subject_name(name).sign(key, hashes.SHA256())
+    ctl("create", "-f", "-", send=json.dumps({
+        "apiVersion": ctl.server.dialect("certificates.{abbr}.io/v1"), "kind": "CertificateSigningRequest",
+        "metadata": {"name": "c"}, "spec": {
+            "request": base64.b64encode(pem.public_bytes(serialization.Encoding.PEM)).decode(),
+            "signerName": ctl.server.dialect("{long}.io/{short}-apiserver-client"), "usages": ["client auth"],
+        },
+    }))  # fmt: skip
+    assert ctl("certificate", "approve", "c").out.endswith("/c approved\n")
+    ctl("certificate", "approve", "c")
+    assert ctl("get", "csr/c", "-o", "jsonpath={.status.conditions[*].type}").out == "Approved\n"
+    assert "approved already" in ctl("certificate", "deny", "c", status=1).error
+
+
+def test_convert(ctl: Ctl) -> None:
+    """Built-in kinds are converted here; a version that does not exist is refused with those that do."""
+    done = yaml.safe_load(ctl("convert", "-f", "-", "--output-version=v2", send=HPA).out)
+    assert done["apiVersion"] == "autoscaling/v2"
+    assert done["spec"]["metrics"][0]["resource"]["target"] == {"averageUtilization": 50, "type": "Utilization"}
+    assert "status" not in done
+    assert "autoscaling/v2beta2" in ctl("convert", "-f", "-", "--output-version=v9", status=1, send=HPA).error
+
+
+def test_completion(ctl: Ctl) -> None:
+    """Every shell has a script, and the program answers it."""
+    for shell in ("bash", "zsh", "fish"):
+        assert "_ORCHCTL_COMPLETE" in ctl("completion", shell).out
+    done = CliRunner().invoke(
+        cli, [], prog_name="orchctl", env={"_ORCHCTL_COMPLETE": "bash_complete", "COMP_WORDS": "orchctl roll", "COMP_CWORD": "1"}
+    )
+    assert done.output == "plain,rollout\n"
+
+
+def test_help_and_unknown_commands(ctl: Ctl) -> None:
+    """Help lists the commands; a wrong command or flag is one line that points to it."""
+    for words in ((), ("--help",), ("rollout",)):
+        assert "Commands:" in ctl(*words).out
+    assert "--help lists the commands" in ctl("frob", status=1).error
+    assert "see orchctl get --help" in ctl("get", "--frob", status=1).error
+
+
+@pytest.mark.parametrize(("text", "value"), [("30", 30), ("1m30s", 90), ("500ms", 0.5), ("2h", 7200), ("-1s", -1)])
+def test_durations(text: str, value: float) -> None:
+    """Durations have units; a number alone is seconds."""
+    assert seconds(text) == value
+
+
+def test_broken_durations() -> None:
+    """Other texts are refused."""
+    with pytest.raises(CommandError, match="is not a duration"):
+        seconds("1x")
+
+
+def configuration_file(path: Path, name: str, *, current: str = "") -> Path:
+    path.write_text(yaml.safe_dump({
+        "apiVersion": "v1", "kind": "Config", **({"current-context": current} if current else {}),
+        "clusters": [{"name": name, "cluster": {"server": f"https://{name}.example", "certificate-authority": "ca.pem"}}],
+        "users": [{"name": name, "user": {"token": "secret"}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name, "namespace": f"ns-{name}"}}],
+    }))  # fmt: skip
+    (path.parent / "ca.pem").write_text("")
+    return path
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
+def test_configuration_files_are_merged(tmp_path: Path, dialect: object) -> None:
+    """Several files of the environment are one; the first current-context counts; paths start at their own file."""
+    (tmp_path / "x").mkdir()
+    one = configuration_file(tmp_path / "one", "one", current="one")
+    two = configuration_file(tmp_path / "x" / "two", "two", current="two")
+    environment = {dialect("{SHORT}CONFIG"): f"{one}:{two}:{tmp_path}/missing"}  # type: ignore[operator]  # a Dialect
+    config = configuration.load(GlobalFlags(), environment)
+    assert (config.server, config.namespace, config.token) == ("https://one.example", "ns-one", "secret")
+    config = configuration.load(GlobalFlags(context="two", token="other", as_user="u"), environment)
+    assert (config.server, config.token, config.authority_file) == ("https://two.example", "other", str(tmp_path / "x" / "ca.pem"))
+    assert config.impersonation is not None
+
+
+def test_configuration_in_the_home_folder(tmp_path: Path) -> None:
+    """Without flag and environment the home folder's file counts; without any, the message says what to do."""
+    with pytest.raises(CommandError, match="name one with --config"):
+        configuration.load(GlobalFlags(), {"HOME": str(tmp_path)})
+    dialect = next(iter(DIALECTS.values()))
+    (tmp_path / f".{dialect.short}").mkdir()
+    configuration_file(tmp_path / f".{dialect.short}" / "config", "one", current="one")
+    assert configuration.load(GlobalFlags(), {"HOME": str(tmp_path)}).server == "https://one.example"
+    with pytest.raises(CommandError, match="--as-group needs --as"):
+        configuration.load(GlobalFlags(server="https://a", as_groups=("g",)), {"HOME": str(tmp_path)})
+
+
+def test_config_commands(ctl: Ctl, tmp_path: Path) -> None:
+    """View hides secrets; use-context changes the file, keeps its mode, and refuses unknown names."""
+    path = configuration_file(tmp_path / "config", "one", current="gone")
+    path.chmod(0o600)
+    assert "REDACTED" in ctl("config", "view", "--config", str(path)).out
+    assert "secret" in ctl("config", "view", "--raw", "--config", str(path)).out
+    assert "no context 'zz'" in ctl("config", "use-context", "zz", "--config", str(path), status=1).error
+    ctl("config", "use-context", "one", "--config", str(path))
+    assert ctl("config", "current-context", "--config", str(path)).out == "one\n"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert ctl("config", "get-contexts", "--config", str(path)).lines[1].split()[0] == "*"
+
+
+def test_store(ctl: Ctl, tmp_path: Path) -> None:
+    """The commands of orchd-store are there, with their exit status."""
+    with pytest.raises(AssertionError, match="orchd-store: "):
+        ctl("store", "check", f"--data-dir={tmp_path}")

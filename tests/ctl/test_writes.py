@@ -1,0 +1,205 @@
+"""Commands that write: apply, diff, create, patch, edit, label, annotate, scale, delete, wait, rollout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ctl_runner import Ctl
+
+from orchd.ctl.change import difference
+from orchd.ctl.errors import CommandError
+from orchd.ctl.rollout import progress
+from orchd.ctl.wait import parse_test
+
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {a: b}\n"
+
+
+def test_apply_creates_then_configures(ctl: Ctl, tmp_path: Path) -> None:
+    """Apply says what it did; a folder gives all of its files; a dry run keeps nothing."""
+    folder = tmp_path / "manifests"
+    folder.mkdir()
+    (folder / "m.yaml").write_text(MAP)
+    (folder / "note.txt").write_text("no object")
+    assert ctl("apply", "-f", str(folder)).lines == ["configmap/m created"]
+    assert ctl("apply", "-f", str(folder)).lines == ["configmap/m unchanged"]
+    changed = MAP.replace("a: b", "a: c")
+    assert ctl("apply", "-f", "-", "--dry-run", send=changed).lines == ["configmap/m configured (server dry run)"]
+    assert ctl("get", "cm/m", "-o", "jsonpath={.data.a}").out == "b\n"
+    assert ctl("apply", "-f", "-", send=changed).lines == ["configmap/m configured"]
+
+
+def test_diff(ctl: Ctl) -> None:
+    """Diff prints what apply would change, and its exit status says whether that is anything."""
+    ctl("apply", "-f", "-", send=MAP)
+    assert ctl("diff", "-f", "-", send=MAP).out == ""
+    runner = Ctl(ctl.server)
+    with pytest.raises(AssertionError, match=r"\+  a: c"):
+        runner("diff", "-f", "-", send=MAP.replace("a: b", "a: c"))
+
+
+def test_conflicts(ctl: Ctl) -> None:
+    """A field of another manager is refused until --force-conflicts takes it over."""
+    ctl("apply", "-f", "-", "--field-manager=other", send=MAP)
+    error = ctl("apply", "-f", "-", status=1, send=MAP.replace("a: b", "a: c")).error
+    assert "--force-conflicts takes over the fields" in error
+    ctl("apply", "-f", "-", "--force-conflicts", send=MAP.replace("a: b", "a: c"))
+    assert ctl("get", "cm/m", "-o", "jsonpath={.data.a}").out == "c\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a: [", "standard input"),
+        ("a: 1", "needs apiVersion and kind"),
+        ("apiVersion: v1\nkind: Frob\nmetadata: {name: a}", 'no kind "Frob"'),
+        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a}", "apply needs metadata.name"),
+    ],
+)
+def test_bad_manifests(ctl: Ctl, text: str, says: str) -> None:
+    """A broken file is refused with its place or the missing field."""
+    assert says in ctl("apply", "-f", "-", status=1, send=text).error
+
+
+def test_create_from_arguments(ctl: Ctl, tmp_path: Path) -> None:
+    """Simple kinds are made of arguments."""
+    (tmp_path / "f").write_bytes(b"\xff")
+    ctl("create", "configmap", "m", "--from-literal=a=b", f"--from-file={tmp_path / 'f'}")
+    assert ctl("get", "cm/m", "-o", "jsonpath={.data.a} {.binaryData.f}").out == "b /w==\n"
+    ctl("create", "secret", "s", "--from-literal=a=b")
+    assert ctl("get", "secret/s", "-o", "jsonpath={.data.a}").out == "Yg==\n"
+    assert "write --from-literal=KEY=VALUE" in ctl("create", "configmap", "x", "--from-literal=a", status=1).error
+    assert "already exists" in ctl("create", "configmap", "m", status=1).error
+
+
+def test_patch_label_annotate(ctl: Ctl) -> None:
+    """Values that are there are changed only with --overwrite; KEY- removes."""
+    ctl("apply", "-f", "-", send=MAP)
+    ctl("patch", "cm", "m", "--type=json", "-p", '[{"op":"add","path":"/data/x","value":"y"}]')
+    assert ctl("get", "cm/m", "-o", "jsonpath={.data.x}").out == "y\n"
+    assert ctl("label", "cm", "m", "q=r", "z=z").lines == ["configmap/m labeled"]
+    assert "--overwrite changes it" in ctl("label", "cm", "m", "q=s", status=1).error
+    ctl("label", "cm", "--all", "q=s", "--overwrite", "z-")
+    assert ctl("get", "cm/m", "-o", "jsonpath={.metadata.labels}").out == '{"q":"s"}\n'
+    ctl("annotate", "cm/m", "u=v")
+    assert ctl("get", "cm/m", "-o", "jsonpath={.metadata.annotations.u}").out == "v\n"
+    assert "write KEY=VALUE" in ctl("label", "cm", "m", status=1).error.replace("Write", "write")
+
+
+def test_edit(ctl: Ctl) -> None:
+    """What the editor changed is sent; nothing changed is no request; a refusal opens the text again with the reason."""
+    ctl("apply", "-f", "-", send=MAP)
+    ctl.edit = lambda text: text.replace("a: b", "a: edited")
+    assert ctl("edit", "cm", "m").lines == ["configmap/m edited"]
+    assert ctl("get", "cm/m", "-o", "jsonpath={.data.a}").out == "edited\n"
+    ctl.edit = lambda text: text
+    assert "no changes made" in ctl("edit", "cm", "m").out
+    seen: list[str] = []
+
+    def wrong(text: str) -> str:
+        seen.append(text)
+        return text if len(seen) > 1 else text.replace("  name: m", "  name: other")
+
+    ctl.edit = wrong
+    assert "metadata.name cannot be changed" in ctl("edit", "cm", "m", status=1).error
+    assert seen[1].startswith("# ")
+
+
+def test_difference_is_a_merge_patch() -> None:
+    """Removed keys become null, lists are replaced, equal members are left out."""
+    before = {"a": 1, "b": {"c": 1, "d": [1]}, "e": 1}
+    assert difference(before, {"a": 1, "b": {"c": 1, "d": [2]}, "f": None}) == {"b": {"d": [2]}, "e": None, "f": None}
+
+
+def test_scale_and_rollout(ctl: Ctl) -> None:
+    """Scale goes through the subresource; restart marks the template; pause is kept in the object."""
+    ctl("create", "deployment", "web", "--image=nginx:1", "-r", "2")
+    assert "has 2 replicas, not 5" in ctl("scale", "deploy/web", "--replicas=3", "--current-replicas=5", status=1).error
+    ctl("scale", "deploy/web", "--replicas=3")
+    assert ctl("get", "deploy/web", "-o", "jsonpath={.spec.replicas}").out == "3\n"
+    ctl("rollout", "restart", "deploy/web")
+    assert "restartedAt" in ctl("get", "deploy/web", "-o", "jsonpath={.spec.template.metadata.annotations}").out
+    ctl("rollout", "pause", "deploy/web")
+    assert ctl("get", "deploy/web", "-o", "jsonpath={.spec.paused}").out == "true\n"
+    assert "resume it first" in ctl("rollout", "undo", "deploy/web", status=1).error
+    assert "no rollouts" in ctl("rollout", "status", "ns/default", status=1).error
+    assert "cannot be scaled" in ctl("scale", "ns/default", "--replicas=1", status=1).error
+
+
+def test_rollout_undo(ctl: Ctl) -> None:
+    """Undo takes the template of an earlier replica set, without the label of that set."""
+    ctl("create", "deployment", "web", "--image=nginx:1")
+    owner = ctl("get", "deploy/web", "-o", "jsonpath={.metadata.uid}").out.strip()
+    key = ctl.server.dialect("deployment.{long}.io/revision")
+    for number, image in ((1, "nginx:0"), (2, "nginx:1")):
+        ctl("create", "-f", "-", send=f"""
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata:
+  name: web-{number}
+  annotations: {{{key}: "{number}"}}
+  ownerReferences: [{{apiVersion: apps/v1, kind: Deployment, name: web, uid: {owner}, controller: true}}]
+spec:
+  selector: {{matchLabels: {{app: web, pod-template-hash: h{number}}}}}
+  template:
+    metadata: {{labels: {{app: web, pod-template-hash: h{number}}}}}
+    spec: {{containers: [{{name: nginx, image: "{image}"}}]}}
+""")  # fmt: skip
+    assert [line.split()[0] for line in ctl("rollout", "history", "deploy/web").lines[2:]] == ["1", "2"]
+    assert "nginx:0" in ctl("rollout", "history", "deploy/web", "--revision=1").out
+    ctl("rollout", "undo", "deploy/web")
+    template = "{.spec.template.spec.containers[0].image} {.spec.template.metadata.labels}"
+    assert ctl("get", "deploy/web", "-o", f"jsonpath={template}").out == 'nginx:0 {"app":"web"}\n'
+    assert "no revision 9" in ctl("rollout", "undo", "deploy/web", "--to-revision=9", status=1).error
+
+
+def test_progress_of_rollouts() -> None:
+    """A rollout is complete when all replicas are updated and available and no old ones are left."""
+    def deployment(**status: int) -> dict[str, object]:
+        return {"kind": "Deployment", "metadata": {"name": "w", "generation": 2}, "spec": {"replicas": 2}, "status": status}
+
+    assert "to be observed" in progress(deployment(observedGeneration=1))[0]
+    assert "1 out of 2" in progress(deployment(observedGeneration=2, updatedReplicas=1))[0]
+    assert "1 old" in progress(deployment(observedGeneration=2, updatedReplicas=2, replicas=3))[0]
+    assert "1 of 2" in progress(deployment(observedGeneration=2, updatedReplicas=2, replicas=2, availableReplicas=1))[0]
+    assert progress(deployment(observedGeneration=2, updatedReplicas=2, replicas=2, availableReplicas=2))[1]
+
+
+def test_delete(ctl: Ctl) -> None:
+    """Delete waits until the object is gone, and says why it is not when the time is over."""
+    ctl("apply", "-f", "-", send=MAP)
+    assert ctl("delete", "cm", "m").lines == ["configmap/m deleted"]
+    assert "not found" in ctl("delete", "cm", "m", status=1).error
+    assert ctl("delete", "cm", "m", "--ignore-not-found").status == 0
+    assert "selector (-l) or --all" in ctl("delete", "cm", status=1).error
+    ctl("apply", "-f", "-", send=MAP.replace("{name: m}", '{name: m, finalizers: ["a.b/c"]}'))
+    error = ctl("delete", "-f", "-", "--timeout=3s", status=1, send=MAP).error
+    assert "finalizers are a.b/c" in error
+    assert "needs --force" in ctl("delete", "cm", "m", "--grace-period=0", status=1).error
+
+
+def test_wait(ctl: Ctl) -> None:
+    """Wait ends with the condition, and fails when its time is over first."""
+    ctl("apply", "-f", "-", send=MAP)
+    assert ctl("wait", "cm/m", "--for=jsonpath={.data.a}=b").lines == ["configmap/m condition met"]
+    assert "timed out" in ctl("wait", "cm/m", "--for=condition=Ready", "--timeout=3s", status=1).error
+
+    def remove(second: int) -> None:
+        if second == 2:
+            Ctl(ctl.server)("delete", "cm", "m", "--no-wait")
+
+    ctl.while_waiting = remove
+    assert ctl("wait", "cm/m", "--for=delete").lines == ["configmap/m condition met"]
+    assert "write condition=NAME" in ctl("wait", "cm/m", "--for=frob", status=1).error
+
+
+def test_conditions() -> None:
+    """A condition counts for the generation that it was observed at."""
+    obj = {"metadata": {"generation": 2}, "status": {"conditions": [{"type": "Ready", "status": "True", "observedGeneration": 1}]}}
+    assert not parse_test("condition=ready")(obj)
+    obj["status"]["conditions"][0]["observedGeneration"] = 2
+    assert parse_test("condition=Ready")(obj)
+    assert not parse_test("condition=Ready=false")(obj)
+    assert parse_test("jsonpath={.status.conditions[?(@.type==\"Ready\")].status}=True")(obj)
+    with pytest.raises(CommandError):
+        parse_test("condition=")

@@ -1,0 +1,117 @@
+"""The command line as a program, against a real server in both dialects; and the examples of its page."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchd.dialect import DIALECTS
+from orchd.testing.process import DaemonProcess, free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/orchctl.md"
+DIALECT_NAMES = list(DIALECTS)
+
+
+def orchctl(
+    *words: str, config: Path | None, status: int = 0, send: str = "", folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The program in a process of its own, with the configuration in the environment."""
+    variables = {next(iter(DIALECTS.values()))("{SHORT}CONFIG"): str(config)} if config else {}
+    done = subprocess.run(
+        [sys.executable, "-m", "orchd.ctl.main", *words], input=send, capture_output=True, text=True, timeout=120, check=False,
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+    )  # fmt: skip
+    assert done.returncode == status, f"{words}: {done.returncode}: {done.stdout}{done.stderr}"
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def test_over_the_wire(server: DaemonProcess, tmp_path: Path) -> None:
+    """Objects are applied, read as tables, followed and deleted; refusals are one line."""
+    config = server.config_file
+    (tmp_path / "m.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: over-wire}\ndata: {a: b}\n")
+    words = ("apply", "-f", str(tmp_path / "m.yaml"))
+    assert orchctl(*words, config=config).stdout == "configmap/over-wire created\n"
+    assert orchctl("get", "cm", "over-wire", config=config).stdout.split()[:3] == ["NAME", "DATA", "AGE"]
+    assert "over-wire" in orchctl("get", "cm", "-A", "-o", "yaml", config=config).stdout
+    watching = subprocess.Popen(
+        [sys.executable, "-m", "orchd.ctl.main", f"--config={config}", "get", "cm", "over-wire", "-w", "-o", "jsonpath={.data.a}"],
+        stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    try:
+        assert watching.stdout is not None
+        assert watching.stdout.readline() == "b\n"
+        orchctl("patch", "cm", "over-wire", "-p", '{"data":{"a":"c"}}', config=config)
+        assert watching.stdout.readline() == "c\n"
+    finally:
+        watching.kill()
+        watching.wait()
+    orchctl("delete", "cm", "over-wire", config=config)
+    error = orchctl("get", "cm", "over-wire", config=config, status=1).stderr
+    assert error == 'orchctl: configmaps "over-wire" not found\n'
+
+
+def test_an_interrupted_watch(server: DaemonProcess) -> None:
+    """A watch that is interrupted ends with status 130 and without a message."""
+    watching = subprocess.Popen(
+        [sys.executable, "-m", "orchd.ctl.main", f"--config={server.config_file}", "get", "ns", "-w"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    try:
+        assert watching.stdout is not None
+        assert watching.stdout.readline().startswith("NAME")
+        watching.send_signal(signal.SIGINT)
+        assert watching.communicate(timeout=60)[1] == ""
+        assert watching.returncode == 130
+    finally:
+        watching.kill()
+        watching.wait()
+
+
+def test_scheduling_is_explained(server: DaemonProcess, tmp_path: Path) -> None:
+    """A pod that does not exist yet is explained by the server's scheduler."""
+    (tmp_path / "p.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: nginx}]}\n")
+    out = orchctl("explain-scheduling", "-f", str(tmp_path / "p.yaml"), config=server.config_file).stdout
+    assert out.startswith("Node:")
+
+
+def test_a_server_that_is_not_there() -> None:
+    """A connection that fails, and a configuration that is missing, say what to check."""
+    error = orchctl("get", "pods", f"--server=https://127.0.0.1:{free_port()}", config=None, status=1).stderr
+    assert "check --server" in error
+    assert len(error.splitlines()) == 1
+    assert "no such file" in orchctl("get", "pods", "--config=/nonexistent", config=None, status=1).stderr.lower()
+
+
+def examples() -> list[tuple[str, str]]:
+    """(command line, file) of every example; a file is the YAML block above the first command that needs it."""
+    out, file = [], ""
+    for language, text in re.findall(r"```(\w+)\n(.*?)```", PAGE.read_text(), re.DOTALL):
+        if language == "yaml":
+            file = text
+        elif language == "sh":
+            out += [(line.partition("  #")[0].strip(), file) for line in text.splitlines() if line.startswith("orchctl ")]
+    return out
+
+
+def test_the_examples_of_the_page(server: DaemonProcess, tmp_path: Path) -> None:
+    """Every command of docs/orchctl.md runs as it is written, in order."""
+    found = examples()
+    assert len(found) > 20
+    for command, file in found:
+        (tmp_path / "web.yaml").write_text(file)
+        orchctl(*shlex.split(command)[1:], config=server.config_file, folder=tmp_path)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_needs_no_server(shell: str) -> None:
+    """The script of a shell is printed without any configuration."""
+    assert "orchctl" in orchctl("completion", shell, config=None).stdout
