@@ -33,7 +33,7 @@ def admission_chain(
     definitions: DefinitionTracker,
     state: ServerState,
 ) -> AdmissionChain:
-    """The plugins that are on, in order. Raises ValueError naming the flag, file or plugin that is wrong."""
+    """The enabled plugins in running order. Raises ValueError naming the invalid flag, file or plugin."""
     random, reactor, webhooks = runtime.random, runtime.reactor, outbound.webhooks
 
     def reviewer(path: str, pause: float) -> Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]:
@@ -75,7 +75,7 @@ def admission_chain(
 
 
 def sections(name: str) -> dict[str, Mapping[str, Any]]:
-    """The plugins' sections of an AdmissionConfiguration file, {} for no file. Raises ValueError naming the file."""
+    """Plugin sections of an AdmissionConfiguration file; {} without a file. Raises ValueError naming the file."""
     if not name:
         return {}
     document = _load(Path(name))

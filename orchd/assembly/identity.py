@@ -54,8 +54,8 @@ _REMEMBERED = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboundServices:
-    """What gates need to ask services outside: calls, time (`clock` gives seconds since the epoch), chance, and whoever
-    counts."""
+    """Collaborators of authenticators and authorizers that call external services: HTTP, `wall` (epoch seconds),
+    randomness and metrics."""
 
     reactor: Any
     calls: WebhookClient
@@ -68,8 +68,8 @@ class OutboundServices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authentication:
-    """The chain, the bearer methods in it (token reviews ask them), the maker of service-account tokens, and what has
-    authorities that may change. `begin` starts what goes on in `background`."""
+    """The authenticator chain, its bearer-token methods (used by TokenReview), the service account token issuer, and
+    the reloadable CA bundles. `begin` starts the tasks in `background`."""
 
     chain: AuthenticatorChain
     bearer: Bearer
@@ -91,7 +91,8 @@ def authentication(
     observe: Callable[[str, str, float], None],
     observe_certificate: Callable[[float], None],
 ) -> Authentication:
-    """All methods that the settings ask for, in the reference's order. Raises ValueError, OSError for bad files."""
+    """All authenticators that the settings enable, in the reference's order. Raises ValueError and OSError for invalid
+    files."""
     chosen = settings.authentication
     accounts = chosen.service_accounts
     clock = outside.clock
@@ -105,7 +106,7 @@ def authentication(
         ],
         audiences=audiences,
     )
-    # The bundle has the server's own authority too: that the file has one must be seen by itself.
+    # The bundle includes the server's own CA; check separately that the file has a certificate.
     _verifier("client-ca-file", files.client_authorities_given)
     certificates = ClientCertificates(
         _verifier("client-ca-file", files.client_authorities), clock=clock, observe=observe_certificate
@@ -173,7 +174,7 @@ def _local_tokens(
     clock: Callable[[], float],
     audiences: tuple[str, ...],
 ) -> list[ITokenAuthenticator]:
-    """Sorts of tokens that are known without asking anybody."""
+    """Token authenticators that need no external service."""
     chosen = settings.authentication
     tokens: list[ITokenAuthenticator] = []
     if chosen.token_file:
@@ -202,7 +203,7 @@ def _local_tokens(
 def _outside_tokens(
     settings: Settings, outside: OutboundServices, audiences: tuple[str, ...], open_id: OpenIdTokens | None
 ) -> list[ITokenAuthenticator]:
-    """Sorts of tokens that somebody outside knows: asked last, and remembered."""
+    """Token authenticators that call external services: tried last, and cached."""
 
     def remembered(method: ITokenAuthenticator, *, found: float, unknown: float) -> CachedTokens:
         return CachedTokens(
@@ -259,14 +260,14 @@ def _reviews(flag: str, path: str, outside: OutboundServices, observe: Observe) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authorization:
-    """The union that decides, and the RBAC authorizer in it (None when it is off) for checks of escalation."""
+    """The authorizer union, and its RBAC authorizer (None when RBAC is off) for escalation checks."""
 
     union: AuthorizerUnion
     rbac: RoleBasedAuthorizer | None
 
 
 def authorization(settings: Settings, informers: IInformers, *, outside: OutboundServices) -> Authorization:
-    """The authorizers of --authorization-mode. Raises ValueError naming the mode or the file that is wrong."""
+    """The authorizers of --authorization-mode. Raises ValueError naming the invalid mode or file."""
     chosen = settings.authorization
 
     def by_attributes() -> IAuthorizer:
@@ -303,7 +304,7 @@ def authorization(settings: Settings, informers: IInformers, *, outside: Outboun
 
 
 class Identity:
-    """Authentication and authorization of one server, and the publisher of its authorities."""
+    """Authentication and authorization of one server, and the publisher of its CA bundles."""
 
     def __init__(
         self,
@@ -314,7 +315,7 @@ class Identity:
         calls: WebhookClient,
         metrics: ServerMetrics,
     ) -> None:
-        """Raises ValueError naming the flag and the file that is wrong."""
+        """Raises ValueError naming the invalid flag and file."""
         settings = runtime.settings
         outside = OutboundServices(
             reactor=runtime.reactor,
@@ -338,7 +339,7 @@ class Identity:
         self.publisher = _publisher(runtime, files, client, self.authentication)
 
     def issuers(self) -> Member:
-        """Fetches what token issuers publish."""
+        """Fetches the discovery documents and keys of token issuers."""
         return as_member("issuers", self._begin, self.authentication.background.stop)
 
     def publishing(self) -> Member:

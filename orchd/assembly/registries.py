@@ -1,4 +1,4 @@
-"""The registry of one server: the write sequence with admission, and without it for subresources that review themselves."""
+"""The registry of one server: with admission, and without it for subresources that run admission themselves."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from orchd.server.registry.strategies.table import Strategies
 
 
 class Registries:
-    """`reviewed` runs admission on every write. `unreviewed` serves subresources that take another kind, whose verbs run
-    admission on that kind."""
+    """`reviewed` runs admission on every write. `unreviewed` is for subresources whose body is of another kind and
+    whose verbs run admission on that kind."""
 
     def __init__(self, runtime: Runtime, objects: Objects, admission: AdmissionChain, identity: Identity) -> None:
         authorization = identity.authorization

@@ -1,4 +1,4 @@
-"""The store that the settings ask for, its caches, and their metrics."""
+"""The configured store, its caches and their metrics."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Storage:
-    """The store and the caches that are fed by it. `store` replaces the one of the flags."""
+    """The store and the caches that it feeds. `store` replaces the configured one."""
 
     def __init__(self, runtime: Runtime, store: IStore | None) -> None:
-        """Raises ValueError naming the flag or file that is wrong."""
+        """Raises ValueError naming the invalid flag or file."""
         settings, reactor = runtime.settings, runtime.reactor
         self._settings = settings
         self.store: IStore = make_store(settings, reactor, runtime.random) if store is None else store
@@ -47,21 +47,21 @@ class Storage:
 
 
 def make_store(settings: Settings, reactor: Any, random: Random) -> IStore:
-    """Not started. Raises ValueError naming the flag or file that is wrong."""
+    """The configured store, not started. Raises ValueError naming the invalid flag or file."""
     store: IStore = _etcd(settings, reactor, random) if settings.storage.etcd is not None else _sqlite(settings, reactor)
     name = settings.storage.encryption_file
     return encrypted(settings, store, name) if name else store
 
 
 async def start_store(settings: Settings, store: IStore) -> None:
-    """Start it. Raises StoreError; also when values are encrypted and nothing says with which key."""
+    """Start the store. Raises StoreError, also when values are encrypted and no encryption configuration is given."""
     await store.start()
     if not isinstance(store, EncryptedStore):
         await refuse_encrypted(store, mark_of(settings.dialect))
 
 
 def encrypted(settings: Settings, store: IStore, name: str) -> EncryptedStore:
-    """`store` with what the file `name` says encrypted."""
+    """`store` wrapped with the encryption configuration in the file `name`."""
     keys = {
         f"{each.plural}.{each.group}" if each.group else each.plural: each.key
         for each in builtin_catalog(settings.dialect).resources
@@ -69,7 +69,7 @@ def encrypted(settings: Settings, store: IStore, name: str) -> EncryptedStore:
     }
 
     def key_of(resource: str) -> str:
-        # What is not built in is a custom kind, kept under its group.
+        # Resources that are not built in are custom and stored under their group.
         plural, _, group = resource.partition(".")
         return keys.get(resource) or (f"{group}/{plural}" if group else plural)
 
@@ -82,7 +82,7 @@ def encrypted(settings: Settings, store: IStore, name: str) -> EncryptedStore:
 
 
 def store_file(settings: Settings) -> str:
-    """Where the embedded store is."""
+    """Path of the embedded store."""
     return f"{settings.storage.data_dir}/store.sqlite"
 
 
@@ -98,8 +98,8 @@ def _sqlite(settings: Settings, reactor: Any) -> SqliteStore:
 
 
 def etcd_servers(etcd: EtcdSettings, reactor: Any) -> tuple[Server, ...]:
-    """The members of etcd. Raises StoreError naming the URL or file."""
-    # An extra, and nothing that the start of a server without etcd should wait for.
+    """Connections to the etcd members. Raises StoreError naming the invalid URL or file."""
+    # etcd support is an optional extra; servers without it must not import it.
     from orchd.store.etcd.servers import TlsFiles, make_servers
 
     files = TlsFiles(authorities=etcd.ca_file, certificate=etcd.cert_file, key=etcd.key_file)
@@ -129,7 +129,7 @@ def _etcd(settings: Settings, reactor: Any, random: Random) -> IStore:
 
 
 def store_metrics(store: IStore) -> Iterable[metrics.Source]:
-    """The figures that a store has."""
+    """Metrics of the store."""
     if isinstance(store, EncryptedStore):
         store = store.inner
     found = [metrics.gauge("orchd_store_revision", "Revision of the last durable write.", lambda: store.revision)]
@@ -174,7 +174,7 @@ def store_metrics(store: IStore) -> Iterable[metrics.Source]:
 
 
 def cache_metrics(caches: Caches) -> Iterable[metrics.Source]:
-    """The figures of the watch cache; those of resources are labelled as apiserver_storage_objects is."""
+    """Watch cache metrics; those per resource are labelled like apiserver_storage_objects."""
 
     def each(figure: Callable[[ResourceCache], float]) -> Callable[[], dict[str, float]]:
         return lambda: {key: float(figure(cache)) for key, cache in caches.caches.items()}

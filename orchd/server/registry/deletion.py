@@ -1,7 +1,7 @@
 """DELETE: preconditions, grace, finalizers and propagation (specification, "Resource deletion").
 
-An object with finalizers, or one that is deleted gracefully, is only marked; whoever removes the last finalizer, or
-deletes again without grace, makes it go.
+An object with finalizers, or with a grace period, is only marked; it is removed with its last finalizer, or by a second
+delete without grace period.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Deleter:
         self._validate = validate
 
     async def delete(self, context: Context, name: str, *, options: Mapping[str, Any]) -> Deleted:
-        """Delete or mark `name`; `options` is a DeleteOptions object."""
+        """Delete `name` or mark it for deletion; `options` is a DeleteOptions object."""
         resource = context.resource
         path = path_of(resource, context.namespace, name)
         kept = self._strategy(resource).undeletable(name)
@@ -62,8 +62,8 @@ class Deleter:
     async def _delete_unreadable(
         self, context: Context, name: str, damaged: Damaged, options: Mapping[str, Any]
     ) -> Deleted:
-        """Remove a value that cannot be read. Finalizers, grace and admission are left out: nothing is there that they could
-        look at. A uid cannot be compared, so a deletion that has one as a precondition is refused."""
+        """Remove a value that cannot be decoded. Finalizers, grace period and admission are skipped, since they need
+        the object. A uid cannot be compared, so a uid precondition is rejected."""
         resource, wanted = context.resource, options.get("preconditions") or {}
         if wanted.get("uid") is not None:
             raise damaged.error()
@@ -102,7 +102,8 @@ class Deleter:
     async def _gone(
         self, context: Context, strategy: IStrategy, key: str, revision: int, old: Object, marked: Object
     ) -> Deleted:
-        """Delete at once. What could go gracefully is marked first: watchers are told when, and with what grace."""
+        """Delete immediately. Objects with graceful deletion are marked first, so that watchers see time and grace
+        period."""
         if not strategy.grace or marked == old:
             marked = old
         elif not context.dry_run:
@@ -138,8 +139,8 @@ def _check_preconditions(
 
 
 def _pending(strategy: IStrategy, old: Object, options: Mapping[str, Any]) -> bool:
-    """Does an object wait for the end of its grace, which these options do not bring closer, or for its own content?
-    Nothing of it changes then."""
+    """True if the object waits for its grace period, which these options do not shorten, or for its contents. It is
+    then returned unchanged."""
     if strategy.waits_for_content and old["metadata"].get("deletionTimestamp") and strategy.holds(old):
         return True
     period = old["metadata"].get("deletionGracePeriodSeconds") or 0
@@ -150,12 +151,12 @@ def _pending(strategy: IStrategy, old: Object, options: Mapping[str, Any]) -> bo
 
 
 def _seconds(asked: int) -> int:
-    """Grace as clients ask for it: less than none is one second."""
+    """Requested grace period in seconds: negative values become one second."""
     return 1 if asked < 0 else asked
 
 
 def mark(context: Context, strategy: IStrategy, old: Object, options: Mapping[str, Any]) -> tuple[Object, bool]:
-    """The object as it stands after this delete, and whether it goes at once."""
+    """The object after this delete, and whether it is removed immediately."""
     metadata = dict(old["metadata"])
     finalizers = finalizers_after(strategy, metadata.get("finalizers") or [], options)
     if finalizers:
@@ -173,7 +174,7 @@ def mark(context: Context, strategy: IStrategy, old: Object, options: Mapping[st
         if strategy.grace:
             _shortened(context, old, metadata, 0)
         elif strategy.ends_in_two and first:
-            # The reference marks these by itself: without a grace, and not as a change of the generation.
+            # The reference marks these without grace period and without raising the generation.
             metadata["deletionTimestamp"] = timestamp(context.now)
         else:
             _stamp(context, old, metadata, 0)
@@ -184,7 +185,7 @@ def mark(context: Context, strategy: IStrategy, old: Object, options: Mapping[st
 def _grace(
     context: Context, strategy: IStrategy, old: Object, metadata: dict[str, Any], options: Mapping[str, Any]
 ) -> bool:
-    """Stamp a graceful deletion into `metadata`; False when the object need not wait (any more)."""
+    """Set graceful deletion in `metadata`; False when the object can be removed at once."""
     if not strategy.grace:
         return False
     seconds = strategy.deletion_grace(old, options)
@@ -204,7 +205,7 @@ def _grace(
 
 
 def _shortened(context: Context, old: Object, metadata: dict[str, Any], seconds: int) -> None:
-    """Stamp a deletion anew; one that is under way keeps its beginning, so that its end moves by the difference."""
+    """Change the grace period of a pending deletion: its start stays, its end moves by the difference."""
     before, period = old["metadata"].get("deletionTimestamp"), old["metadata"].get("deletionGracePeriodSeconds") or 0
     if not before:
         _stamp(context, old, metadata, seconds)
@@ -224,7 +225,7 @@ def _stamp(context: Context, old: Object, metadata: dict[str, Any], seconds: int
 
 
 def finalizers_after(strategy: IStrategy, current: list[str], options: Mapping[str, Any]) -> list[str]:
-    """Finalizers once the propagation policy has been taken in: at most one of orphan and foregroundDeletion."""
+    """Finalizers after applying the propagation policy: at most one of orphan and foregroundDeletion."""
     kept = [f for f in current if f not in (ORPHAN, FOREGROUND)]
     if not strategy.propagation:
         return current

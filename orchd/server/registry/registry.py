@@ -1,4 +1,4 @@
-"""`Registry`: reads and writes of every resource, the entrance to this package."""
+"""`Registry`: reads and writes of every resource, the entry point of this package."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from orchd.server.registry.writing import Writer
 
 @implementer(IRegistry)
 class Registry:
-    """One server's objects. Admission comes as two callables, so that this package knows none of it."""
+    """One server's objects. Admission is passed as two callables, so that this package does not import it."""
 
     def __init__(
         self, access: ObjectStore, strategies: Strategies, naming: objectmeta.Naming, *, mutate: Admit, validate: Admit

@@ -44,7 +44,7 @@ def _add(total: dict[str, Quantity], given: Mapping[str, Any] | None) -> set[str
 
 
 class PodStrategy(Strategy):
-    """`grace`: a running pod is told to stop before it goes."""
+    """Graceful deletion: running pods terminate before they are removed."""
 
     grace = True
 
