@@ -16,8 +16,8 @@ _ATTEMPTS = 5
 
 
 async def ensure(client: IClient, wanted: Iterable[Wanted], *, now: str) -> None:
-    """Ensure all of `wanted` concurrently (their writes share commits). `wall` stamps conditions. Raises the first
-    ApiError."""
+    """Ensure all of `wanted` concurrently (their writes share commits). `now` is the timestamp of conditions. Raises
+    the first ApiError."""
     try:
         await gatherResults([Deferred.fromCoroutine(_one(client, each, now)) for each in wanted], consumeErrors=True)
     except FirstError as first:

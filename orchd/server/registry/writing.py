@@ -175,7 +175,7 @@ class Writer:
         if not create:
             raise errors.not_found(resource.group, resource.plural, name)
         obj = await transform(None)
-        # A version in the future is ignored, but must be syntactically valid.
+        # The resourceVersion of a missing object is ignored, but must be a number.
         unsigned((obj.get("metadata") or {}).get("resourceVersion") or "0")
         return await self._create(context, objectmeta.with_metadata(obj, resourceVersion=None, name=name))
 

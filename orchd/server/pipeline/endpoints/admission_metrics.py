@@ -1,4 +1,4 @@
-"""Numbers of admission, kept plainly and shown under the reference's names."""
+"""Admission metrics under the reference's names."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Met
 from orchd.server.pipeline.endpoints.metrics import cumulative
 from orchd.txkit.histogram import Histogram
 
-#: Upper bounds in seconds of the admission histograms.
+#: Histogram bucket upper bounds in seconds.
 _BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
 
 
 class AdmissionMetrics:
-    """Calls of plugins: how long, and whether they refused. `observe` is what the chain calls."""
+    """Durations and rejections by plugin. The chain calls `observe`."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str, str, bool], Histogram] = {}
@@ -39,7 +39,7 @@ class AdmissionMetrics:
 
 
 class WebhookMetrics:
-    """Calls of webhooks: how long, and what they refused. `observe` is what the plugins call."""
+    """Durations and rejections by webhook. The webhook plugins call `observe`."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str, str, bool], Histogram] = {}
@@ -54,7 +54,7 @@ class WebhookMetrics:
             histogram = self._seen[key] = Histogram(_BUCKETS)
         histogram.observe(_BUCKETS, seconds)
         if rejected:
-            # Codes are the webhook's to choose: those that HTTP does not know count as one.
+            # Webhooks choose the code; codes unknown to HTTP share one label, to bound cardinality.
             labels = (name, kind, operation, what, str(min(code, 600)))
             self._rejections[labels] = self._rejections.get(labels, 0) + 1
 
@@ -68,7 +68,7 @@ class WebhookMetrics:
             labels = [name, kind, operation, "true" if rejected else "false"]
             family.add_metric(labels, cumulative(histogram, _BUCKETS), histogram.sum)
         yield family
-        # The reference's name has no _total; a gauge is the only family that leaves a name as it is.
+        # The reference's name has no _total suffix; only a gauge family keeps the name unchanged.
         counts = GaugeMetricFamily(
             "apiserver_admission_webhook_rejection_count",
             "Writes that webhooks refused, by what was wrong.",

@@ -1,4 +1,4 @@
-"""The numbers of audit for /metrics, under the reference's names."""
+"""Audit metrics under the reference's names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchd.server.pipeline.endpoints.metrics import Source
 
 
 def audit_metrics(trail: AuditTrail) -> Source:
-    """Events made, events lost, and requests refused because theirs could not be taken."""
+    """Events recorded, events lost, and requests rejected because their event could not be recorded."""
 
     def families() -> Iterator[Metric]:
         made = CounterMetricFamily("apiserver_audit_event", "Audit events made.")

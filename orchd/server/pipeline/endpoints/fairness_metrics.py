@@ -1,4 +1,4 @@
-"""The numbers of priority and fairness for /metrics, and what it is doing now for /debug/api_priority_and_fairness."""
+"""Metrics of priority and fairness, and its state for /debug/api_priority_and_fairness."""
 
 from __future__ import annotations
 

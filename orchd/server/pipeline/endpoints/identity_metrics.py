@@ -1,4 +1,4 @@
-"""Numbers of authentication and authorization, kept plainly and shown under the reference's names."""
+"""Authentication and authorization metrics under the reference's names."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints.metrics import cumulative
 from orchd.txkit.histogram import Histogram
 
-#: Upper bounds in seconds: of authenticating, of a look-up in the cache, of the life left to a certificate, of a review by
-#: a service outside.
+#: Histogram bucket upper bounds in seconds: authentication, token cache lookups, remaining certificate lifetime, remote
+#: reviews.
 _AUTHENTICATION = tuple(0.001 * 2**i for i in range(15))
 _CACHE = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _EXPIRY = tuple(
@@ -22,7 +22,7 @@ _RESULTS = {"success": "success", "failure": "error", "unknown": "failure"}
 
 
 class AuthenticationMetrics:
-    """Attempts by result, how long they took, and known senders. `observe` is what the chain calls."""
+    """Attempts by result, their durations, and authenticated requests by user name class. The chain calls `observe`."""
 
     def __init__(self, dialect: Dialect) -> None:
         account = f"system:serviceaccount:{dialect.system_namespace}:default"
@@ -32,18 +32,18 @@ class AuthenticationMetrics:
         self._certificates = Histogram(_EXPIRY)
 
     def certificate(self, seconds: float) -> None:
-        """A request came with a client certificate that is good for so long."""
+        """Observe a client certificate with its remaining lifetime."""
         self._certificates.observe(_EXPIRY, seconds)
 
     def observe(self, outcome: str, user: str, seconds: float) -> None:
         """`outcome` is "success", "failure" for a wrong credential, or "unknown"; `user` is a name, "" without one."""
         self._durations[_RESULTS[outcome]].observe(_AUTHENTICATION, seconds)
         if outcome == "success":
-            # Names are many, and nobody's business here: only those of the system's own are told apart.
+            # User names are unbounded and private: only names of system users are distinguished, by class.
             self._users[user if user in self._known else "email_id" if "@" in user else "other"] += 1
 
     def families(self) -> Iterator[Metric]:
-        # The reference's names have no _total; a gauge is the only family that leaves a name as it is.
+        # The reference's names have no _total suffix; only a gauge family keeps the name unchanged.
         attempts = GaugeMetricFamily("authentication_attempts", "Attempts to authenticate, by result.", labels=("result",))
         known = {result: histogram for result, histogram in self._durations.items() if any(histogram.counts)}
         for result, histogram in known.items():
@@ -65,7 +65,7 @@ class AuthenticationMetrics:
 
 
 class TokenCacheMetrics:
-    """What the caches of bearer tokens do."""
+    """Metrics of the bearer token caches."""
 
     def __init__(self) -> None:
         self._asked: dict[str, Histogram] = {}
@@ -108,7 +108,7 @@ class TokenCacheMetrics:
 
 
 class ReviewMetrics:
-    """Calls of one reviewing service; `sort` is authn or authz."""
+    """Metrics of one remote review service; `sort` is authn or authz."""
 
     def __init__(self, sort: str) -> None:
         self._name = f"apiserver_delegated_{sort}_request"

@@ -1,6 +1,6 @@
-"""/metrics: the numbers of a server in the Prometheus text format, under the reference's names.
+"""/metrics: Prometheus text format, under the reference's names.
 
-Numbers are kept as plain integers and floats where they arise; this module reads them when somebody asks.
+Components count in plain integers and floats; this module collects them on each scrape.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from orchd.server.pipeline.stages.request_metrics import DURATION_BUCKETS, SIZE_
 from orchd.server.pipeline.verbs.watch import WatchVerb
 from orchd.txkit.histogram import Histogram
 
-#: Gives metric families when asked.
+#: Returns metric families on each scrape.
 Source = Callable[[], Iterable[Metric]]
 
 _REQUEST = ("verb", "group", "version", "resource", "subresource", "scope")
 
 
 def cumulative(histogram: Histogram, bounds: tuple[float, ...]) -> list[tuple[str, float]]:
-    """Buckets as Prometheus counts them: each with all that is below it."""
+    """Cumulative buckets in the Prometheus format."""
     out, total = [], 0
     for bound, count in zip((*bounds, float("inf")), histogram.counts, strict=True):
         total += count
@@ -36,7 +36,7 @@ def cumulative(histogram: Histogram, bounds: tuple[float, ...]) -> list[tuple[st
 
 
 def request_metrics(measuring: RequestMetrics, underway: InFlightCount, watching: WatchVerb) -> Source:
-    """What the pipeline counts."""
+    """Request metrics of the pipeline."""
 
     def families() -> Iterator[Metric]:
         total = CounterMetricFamily(
@@ -88,7 +88,7 @@ def request_metrics(measuring: RequestMetrics, underway: InFlightCount, watching
 
 
 def gauge(name: str, help: str, value: Callable[[], float]) -> Source:
-    """A source of one number."""
+    """A source of one gauge."""
 
     def families() -> Iterator[Metric]:
         family = GaugeMetricFamily(name, help)
@@ -99,7 +99,7 @@ def gauge(name: str, help: str, value: Callable[[], float]) -> Source:
 
 
 def counter(name: str, help: str, value: Callable[[], float]) -> Source:
-    """A source of one number that only rises; `name` goes without ``_total``."""
+    """A source of one counter; `name` without ``_total``."""
 
     def families() -> Iterator[Metric]:
         family = CounterMetricFamily(name, help)
@@ -110,7 +110,7 @@ def counter(name: str, help: str, value: Callable[[], float]) -> Source:
 
 
 def by_label(name: str, help: str, label: str, values: Callable[[], dict[str, float]]) -> Source:
-    """A source of one number per value of a label."""
+    """A source of one sample per label value."""
 
     def families() -> Iterator[Metric]:
         family = GaugeMetricFamily(name, help, labels=(label,))
@@ -124,7 +124,7 @@ def by_label(name: str, help: str, label: str, values: Callable[[], dict[str, fl
 def histograms(
     name: str, help: str, bounds: tuple[float, ...], values: Callable[[], Mapping[str, Histogram]], label: str = ""
 ) -> Source:
-    """A source of one histogram per value of a label, or of the one named "" without a label."""
+    """A source of one histogram per label value, or of the one named "" without a label."""
 
     def families() -> Iterator[Metric]:
         family = HistogramMetricFamily(name, help, labels=(label,) if label else ())
@@ -136,7 +136,7 @@ def histograms(
 
 
 class _Sources:
-    """A collector over sources, which may be added to while it is in use."""
+    """A collector over sources; sources may be added later."""
 
     def __init__(self, sources: Sequence[Source], selection: MetricSelection) -> None:
         self._sources = sources
@@ -151,7 +151,7 @@ class _Sources:
 
 
 def endpoint(sources: Sequence[Source], selection: MetricSelection = EVERYTHING) -> Callable[[Request], Any]:
-    """The endpoint over all sources, as far as they are selected, and the resource use of the process."""
+    """The endpoint over all selected sources and the process's resource usage."""
     registry = CollectorRegistry()
     registry.register(_Sources(sources, selection))
     ProcessCollector(registry=registry)

@@ -7,7 +7,7 @@ from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 
 
 async def create(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-    """Store what was sent; 201 with the object as stored."""
+    """Store the sent object; 201 with the stored object."""
     view = tools.present.view(request, target.resource)
     obj, options = await tools.sent(request, target.resource, "CreateOptions")
     context = tools.context(request, target, options)

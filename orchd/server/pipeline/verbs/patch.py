@@ -22,7 +22,7 @@ _TOO_DEEP: Final = f"yaml: exceeded max depth of {yaml_.MAX_DEPTH}"
 
 
 async def patch(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-    """200 with the object as stored, 201 when apply made it."""
+    """200 with the stored object, 201 when apply created it."""
     sent = patch_type(request.header("content-type"), custom=target.resource.custom)
     view = tools.present.view(request, target.resource)
     data = await tools.body(request)
@@ -69,7 +69,7 @@ def _config(data: bytes) -> Object:
 
 
 def _check_repeated(data: bytes, strictness: Strictness) -> None:
-    """Tell of keys that stand twice in an applied configuration; unknown ones are refused by apply itself."""
+    """Report duplicate keys in an applied configuration; apply itself rejects unknown fields."""
     repeated = yaml_.duplicates(data)
     if not repeated:
         return
@@ -80,7 +80,7 @@ def _check_repeated(data: bytes, strictness: Strictness) -> None:
 
 
 def _check_new(resource: Resource, target: ResourceTarget, obj: Object) -> None:
-    """An object that apply makes cannot be one that is known already. Raises ApiError 409."""
+    """An object that apply creates must not have a uid. Raises ApiError 409."""
     uid = (obj.get("metadata") or {}).get("uid")
     if uid:
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
@@ -95,7 +95,7 @@ def applying(
     strictness = tools.strictness(options, context.warn)
 
     async def applied(live: Object | None) -> Object:
-        # Whether there is an object at all comes before what is wrong with the configuration.
+        # A missing object is reported before errors in the configuration.
         config = await tools.aside(len(data), _config, data)
         if live is None:
             await tools.authorize(request, "create")

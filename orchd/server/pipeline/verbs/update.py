@@ -1,4 +1,4 @@
-"""PUT: replace an object, or make it where its kind allows that."""
+"""PUT: replace an object, or create it where its kind allows that."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from orchd.server.registry.interfaces import Object
 
 
 async def update(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-    """200 with the object as stored, 201 when it was made."""
+    """200 with the stored object, 201 when it was created."""
     view = tools.present.view(request, target.resource)
     obj, options = await tools.sent(request, target.resource, "UpdateOptions")
     check_name(target, obj)

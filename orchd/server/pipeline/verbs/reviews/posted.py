@@ -1,4 +1,4 @@
-"""What all reviews share: the object that was posted comes back with a status, and nothing is stored."""
+"""Common part of all reviews: the posted object is returned with a status, and nothing is stored."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Answer = Callable[[Request, ResourceTarget, Object], Awaitable[Object]]
 
 
 def review(foreign: Foreign, answer: Answer, *, echoed: bool = True) -> Verb:
-    """The create verb of a review kind: 201 with the review and its status, or (`echoed` false) with the status alone in
-    a review that says nothing else."""
+    """The create verb of a review kind: 201 with the review and its status, or (`echoed` false) with only the status in
+    an otherwise empty review."""
 
     async def create(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
         resource = target.resource

@@ -1,4 +1,4 @@
-"""pods/log, exec, attach and portforward: streams from and to the agent of the pod's node."""
+"""pods/log, exec, attach and portforward: streams to and from the kubelet of the pod's node."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from orchd.server.pipeline.verbs.subresources.upgrade import UpgradeError, wants
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, Reply, UnreachableError, text
 from orchd.server.registry.interfaces import Object
 
-#: How much of an agent's complaint is handed on, in bytes.
+#: Maximum size in bytes of a forwarded kubelet error text.
 _COMPLAINT = 50_000
 _FALSE = ("0", "false")
 
 
 def flag(request: Request, name: str) -> bool:
-    """A boolean of these endpoints' options: anything but ``0`` and ``false`` is true."""
+    """A boolean option of these endpoints: every value but ``0`` and ``false`` is true."""
     return name in request.query and request.param(name).lower() not in _FALSE
 
 
 async def read(tools: VerbContext, plural: str, namespace: str, name: str) -> Object:
-    """An object of the core group. Raises ApiError 404."""
+    """Read an object of the core group. Raises ApiError 404."""
     resource = tools.catalog().resource("", "v1", plural)
     assert resource is not None
     entry = await tools.registry.get(resource, namespace, name)
@@ -42,7 +42,7 @@ async def read(tools: VerbContext, plural: str, namespace: str, name: str) -> Ob
 
 
 async def agent_of(tools: VerbContext, pod: Object, preferred: Sequence[str]) -> Location:
-    """Where the agent of a pod's node listens. Raises ApiError 404 (in the reference's words, which name a pod)."""
+    """Location of the kubelet of a pod's node. Raises ApiError 404 (worded as in the reference, which names a pod)."""
     name = pod["spec"]["nodeName"]
     try:
         node = await read(tools, "nodes", "", name)
@@ -62,7 +62,7 @@ class Logs:
         self.verbs: Mapping[str, Verb] = {"get": self.get}
 
     async def get(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-        """200 with the log as text; 204 for a pod that has no node yet."""
+        """200 with the log as text; 204 for an unscheduled pod."""
         params = log_parameters(request, target.name)
         pod = await read(tools, "pods", target.namespace, target.name)
         container = container_of(pod, request.param("container"))
@@ -81,7 +81,7 @@ class Logs:
 
 
 async def _complaint(reply: Reply, pod: str) -> ApiError:
-    """What the agent said instead of a log."""
+    """The error text that the kubelet returned instead of a log."""
     said = await text(reply, _COMPLAINT)
     if reply.code == 500:
         return errors.internal(said)
@@ -98,7 +98,7 @@ async def _complaint(reply: Reply, pod: str) -> ApiError:
 
 
 def log_parameters(request: Request, pod: str) -> dict[str, Any]:
-    """PodLogOptions as the agent takes them. Raises ApiError 400 or 422."""
+    """PodLogOptions as kubelet parameters. Raises ApiError 400 or 422."""
     params: dict[str, Any] = {name: "true" for name in ("follow", "previous", "timestamps") if flag(request, name)}
     for name in ("sinceSeconds", "tailLines", "limitBytes"):
         if request.query.get(name):
@@ -127,7 +127,7 @@ def log_parameters(request: Request, pod: str) -> dict[str, Any]:
 
 
 class Streams:
-    """exec, attach and portforward: the client's connection is joined with one to the node's agent."""
+    """exec, attach and portforward: joins the client's connection with one to the kubelet."""
 
     def __init__(self, foreign: Foreign, upstream: IUpstream, *, preferred: Sequence[str] = PREFERRED) -> None:
         self._foreign = foreign
@@ -170,7 +170,7 @@ class Streams:
 
 
 _AGENT_PATHS = {"exec": "exec", "attach": "attach", "portforward": "portForward"}
-#: Names of options here and at the agent.
+#: Option names of the API and of the kubelet.
 _STREAMS = (("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty"))
 
 
@@ -204,7 +204,7 @@ _OPTIONS = {"exec": _exec_options, "attach": _attach_options, "portforward": _fo
 
 
 def _parameters(options: Object) -> list[tuple[str, str]]:
-    """Options as the agent takes them."""
+    """Options as kubelet parameters."""
     out = [(there, "1") for here, there in _STREAMS if options.get(here)]
     out += [("command", word) for word in options.get("command") or ()]
     out += [("port", str(port)) for port in options.get("ports") or ()]

@@ -21,7 +21,7 @@ _DEFAULT_SECONDS = 3600
 
 
 class Issued(Protocol):
-    """A token and when its holder should think that it expires (seconds since the epoch)."""
+    """A token and the expiration time reported to its holder (epoch seconds)."""
 
     @property
     def token(self) -> str: ...
@@ -31,7 +31,7 @@ class Issued(Protocol):
 
 
 class Issuer(Protocol):
-    """Makes tokens for service accounts."""
+    """Signs tokens for service accounts."""
 
     def issue(
         self, account: Object, *, audiences: Sequence[str], seconds: int, pod: Object | None, secret: Object | None
@@ -89,7 +89,7 @@ class Tokens:
         return obj
 
     async def _bound(self, tools: VerbContext, target: ResourceTarget, ref: Any) -> Object | None:
-        """The object that the token is to be bound to. Raises ApiError 400, 404 or 409."""
+        """The object to which the token is bound. Raises ApiError 400, 404 or 409."""
         if not ref:
             return None
         group, version = split_group_version(ref.get("apiVersion") or "")
@@ -113,7 +113,7 @@ class Tokens:
 
 
 def _with_lifetime(asked: Object) -> Object:
-    """`asked` with the default lifetime where it says none."""
+    """`asked` with the default lifetime if it sets none."""
     spec = asked.get("spec") or {}
     if spec.get("expirationSeconds") is not None:
         return asked
