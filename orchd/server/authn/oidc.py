@@ -19,7 +19,7 @@ from orchd.server.authn.oidcissuer import Fetcher, Issuer, Rules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OidcOptions:
-    """How tokens are read. Prefixes are put before what the claims hold; `groups_claim` "" is no groups."""
+    """Claim mapping. Prefixes are prepended to claim values; `groups_claim` "" means no groups."""
 
     issuer: str
     client: str
@@ -33,9 +33,9 @@ class OidcOptions:
 
 @implementer(ITokenAuthenticator)
 class OpenIdTokens:
-    """Tokens of one issuer, good for `audiences` (those of this API server) whatever they say themselves.
+    """Tokens of one issuer, valid for `audiences` (those of this API server) whatever their own.
 
-    `clock` gives seconds since the epoch; `background` runs what has to go on between requests: reaching for issuers."""
+    `wall` returns epoch seconds; `background` runs issuer discovery between requests."""
 
     name = "oidc"
 
@@ -65,7 +65,7 @@ class OpenIdTokens:
         )
 
     def begin(self) -> None:
-        """Reach for the issuer."""
+        """Begin issuer discovery."""
         self._issuer = self._make_issuer(self._options.issuer)
 
     async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
@@ -91,7 +91,7 @@ class OpenIdTokens:
 
 
 def user_of(claims: Mapping[str, Any], options: OidcOptions) -> User:
-    """The user that verified claims speak of. Raises TokenError."""
+    """The user in verified claims. Raises TokenError."""
     claim = options.username_claim
     try:
         name = _text(claims, claim)
@@ -132,7 +132,7 @@ def _text(claims: Mapping[str, Any], name: str) -> str:
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    """A list of texts, or one."""
+    """A list of strings, or a single one."""
     if value is None:
         return ()
     if isinstance(value, list) and all(each is None or isinstance(each, str) for each in value):

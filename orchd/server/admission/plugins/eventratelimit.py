@@ -24,7 +24,7 @@ class _Bucket:
 
 
 class _Limit:
-    """One configured limit; buckets of keys not seen for long are forgotten."""
+    """One configured limit; least recently used buckets are dropped."""
 
     def __init__(self, row: Mapping[str, Any], clock: Callable[[], float]) -> None:
         kind = row.get("type")
@@ -41,7 +41,7 @@ class _Limit:
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     def take(self, key: str) -> bool:
-        """Take a token; False when there is none."""
+        """Take a token; False when the bucket is empty."""
         now = self._clock()
         bucket = self._buckets.get(key)
         if bucket is None:
@@ -74,7 +74,7 @@ def _key(kind: str, review: Review) -> str:
 @implementer(IValidatingPlugin)
 class EventRateLimit(Plugin):
     name = "EventRateLimit"
-    help = "Limits the rate of events, so that they cannot fill the store."
+    help = "Limits the rate of events, to protect the store."
     resources = ("events",)
 
     def __init__(self, context: PluginContext) -> None:

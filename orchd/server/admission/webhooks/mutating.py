@@ -1,6 +1,6 @@
-"""MutatingAdmissionWebhook: webhooks one after the other, each seeing what those before it made of the object.
+"""MutatingAdmissionWebhook: calls webhooks in series, each with the object as changed by the previous ones.
 
-When one changes the object, the mutating chain runs once more, and with it those webhooks that asked for it
+After a change the mutating chain runs once more, including the webhooks with reinvocation policy IfNeeded
 (specification, "Reinvocation policy").
 """
 
@@ -28,13 +28,13 @@ Object = dict[str, Any]
 
 @dataclass(slots=True)
 class Rounds:
-    """What is remembered from one run of the chain to the next, for one write. Webhooks are named by uid."""
+    """Reinvocation state of one write. Webhooks are identified by uid."""
 
-    #: Called already and willing to be called again.
+    #: Called before, with policy IfNeeded.
     willing: set[str] = field(default_factory=set)
-    #: To be called again, as a later one changed the object.
+    #: To be reinvoked, since a later webhook changed the object.
     again: set[str] = field(default_factory=set)
-    #: The object as the webhooks left it.
+    #: The object after the last webhook.
     left: Object | None = None
 
     def changed(self) -> None:
@@ -44,10 +44,10 @@ class Rounds:
 
 @implementer(IMutatingPlugin)
 class MutatingAdmissionWebhook(WebhookPlugin):
-    """Asks the webhooks of MutatingWebhookConfigurations."""
+    """Calls the webhooks of MutatingWebhookConfigurations."""
 
     name = "MutatingAdmissionWebhook"
-    help = "Lets webhooks, configured by MutatingWebhookConfigurations, change or refuse a write."
+    help = "Calls webhooks configured by MutatingWebhookConfigurations to change or reject a write."
     informers = ((GROUP, "v1", "mutatingwebhookconfigurations"), ("", "v1", "namespaces"))
     kind = "admit"
     mutating = True
@@ -76,7 +76,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         rounds.left = review.object
 
     async def _called(self, call: Call, review: Review, index: int) -> bool:
-        """Has the webhook changed the object? Audit annotations tell by its place what it did."""
+        """Call one webhook; True if it changed the object. Audit annotations identify it by its position."""
         turn = f"round_{int(review.reinvocation)}_index_{index}"
         began = perf_counter()
         error: Exception | None = None
@@ -99,7 +99,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         return changed
 
     async def _patched(self, call: Call, review: Review, verdict: Verdict, turn: str) -> bool:
-        """Apply a webhook's patch; has it changed anything? Raises ApiError and FailedCallError."""
+        """Apply a webhook's patch; True if it changed anything. Raises ApiError and FailedCallError."""
         if not verdict.patch:
             return False
         try:
@@ -129,26 +129,26 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         return True
 
     async def _settled(self, call: Call, review: Review, patched: Any) -> Object:
-        """A patched object in the version that the chain works with, with its shape and defaults."""
+        """A patched object in the version of the chain, with its shape and defaults."""
         assert self.context.catalog is not None
         named = same_kind(patched, review, call.resource, self.context.catalog())
         if review.kind is not None:
-            # Another kind than the resource's: who takes it gives it its shape.
+            # A kind other than the resource's: the endpoint that accepts it defaults it.
             return named
         try:
             shaped = shape.canonical(named, call.resource.type)
         except shape.ShapeError as error:
             raise errors.internal(str(error)) from None
-        # The version that the chain works with is that of the object it was given.
+        # The version of the chain is that of the object it was given.
         worked_on = (review.object or {}).get("apiVersion") or review.resource.api_version
         if review.resource.converter is not None:
-            # Such objects are worked on in the version that was asked for.
+            # Objects with a conversion webhook are processed in the requested version.
             return self.context.settle(review.resource, await self.in_version(review.resource, shaped))
         return self.context.settle(review.resource, convert.convert(shaped, worked_on, self.context.catalog()))
 
 
 def _named(call: Call) -> str:
-    """The beginning of an annotation about a webhook."""
+    """The key prefix of an annotation about a webhook."""
     return f'{{"configuration":{quoted(call.hook.configuration)},"webhook":{quoted(call.hook.name)}'
 
 

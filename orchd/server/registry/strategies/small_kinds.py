@@ -139,7 +139,7 @@ class SigningRequestStrategy(Strategy):
 
 
 def _preserved(conditions: list[Object], before: list[Object], kind: str) -> list[Object]:
-    """`given` conditions of a type replaced by the stored ones, where both have the same number of them."""
+    """`conditions` with those of type `kind` replaced by the stored ones, where both have the same number of them."""
     stored = [c for c in before if c.get("type") == kind]
     if sum(c.get("type") == kind for c in conditions) != len(stored):
         return conditions
