@@ -1,6 +1,6 @@
 """The contract of `IStore` as checks that any implementation can be put through.
 
-Each check is a coroutine function that is given a `Subject`; `CHECKS` lists them all. Run them under the real reactor:
+Each check is a coroutine function with a `Subject` argument; `CHECKS` lists them all. Run them under the real reactor:
 implementations use threads and sockets.
 """
 
@@ -29,11 +29,11 @@ from orchd.store.interfaces import (
 
 @dataclass(kw_only=True)
 class Subject:
-    """A started, fresh store under test. `many` is how many keys the check with many keys writes.
+    """A started, fresh store under test. `many` is the number of keys in the check with many keys.
 
-    `shared`: the store is one of several on the same data. Then writes to one key are still decided in the order of
-    submission, but writes to different keys may overtake each other; an acknowledgement comes after the event, but maybe
-    in a later turn; and the store may tell progress more often. `largest` is the size of a value that it must take.
+    `shared`: several stores use the same data. Then writes to one key are still decided in submission order, but writes
+    to different keys may be reordered; an acknowledgement comes after the event, but possibly in a later turn; and the
+    store may report progress more often. `largest` is the size of a value that it must accept.
     """
 
     store: IStore
@@ -43,11 +43,11 @@ class Subject:
     largest: int = 3 * 1024 * 1024
 
     def in_order(self, revisions: Sequence[int]) -> list[int]:
-        """Revisions of writes to different keys, in the order of submission where the store promises that."""
+        """Revisions of writes to different keys, in submission order where the store guarantees that."""
         return sorted(revisions) if self.shared else list(revisions)
 
     async def until(self, true: Callable[[], bool], *, seconds: float = 30.0) -> None:
-        """Let the reactor turn until something holds."""
+        """Run the reactor until a condition holds."""
         end = self.reactor.seconds() + seconds
         while not true():
             if self.reactor.seconds() > end:
@@ -57,7 +57,7 @@ class Subject:
 
 @dataclass
 class Seen:
-    """A consumer of a watch that writes down what it gets."""
+    """A watch consumer that records what it receives."""
 
     events: list[Event] = field(default_factory=list)
     batches: list[int] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Seen:
 
 
 async def raises(kind: type[Exception], awaited: Awaitable[object]) -> Any:
-    """The error of `kind` that `awaited` ends with."""
+    """The error of type `kind` that `awaited` raises."""
     try:
         await awaited
     except kind as error:
@@ -88,14 +88,14 @@ async def raises(kind: type[Exception], awaited: Awaitable[object]) -> Any:
 
 
 async def present(store: IStore, key: str, *, revision: int = 0) -> KeyValue:
-    """A key that must exist."""
+    """Read a key that must exist."""
     found: KeyValue | None = await store.get(key, revision=revision)
     assert found is not None, key
     return found
 
 
 async def outcomes(coroutines: Sequence[Any]) -> list[Any]:
-    """Start all in order, without waiting in between; their results, or the errors they ended with."""
+    """Start all in order, without waiting in between; their results or errors."""
     started: list[Deferred[Any]] = [ensureDeferred(each) for each in coroutines]
     found: list[Any] = []
     for deferred in started:
