@@ -59,7 +59,7 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
 
     try:
         if endpoint is None:
-            endpoint = inherited(installed, settings.serving.port)
+            endpoint = inherited_socket(installed, settings.serving.port)
         server = ApiServer(settings, installed, endpoint=endpoint, failed=ProcessEnd(installed), opened=opened)
     except (OSError, ValueError) as error:
         raise SystemExit(f"orchd: {error}") from error
@@ -71,7 +71,7 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
     return together
 
 
-def inherited(reactor: Any, port: int) -> IStreamServerEndpoint | None:
+def inherited_socket(reactor: Any, port: int) -> IStreamServerEndpoint | None:
     """The socket that a service manager passed to this process, None without one.
 
     `port` is the advertised port. Raises ValueError for a socket with another port, and for two sockets.

@@ -60,8 +60,8 @@ def admission_chain(
         webhooks=webhooks,
         reviewer=reviewer,
         observe_webhook=metrics.webhooks.observe,
-        settle=objects.store.settled,
-        translate=objects.store.worked_on,
+        settle=objects.store.canonicalize,
+        translate=objects.store.to_working_version,
         serving=state.is_open,
     )
     return builtin.make_chain(

@@ -47,7 +47,7 @@ from orchd.server.pipeline.stages.limits import InFlightCount
 from orchd.server.pipeline.stages.request_metrics import RequestMetrics
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.pipeline.verbs.dispatch import Dispatch, served
-from orchd.server.pipeline.verbs.subresources.foreign import Foreign
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
 from orchd.server.pipeline.verbs.watch import WatchVerb
 from orchd.server.state import ServerState
 from orchd.txkit.services import Member, as_member
@@ -152,7 +152,7 @@ class Api:
     def drop_version(self, resource: Resource) -> None:
         """End the watches of a custom kind's version that changed its schema or is no longer served."""
         self._subsystems.registries.strategies.forget(resource)
-        self.watches.gone(resource, self._subsystems.definitions.current)
+        self.watches.end_unserved(resource, self._subsystems.definitions.current)
 
     async def _start_audit(self) -> None:
         """Does nothing: sinks are open as soon as they are constructed."""
@@ -193,7 +193,7 @@ class Api:
         admission = parts.admission
         dependencies = VerbDependencies(
             catalog=parts.definitions.current(),
-            foreign=Foreign(
+            foreign=ForeignBodyContext(
                 registry=parts.registries.unreviewed, mutate=admission.admit, validate=admission.validate
             ),
             client=parts.client,

@@ -9,7 +9,7 @@ from orchd.server.admission.chain import AdmissionChain
 from orchd.server.authz.bootstrap_policy import RBAC_GROUP
 from orchd.server.authz.escalation import EscalationCheck
 from orchd.server.escalation_guard import with_escalation_check
-from orchd.server.pipeline.verbs.subresources.foreign import unasked
+from orchd.server.pipeline.verbs.subresources.foreign import skip_admission
 from orchd.server.registry.registry import Registry
 from orchd.server.registry.strategies.table import Strategies
 
@@ -27,7 +27,7 @@ class Registries:
         )
         event_ttl = int(runtime.settings.storage.event_ttl)
         self.strategies = Strategies(objects.store, random=runtime.random, event_ttl=event_ttl)
-        self.unreviewed = Registry(objects.store, self.strategies, objects.naming, mutate=unasked, validate=unasked)
+        self.unreviewed = Registry(objects.store, self.strategies, objects.naming, mutate=skip_admission, validate=skip_admission)
         self.reviewed = Registry(
             objects.store,
             self.strategies,

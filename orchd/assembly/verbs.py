@@ -18,7 +18,7 @@ from orchd.server.pipeline.verbs.reviews.posted import review
 from orchd.server.pipeline.verbs.subresources.binding import Bindings
 from orchd.server.pipeline.verbs.subresources.connect import Logs, Streams
 from orchd.server.pipeline.verbs.subresources.eviction import Evictions
-from orchd.server.pipeline.verbs.subresources.foreign import Foreign
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
 from orchd.server.pipeline.verbs.subresources.proxy import Proxies
 from orchd.server.pipeline.verbs.subresources.scale import Scales
 from orchd.server.pipeline.verbs.subresources.token import Tokens
@@ -33,7 +33,7 @@ class VerbDependencies:
     services."""
 
     catalog: Catalog
-    foreign: Foreign
+    foreign: ForeignBodyContext
     client: IClient
     authentication: Authentication
     authorizer: IAuthorizer

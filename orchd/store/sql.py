@@ -137,7 +137,7 @@ def past_events(
     return events, events[-1].revision if len(events) == _PIECE_EVENTS else upto
 
 
-def undone(connection: sqlite3.Connection, low: str, high: str | None, revision: int, upto: int) -> list[KeyValue]:
+def values_before(connection: sqlite3.Connection, low: str, high: str | None, revision: int, upto: int) -> list[KeyValue]:
     """The values at `revision` of the keys in a range that were written between it and `upto`."""
     return [
         KeyValue(key, checked(value, total), at, created)

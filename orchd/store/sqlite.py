@@ -337,7 +337,7 @@ class SqliteStore(Core):
         return self._read(lambda: sql.past_events(_open(self._reading), prefix, high, after, upto))
 
     def _undone_since(self, low: str, high: str | None, revision: int, upto: int) -> Deferred[list[KeyValue]]:
-        return self._read(lambda: sql.undone(_open(self._reading), low, high, revision, upto))
+        return self._read(lambda: sql.values_before(_open(self._reading), low, high, revision, upto))
 
     def _read(self, job: Any) -> Deferred[Any]:
         if self._reading is None:

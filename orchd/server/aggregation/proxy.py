@@ -30,7 +30,7 @@ from orchd.server.pipeline.verbs.subresources.upstream import (
     UnreachableError,
     Upstream,
     encoded,
-    forwarded,
+    forwardable_headers,
 )
 from orchd.txkit.coroutines import start
 from orchd.txkit.timeouts import within
@@ -99,7 +99,7 @@ class AggregationProxy:
         assert request.user is not None
         query = f"?{urlencode(request.query, doseq=True)}" if request.query else ""
         url = f"{server.origin}{request.raw_path}{query}"
-        headers = [*_plain(forwarded(request)), *_identity(request.user)]
+        headers = [*_plain(forwardable_headers(request)), *_identity(request.user)]
         try:
             address = self._address(server)
         except UnreachableError:

@@ -24,7 +24,7 @@ class DistributedClaims:
         self._make_issuer = issuer
         self._issuers: dict[str, Issuer] = {}
 
-    async def expanded(self, claims: dict[str, Any]) -> dict[str, Any]:
+    async def resolve(self, claims: dict[str, Any]) -> dict[str, Any]:
         """`claims` with the resolved claim, if they reference it. Raises TokenError."""
         if self._claim in claims or "_claim_names" not in claims:
             return claims

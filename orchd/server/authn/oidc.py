@@ -81,7 +81,7 @@ class OpenIdTokens:
             raise AuthenticationError(f"oidc: verify token: {error}") from error
         if self._distributed is not None:
             try:
-                claims = await self._distributed.expanded(claims)
+                claims = await self._distributed.resolve(claims)
             except TokenError as error:
                 raise AuthenticationError(f"oidc: could not expand distributed claims: {error}") from error
         try:

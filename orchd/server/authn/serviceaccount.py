@@ -92,7 +92,7 @@ class ServiceAccountTokens:
         self._stale = dialect("authentication.{abbr}.io/stale-token")
 
     async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
-        claims = self._verifier.known(token)
+        claims = self._verifier.cached_claims(token)
         if claims is None:
             shown = unverified_claims(token)
             issuer = shown.get("iss") if shown else None

@@ -87,7 +87,7 @@ class Verifier:
         self._capacity = capacity
         self._known: OrderedDict[bytes, dict[str, Any]] = OrderedDict()
 
-    def known(self, token: str) -> dict[str, Any] | None:
+    def cached_claims(self, token: str) -> dict[str, Any] | None:
         """The cached claims of a valid token; None for any other."""
         digest = hashlib.sha256(token.encode()).digest()
         claims = self._known.get(digest)

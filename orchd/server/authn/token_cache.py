@@ -27,10 +27,10 @@ _SECONDS = 30.0
 class ITokenCacheMetrics(Protocol):
     """Metrics of a cache."""
 
-    def asked(self, hit: bool, seconds: float) -> None:
+    def count_request(self, hit: bool, seconds: float) -> None:
         """Count a request with its duration."""
 
-    def fetched(self, ok: bool) -> None:
+    def count_lookup(self, ok: bool) -> None:
         """Count a lookup by the wrapped method, and whether it succeeded."""
 
     def active(self, what: str, change: int) -> None:
@@ -40,10 +40,10 @@ class ITokenCacheMetrics(Protocol):
 class NullTokenCacheMetrics:
     """Counts nothing."""
 
-    def asked(self, hit: bool, seconds: float) -> None:
+    def count_request(self, hit: bool, seconds: float) -> None:
         pass
 
-    def fetched(self, ok: bool) -> None:
+    def count_lookup(self, ok: bool) -> None:
         pass
 
     def active(self, what: str, change: int) -> None:
@@ -81,14 +81,14 @@ class CachedTokens:
         key = self._key(token, audiences)
         kept = self._kept.get(key)
         if kept is not None:
-            self._numbers.asked(True, self._reactor.seconds() - began)
+            self._numbers.count_request(True, self._reactor.seconds() - began)
             return kept[0]
         self._numbers.active("blocked", 1)
         try:
             return await self._lookup(key, token, audiences).wait()
         finally:
             self._numbers.active("blocked", -1)
-            self._numbers.asked(False, self._reactor.seconds() - began)
+            self._numbers.count_request(False, self._reactor.seconds() - began)
 
     def _key(self, token: str, audiences: Sequence[str]) -> bytes:
         parts = [token, *audiences]
@@ -118,6 +118,6 @@ class CachedTokens:
             raise AuthenticationError("context deadline exceeded") from None
         finally:
             self._numbers.active("in_flight", -1)
-            self._numbers.fetched(ok)
+            self._numbers.count_lookup(ok)
         self._kept.put(key, (found,), self._ttls[0 if found is not None else 1])
         return found

@@ -50,7 +50,7 @@ class ConversionWebhook:
         if not wanted:
             return list(objects)
         try:
-            made = iter(await self._converted(resource, wanted, to))
+            made = iter(await self._convert(resource, wanted, to))
         except _BadAnswerError as error:
             if len(wanted) == 1:
                 raise ApiError(500, "", str(error)) from error
@@ -61,11 +61,11 @@ class ConversionWebhook:
 
     async def _alone(self, resource: Resource, obj: Object, to: str) -> Object:
         try:
-            return (await self._converted(resource, [obj], to))[0]
+            return (await self._convert(resource, [obj], to))[0]
         except _BadAnswerError as error:
             raise ApiError(500, "", str(error)) from error
 
-    async def _converted(self, resource: Resource, objects: list[Object], to: str) -> list[Object]:
+    async def _convert(self, resource: Resource, objects: list[Object], to: str) -> list[Object]:
         """Raises ApiError 500 for failed calls, and `_BadAnswerError`."""
         source = f"conversion webhook for {objects[0]['apiVersion']}, Kind={resource.kind}"
         try:
@@ -76,7 +76,7 @@ class ConversionWebhook:
             raise _BadAnswerError(f"{source} failed: {error}") from error
         if len(found) != len(objects):
             raise _BadAnswerError(f"{source} returned {len(found)} objects, expected {len(objects)}")
-        return [self._checked(obj, new, to, source) for obj, new in zip(objects, found, strict=True)]
+        return [self._check(obj, new, to, source) for obj, new in zip(objects, found, strict=True)]
 
     async def _asked(self, webhook: Mapping[str, Any], objects: list[Object], to: str) -> list[Any]:
         version = next((v for v in webhook.get("conversionReviewVersions") or () if v in _SPOKEN), "")
@@ -108,7 +108,7 @@ class ConversionWebhook:
         converted = response.get("convertedObjects")
         return converted if isinstance(converted, list) else []
 
-    def _checked(self, obj: Object, new: Any, to: str, source: str) -> Object:
+    def _check(self, obj: Object, new: Any, to: str, source: str) -> Object:
         """Check a converted object and restore its metadata. Raises `_BadAnswerError`."""
         if not isinstance(new, dict) or not new.get("kind"):
             raise _BadAnswerError(f"Object 'Kind' is missing in '{orjson.dumps(new).decode()}'")

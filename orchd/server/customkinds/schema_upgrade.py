@@ -55,11 +55,11 @@ class _Reader:
         mark = ("settled", known.since)
         found: Entry | None = entry.forms.get(mark)
         if found is None:
-            found = self._settled(entry, known)
+            found = self._upgrade(entry, known)
             entry.keep(mark, found, len(found.json))
         return found
 
-    def _settled(self, entry: Entry, known: Definition) -> Entry:
+    def _upgrade(self, entry: Entry, known: Definition) -> Entry:
         obj = orjson.loads(entry.json)
         new = upgrade(obj, known, self._settings)
         if new == obj:

@@ -179,7 +179,7 @@ class HttpChannel(Protocol):
         if self.state == HEAD:
             self.since = self._factory.clock.seconds()
         if self._sink is not None:
-            self._sink.drained()
+            self._sink.resume()
         elif self._pieces is not None:
             self._write_pieces()
         elif self._buffer:

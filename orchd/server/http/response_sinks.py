@@ -67,7 +67,7 @@ class ChunkSink:
             return succeed(None)
         return self._drain.wait()
 
-    def drained(self) -> None:
+    def resume(self) -> None:
         """The transport accepts data again (called by the channel)."""
         self.buffered = 0
         self._drain.opened()

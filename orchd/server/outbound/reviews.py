@@ -122,7 +122,7 @@ class RemoteReviews:
                     continue
                 if not 200 <= answer.code <= 206:
                     raise _status_error(answer)
-                return _checked(read_document(answer.data, answer.code), document)
+                return _check(read_document(answer.data, answer.code), document)
             except WebhookError as error:
                 attempts += 1
                 if attempts == _ATTEMPTS or not _passing(error):
@@ -183,7 +183,7 @@ def _status_error(answer: Answer) -> WebhookError:
     return refused(answer)
 
 
-def _checked(found: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+def _check(found: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
     """`found` if it has the kind and version of `asked`; absent ones are assumed to match."""
     expected = str(asked["apiVersion"]), str(asked["kind"])
     version, kind = found.get("apiVersion") or expected[0], found.get("kind") or expected[1]

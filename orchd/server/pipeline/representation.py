@@ -167,7 +167,7 @@ class Presenter:
             return self._table_json(view, [entry], {"resourceVersion": str(entry.revision)})
         body: bytes | None = entry.forms.get(view.key)
         if body is None:
-            body = self.encoded(view, self._shown(view, entry))
+            body = self.encode(view, self._shown(view, entry))
             entry.keep(view.key, body, len(body))
         return body
 
@@ -194,7 +194,7 @@ class Presenter:
         """A table from cached rows. Raises ApiError 400."""
         self.check_table(view)
         if view.pretty or view.chosen.form is not Form.JSON:
-            return self.encoded(view, self._table(view, entries, meta))
+            return self.encode(view, self._table(view, entries, meta))
         now = datetime.fromtimestamp(self._clock(), UTC)
         how = table.tabulator(view.resource, self._dialect)
         ages = Ages(now)
@@ -205,7 +205,7 @@ class Presenter:
                 row = self._row(view, entry, how, now)
                 if row is None:
                     # A row contains the placeholder text; build the whole table without it.
-                    return self.encoded(view, self._table(view, entries, meta))
+                    return self.encode(view, self._table(view, entries, meta))
                 entry.keep(view.key, row, row.size)
             rows.append(row.at(ages))
         return tables.table_pieces(view.chosen.api_version, meta, how.columns_json, rows)
@@ -220,12 +220,12 @@ class Presenter:
         """An object of another kind (Status, Scale, reviews) in a negotiated format; such kinds have no tables, and a
         Status has no other format at all."""
         if obj["kind"] == "Status":
-            return self.encoded(view, obj)
+            return self.encode(view, obj)
         if view.chosen.as_ == "Table":
             raise errors.not_acceptable(mediatype.media_types(self._dialect))
         if view.chosen.as_:
             obj = partial.partial(obj, view.chosen.api_version)
-        return self.encoded(view, obj)
+        return self.encode(view, obj)
 
     def _check_list(self, view: Representation, *, is_list: bool) -> None:
         """PartialObjectMetadata is for objects, PartialObjectMetadataList for lists. Raises ApiError 406."""
@@ -241,7 +241,7 @@ class Presenter:
             406, "NotAcceptable", f"you requested {asked}, but the requested object {what} (*{package}.{name})"
         )
 
-    def encoded(self, view: Representation, obj: dict[str, Any]) -> bytes:
+    def encode(self, view: Representation, obj: dict[str, Any]) -> bytes:
         return self.bytes_of(view.chosen.form, obj, pretty=view.pretty)
 
     def bytes_of(self, form: Form, obj: dict[str, Any], *, pretty: bool = False) -> bytes:
@@ -286,7 +286,7 @@ class Presenter:
         if not resource.custom:
             shown = [{k: v for k, v in item.items() if k not in ("kind", "apiVersion")} for item in shown]
         out = {"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta, "items": shown}
-        return self.encoded(view, out)
+        return self.encode(view, out)
 
     def _message(self, view: Representation, entry: Entry) -> bytes:
         key = ("message", view.resource.api_version)
@@ -310,7 +310,7 @@ class Presenter:
             return partial.partial_list(api_version, meta, [partial.partial_json(e.json, api_version) for e in entries])
         shown = [partial.partial(orjson.loads(e.json), api_version) for e in entries]
         out = {"kind": partial.LIST_KIND, "apiVersion": api_version, "metadata": meta, "items": shown or None}
-        return self.encoded(view, out)
+        return self.encode(view, out)
 
     def _joined(self, resource: Resource, meta: Mapping[str, Any], entries: Sequence[Entry]) -> Body:
         """A JSON list joined from stored bytes; items of built-in kinds omit kind and apiVersion."""

@@ -37,7 +37,7 @@ class Deleter:
         """Delete `name` or mark it for deletion; `options` is a DeleteOptions object."""
         resource = context.resource
         path = path_of(resource, context.namespace, name)
-        kept = self._strategy(resource).undeletable(name)
+        kept = self._strategy(resource).deletion_error(name)
         if kept:
             raise errors.forbidden(resource.group, resource.plural, name, kept)
         cache = self._access.cache(resource)
@@ -83,23 +83,23 @@ class Deleter:
         strategy: IStrategy = self._strategy(resource)
         old = self._access.decode(entry)
         _check_preconditions(strategy, resource, name, old, options.get("preconditions") or {})
-        if _pending(strategy, old, options):
+        if _is_pending(strategy, old, options):
             return Deleted(object=old, revision=entry.revision, gone=False)
         await self._mutate(context, "DELETE", None, old)
         await self._validate(context, "DELETE", None, old)
         marked, gone = mark(context, strategy, old, options)
         key = self._access.key(resource, path)
         if gone:
-            return await self._gone(context, strategy, key, entry.revision, old, marked)
+            return await self._remove(context, strategy, key, entry.revision, old, marked)
         if marked == old:
             return Deleted(object=old, revision=entry.revision, gone=False)
         if context.dry_run:
             return Deleted(object=marked, revision=entry.revision, gone=False)
-        revision = await self._access.keeping(strategy).update(key, marked, old, marked, expected=entry.revision)
+        revision = await self._access.writer_for(strategy).update(key, marked, old, marked, expected=entry.revision)
         final = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
         return Deleted(object=final, revision=revision, gone=False)
 
-    async def _gone(
+    async def _remove(
         self, context: Context, strategy: IStrategy, key: str, revision: int, old: Object, marked: Object
     ) -> Deleted:
         """Delete immediately. Objects with graceful deletion are marked first, so that watchers see time and grace
@@ -107,10 +107,10 @@ class Deleter:
         if not strategy.grace or marked == old:
             marked = old
         elif not context.dry_run:
-            revision = await self._access.keeping(strategy).update(key, marked, old, marked, expected=revision)
+            revision = await self._access.writer_for(strategy).update(key, marked, old, marked, expected=revision)
             marked = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
         if not context.dry_run:
-            revision = await self._access.keeping(strategy).delete(key, old, expected=revision)
+            revision = await self._access.writer_for(strategy).delete(key, old, expected=revision)
         return Deleted(object=marked, revision=revision, gone=True)
 
 
@@ -138,7 +138,7 @@ def _check_preconditions(
         raise errors.conflict(home_group(resource), resource.kind, name, why)
 
 
-def _pending(strategy: IStrategy, old: Object, options: Mapping[str, Any]) -> bool:
+def _is_pending(strategy: IStrategy, old: Object, options: Mapping[str, Any]) -> bool:
     """True if the object waits for its grace period, which these options do not shorten, or for its contents. It is
     then returned unchanged."""
     if strategy.waits_for_content and old["metadata"].get("deletionTimestamp") and strategy.holds(old):
@@ -167,19 +167,19 @@ def mark(context: Context, strategy: IStrategy, old: Object, options: Mapping[st
     graceful = _grace(context, strategy, old, metadata, options)
     if not graceful and not held:
         if strategy.grace:
-            _shortened(context, old, metadata, 0)
+            _change_grace(context, old, metadata, 0)
         return {**old, "metadata": metadata}, True
     first = not metadata.get("deletionTimestamp")
     if not graceful and held:
         if strategy.grace:
-            _shortened(context, old, metadata, 0)
+            _change_grace(context, old, metadata, 0)
         elif strategy.ends_in_two and first:
             # The reference marks these without grace period and without raising the generation.
             metadata["deletionTimestamp"] = timestamp(context.now)
         else:
             _stamp(context, old, metadata, 0)
     made = {**old, "metadata": metadata}
-    return (strategy.marked(context, made, old) if first else made), False
+    return (strategy.prepare_deletion(context, made, old) if first else made), False
 
 
 def _grace(
@@ -196,7 +196,7 @@ def _grace(
         seconds = _seconds(options.get("gracePeriodSeconds") or 0)
         if seconds == 0:
             return False
-        _shortened(context, old, metadata, seconds)
+        _change_grace(context, old, metadata, seconds)
         return True
     if seconds == 0:
         return False
@@ -204,7 +204,7 @@ def _grace(
     return True
 
 
-def _shortened(context: Context, old: Object, metadata: dict[str, Any], seconds: int) -> None:
+def _change_grace(context: Context, old: Object, metadata: dict[str, Any], seconds: int) -> None:
     """Change the grace period of a pending deletion: its start stays, its end moves by the difference."""
     before, period = old["metadata"].get("deletionTimestamp"), old["metadata"].get("deletionGracePeriodSeconds") or 0
     if not before:

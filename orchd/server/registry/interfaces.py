@@ -102,10 +102,10 @@ class IStrategy(Interface):
     def holds(obj: Object) -> bool:
         """True if something besides finalizers blocks the deletion (a namespace's own finalizers)."""
 
-    def undeletable(name: str) -> str:
+    def deletion_error(name: str) -> str:
         """Why the object called `name` cannot be deleted, "" where it can."""
 
-    def marked(context: Context, obj: Object, old: Object) -> Object:
+    def prepare_deletion(context: Context, obj: Object, old: Object) -> Object:
         """Further changes when an object is first marked for deletion (a namespace's phase); `old` is not marked
         yet."""
 
@@ -135,10 +135,10 @@ class IRegistry(Interface):
 
         `namespace` "" means all."""
 
-    async def converted(resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
+    async def to_requested_version(resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Entries in the requested version for kinds with a conversion webhook; unchanged for other kinds."""
 
-    async def translated(resource: Resource, obj: Object) -> Object:
+    async def translate(resource: Resource, obj: Object) -> Object:
         """A custom object of any version, converted to the version of `resource`, through the webhook if needed. Raises
         ApiError 500."""
 
@@ -148,7 +148,7 @@ class IRegistry(Interface):
     def strategy(resource: Resource) -> IStrategy:
         """The strategy of a kind."""
 
-    def shown(resource: Resource, namespace: str, obj: Object) -> Entry:
+    def transient_entry(resource: Resource, namespace: str, obj: Object) -> Entry:
         """An entry for an object in the storage version that is returned without being stored."""
 
     async def create(context: Context, obj: Object) -> Entry:

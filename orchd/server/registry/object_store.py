@@ -77,7 +77,7 @@ class ObjectStore:
         if self._opened.pop(key, None) is not None:
             self._caches.drop(key)
 
-    def keeping(self, strategy: IStrategy) -> ClaimingWriter:
+    def writer_for(self, strategy: IStrategy) -> ClaimingWriter:
         """The store writer for objects of a kind."""
         return ClaimingWriter(self.store, strategy)
 
@@ -90,7 +90,7 @@ class ObjectStore:
         obj: Object = orjson.loads(entry.json)
         return obj
 
-    def unsaved(self, resource: Resource, path: str, obj: Object) -> Entry:
+    def transient_entry(self, resource: Resource, path: str, obj: Object) -> Entry:
         """A cache entry for an object that is returned but not (or no longer) stored; keeps its resourceVersion."""
         version = obj["metadata"].get("resourceVersion") or ""
         value = stored.encode(obj)
@@ -113,20 +113,20 @@ class ObjectStore:
             return obj
         return convert.convert(obj, resource.api_version, self.catalog())
 
-    async def worked_on(self, resource: Resource, obj: Object) -> Object:
+    async def to_working_version(self, resource: Resource, obj: Object) -> Object:
         """Convert a stored object to the version of the write sequence: the storage version, but the requested version
         for kinds with a conversion webhook. Raises ApiError 500."""
         if resource.converter is None:
             return obj
-        return (await self._converted(resource, [obj], resource.api_version, resource.type))[0]
+        return (await self._convert(resource, [obj], resource.api_version, resource.type))[0]
 
-    async def kept(self, resource: Resource, obj: Object) -> Object:
+    async def to_stored_version(self, resource: Resource, obj: Object) -> Object:
         """Convert an object from the version of the write sequence to the stored version, with that version's defaults;
         defaults of other versions are applied on reads. Raises ApiError 500."""
         made = obj
         if resource.converter is not None:
             type_ = self.catalog().storage_type(resource)
-            (made,) = await self._converted(resource, [obj], resource.storage_version, type_)
+            (made,) = await self._convert(resource, [obj], resource.storage_version, type_)
             if made is not obj:
                 made = default.fill(made, type_, self.settings)
         found = made.get("apiVersion"), made.get("kind")
@@ -136,7 +136,7 @@ class ObjectStore:
             raise errors.internal(f"an object of kind {found[1]} and version {found[0]} cannot be stored as {what}")
         return made
 
-    async def shown(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
+    async def to_requested_version(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Convert entries to the requested version through the conversion webhook. Results are not cached: a webhook
         may answer differently later. Raises ApiError 500."""
         if resource.converter is None:
@@ -145,7 +145,7 @@ class ObjectStore:
         others = [entry for entry in entries if not entry.json.startswith(head)]
         if not others:
             return entries
-        objects = await self._converted(
+        objects = await self._convert(
             resource, [self.decode(entry) for entry in others], resource.api_version, resource.type
         )
         made = iter(objects)
@@ -156,7 +156,7 @@ class ObjectStore:
             for entry in entries
         ]
 
-    async def _converted(self, resource: Resource, objects: list[Object], to: str, type_: Type) -> list[Object]:
+    async def _convert(self, resource: Resource, objects: list[Object], to: str, type_: Type) -> list[Object]:
         if self._conversion is None or all(obj["apiVersion"] == to for obj in objects):
             return objects
         found = await self._conversion(resource, objects, to)
@@ -167,7 +167,7 @@ class ObjectStore:
         except shape.ShapeError as error:
             raise errors.internal(f"conversion made an object that is no {resource.kind}: {error}") from None
 
-    def settled(self, resource: Resource, obj: Object) -> Object:
+    def canonicalize(self, resource: Resource, obj: Object) -> Object:
         """Canonical shape and defaults of an object in the version of the write sequence, after admission changed
         it."""
         type_ = resource.type if resource.converter is not None else self.catalog().storage_type(resource)

@@ -61,13 +61,13 @@ class Writer:
             name = taken.key.rpartition("/")[2]
             made = errors.generated_name_conflict if metadata.get("generateName") else errors.already_exists
             error = made(resource.group, resource.plural, name)
-            if self._terminating(context, name):
+            if self._is_terminating(context, name):
                 error.message = f"object is being deleted: {error.message}"
             raise error from None
         except StoreError as error:
             raise store_failure(error) from error
 
-    def _terminating(self, context: Context, name: str) -> bool:
+    def _is_terminating(self, context: Context, name: str) -> bool:
         """True if the object of this name is marked for deletion."""
         found = self._access.cache(context.resource).get(path_of(context.resource, context.namespace, name))
         return found is not None and bool(self._access.decode(found)["metadata"].get("deletionTimestamp"))
@@ -83,7 +83,7 @@ class Writer:
 
     async def _create(self, context: Context, obj: Object) -> Entry:
         resource = context.resource
-        obj = await self._judged(context, "CREATE", obj, None)
+        obj = await self._prepare_given(context, "CREATE", obj, None)
         # Admission sees the object as sent, which may lack the namespace.
         obj = objectmeta.in_namespace(context, obj)
         strategy: IStrategy = self._strategy(resource)
@@ -106,11 +106,11 @@ class Writer:
         path = path_of(resource, context.namespace, name)
         if context.dry_run:
             await self._must_be_free(resource, path)
-            return self._access.unsaved(resource, path, obj)
+            return self._access.transient_entry(resource, path, obj)
         obj = objectmeta.with_metadata(obj, resourceVersion=None)
-        kept = await self._access.kept(resource, obj)
-        revision = await self._access.keeping(strategy).create(self._access.key(resource, path), obj, kept)
-        return await self._written(resource, path, revision, obj)
+        kept = await self._access.to_stored_version(resource, obj)
+        revision = await self._access.writer_for(strategy).create(self._access.key(resource, path), obj, kept)
+        return await self._entry_of(resource, path, revision, obj)
 
     async def _must_be_free(self, resource: Resource, path: str) -> None:
         cache = self._access.cache(resource)
@@ -118,28 +118,28 @@ class Writer:
         if cache.get(path) is not None or cache.damaged(path) is not None:
             raise KeyExistsError(self._access.key(resource, path))
 
-    async def _written(self, resource: Resource, path: str, revision: int, obj: Object) -> Entry:
+    async def _entry_of(self, resource: Resource, path: str, revision: int, obj: Object) -> Entry:
         """The cache's entry of a durable write; a new entry if a later write has replaced it."""
         entry = await self._access.cache(resource).applied(path, revision)
         if entry is not None and entry.revision == revision:
             return entry
-        return self._access.unsaved(resource, path, objectmeta.with_metadata(obj, resourceVersion=str(revision)))
+        return self._access.transient_entry(resource, path, objectmeta.with_metadata(obj, resourceVersion=str(revision)))
 
-    async def _judged(self, context: Context, operation: str, given: Object, old: Object | None) -> Object:
+    async def _prepare_given(self, context: Context, operation: str, given: Object, old: Object | None) -> Object:
         """The object as sent, in the storage version, after mutating admission."""
         obj = self._access.to_storage(context.resource, given)
-        admitted = await self._admitted(context, operation, obj, old)
+        admitted = await self._run_mutating(context, operation, obj, old)
         context.given = given if admitted is obj else None
         return admitted
 
-    async def _admitted(self, context: Context, operation: str, obj: Object, old: Object | None) -> Object:
+    async def _run_mutating(self, context: Context, operation: str, obj: Object, old: Object | None) -> Object:
         """The object after mutating admission, with canonical shape and defaults again if it changed."""
         admitted = await self._mutate(context, operation, obj, old)
         assert admitted is not None
         if admitted is obj:
             return obj
         admitted = single_owners(admitted, context.warn, admitted=True)
-        return self._access.settled(context.resource, ownership.after_admission(admitted, obj))
+        return self._access.canonicalize(context.resource, ownership.after_admission(admitted, obj))
 
     async def update(
         self, context: Context, name: str, transform: Transform, *, create: bool = False, uid: str = ""
@@ -184,12 +184,12 @@ class Writer:
     ) -> Entry:
         resource = context.resource
         strategy: IStrategy = self._strategy(resource)
-        old = await self._access.worked_on(resource, self._access.decode(entry))
+        old = await self._access.to_working_version(resource, self._access.decode(entry))
         if uid and uid != old["metadata"].get("uid"):
             raise precondition_failed(self._access, context, name, uid, old["metadata"].get("uid", ""))
         obj = await transform(self._access.to_version(resource, old))
         self._check_guard(context, strategy, name, obj, old)
-        obj = await self._judged(context, "UPDATE", obj, old)
+        obj = await self._prepare_given(context, "UPDATE", obj, old)
         context.stored = entry.json
         obj, settle = await strategy.allocate(context, obj, old)
         try:
@@ -210,16 +210,16 @@ class Writer:
         key = self._access.key(resource, path)
         if strategy.gone_after_update(context, obj, old):
             if not context.dry_run:
-                await self._access.keeping(strategy).delete(key, old, expected=entry.revision)
-            return self._access.unsaved(resource, path, obj)
+                await self._access.writer_for(strategy).delete(key, old, expected=entry.revision)
+            return self._access.transient_entry(resource, path, obj)
         if obj == old or ownership.keep_times(obj, old) is old:
             # Only the timestamp of a managedFields entry would change.
             return entry
         if context.dry_run:
-            return self._access.unsaved(resource, path, obj)
-        kept = await self._access.kept(resource, obj)
-        revision = await self._access.keeping(strategy).update(key, obj, old, kept, expected=entry.revision)
-        return await self._written(resource, path, revision, obj)
+            return self._access.transient_entry(resource, path, obj)
+        kept = await self._access.to_stored_version(resource, obj)
+        revision = await self._access.writer_for(strategy).update(key, obj, old, kept, expected=entry.revision)
+        return await self._entry_of(resource, path, revision, obj)
 
     def _check_guard(
         self, context: Context, strategy: IStrategy, name: str, obj: Object, old: Object

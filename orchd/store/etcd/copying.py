@@ -50,11 +50,11 @@ async def fill(
         await filling.must_be_empty()
         try:
             # The first filler write returns etcd's revision, and makes a revision that can be compacted.
-            revision = await filling.raised(1)
+            revision = await filling.raise_revision(1)
             if revision <= content.revision:
                 say(f"etcd is at revision {revision}; raising it above {content.revision}")
             while revision <= content.revision:
-                revision = await filling.raised(min(_STRETCH, content.revision + 1 - revision))
+                revision = await filling.raise_revision(min(_STRETCH, content.revision + 1 - revision))
             await filling.compact(revision)
             await filling.write(content)
             return await filling.finish(content.dialect_name)
@@ -106,7 +106,7 @@ class _Filling:
             raise of_write(error, len(item.value)) from error
         self._revision = max(self._revision, write.revision(self.space, response))
 
-    async def raised(self, count: int) -> int:
+    async def raise_revision(self, count: int) -> int:
         """The revision after `count` filler writes."""
         await _some_together((self._put(self.space.filling_key, b"") for _ in range(count)), _RAISING)
         return self._revision

@@ -176,7 +176,7 @@ class Feed:
 
     # Waiting.
 
-    def reached(self, revision: int) -> Deferred[None]:
+    def wait_for(self, revision: int) -> Deferred[None]:
         """Fires when `revision` has been delivered to all watches, or never will be (the feed stopped)."""
         if revision <= self.revision or not self.running:
             return succeed(None)

@@ -301,7 +301,7 @@ class EtcdStore:
         if revision < self._feed.revision - 1 and self._feed.live:
             self._went_back(await self._newest(within))
             return
-        seen = self._feed.reached(revision)
+        seen = self._feed.wait_for(revision)
         end = self._reactor.seconds() + within
         while not seen.called and not self._refusal and self._feed.live:
             if self._reactor.seconds() > end:
@@ -393,7 +393,7 @@ class EtcdStore:
             result.errback(failure)
             return
         self.writes += 1
-        await self._feed.reached(revision)
+        await self._feed.wait_for(revision)
         result.callback(revision)
 
     async def _txn(self, operation: str, request: Any, timeout: float, *, repeat: bool) -> Any:

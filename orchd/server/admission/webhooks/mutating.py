@@ -63,19 +63,19 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             # Built-in plugins have changed the object since.
             rounds.changed()
         for index, call in enumerate(calls):
-            if not await self.selected(call, review):
+            if not await self.matches_selectors(call, review):
                 continue
             uid = call.hook.uid
             if review.reinvocation and uid not in rounds.again:
                 continue
-            if await self._called(call, review, index):
+            if await self._call(call, review, index):
                 rounds.changed()
                 review.reinvoke = True
             if call.hook.reinvoked:
                 rounds.willing.add(uid)
         rounds.left = review.object
 
-    async def _called(self, call: Call, review: Review, index: int) -> bool:
+    async def _call(self, call: Call, review: Review, index: int) -> bool:
         """Call one webhook; True if it changed the object. Audit annotations identify it by its position."""
         turn = f"round_{int(review.reinvocation)}_index_{index}"
         began = perf_counter()
@@ -83,7 +83,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         changed = False
         try:
             verdict = await self.ask(call, review)
-            changed = await self._patched(call, review, verdict, turn)
+            changed = await self._apply_patch(call, review, verdict, turn)
         except FailedCallError as failed:
             error = failed
             if not failed.ignored:
@@ -93,12 +93,12 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             error = denied
             raise
         finally:
-            self.measured(call, review, began, error)
-            said = _named(call) + f',"mutated":{str(changed).lower()}}}'
+            self.observe_call(call, review, began, error)
+            said = _annotation_prefix(call) + f',"mutated":{str(changed).lower()}}}'
             review.annotate(self.dialect("mutation.webhook.admission.{abbr}.io/") + turn, said)
         return changed
 
-    async def _patched(self, call: Call, review: Review, verdict: Verdict, turn: str) -> bool:
+    async def _apply_patch(self, call: Call, review: Review, verdict: Verdict, turn: str) -> bool:
         """Apply a webhook's patch; True if it changed anything. Raises ApiError and FailedCallError."""
         if not verdict.patch:
             return False
@@ -115,20 +115,20 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             )
         if verdict.patch_type != "JSONPatch":
             raise FailedCallError(call.hook, f"unsupported patch type {quoted(verdict.patch_type)}")
-        before = await self.shown(call, review, review.object)
+        before = await self.to_webhook_version(call, review, review.object)
         try:
             after = json_patch.edited(before, operations)
         except json_patch.FailedError as error:
             raise errors.internal(str(error)) from None
-        changed = await self._settled(call, review, after)
-        said = f'{_named(call)},"patch":{_written(operations)},"patchType":"JSONPatch"}}'
+        changed = await self._canonicalize(call, review, after)
+        said = f'{_annotation_prefix(call)},"patch":{_format_patch(operations)},"patchType":"JSONPatch"}}'
         review.annotate(self.dialect(PATCH_ANNOTATION) + turn, said)
         if changed == review.object:
             return False
         review.object = changed
         return True
 
-    async def _settled(self, call: Call, review: Review, patched: Any) -> Object:
+    async def _canonicalize(self, call: Call, review: Review, patched: Any) -> Object:
         """A patched object in the version of the chain, with its shape and defaults."""
         assert self.context.catalog is not None
         named = same_kind(patched, review, call.resource, self.context.catalog())
@@ -140,17 +140,17 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         except shape.ShapeError as error:
             raise errors.internal(str(error)) from None
         # The version of the chain is that of the object it was given.
-        worked_on = (review.object or {}).get("apiVersion") or review.resource.api_version
+        working_version = (review.object or {}).get("apiVersion") or review.resource.api_version
         if review.resource.converter is not None:
             # Objects with a conversion webhook are processed in the requested version.
             return self.context.settle(review.resource, await self.in_version(review.resource, shaped))
-        return self.context.settle(review.resource, convert.convert(shaped, worked_on, self.context.catalog()))
+        return self.context.settle(review.resource, convert.convert(shaped, working_version, self.context.catalog()))
 
 
-def _named(call: Call) -> str:
+def _annotation_prefix(call: Call) -> str:
     """The key prefix of an annotation about a webhook."""
     return f'{{"configuration":{quoted(call.hook.configuration)},"webhook":{quoted(call.hook.name)}'
 
 
-def _written(operations: list[dict[str, Any]]) -> str:
+def _format_patch(operations: list[dict[str, Any]]) -> str:
     return orjson.dumps([dict(sorted(operation.items())) for operation in operations]).decode()

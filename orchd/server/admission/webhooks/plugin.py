@@ -84,7 +84,7 @@ class WebhookPlugin(Plugin):
         """False for the server's own writes during bootstrap: webhooks may depend on their completion."""
         return self.context.serving() or review.user.name != "system:apiserver"
 
-    async def selected(self, call: Call, review: Review) -> bool:
+    async def matches_selectors(self, call: Call, review: Review) -> bool:
         """True if the selectors of a webhook match this write. Raises ApiError 404 for a missing namespace."""
         hook = call.hook
         if not hook.namespaces.everything:
@@ -119,8 +119,8 @@ class WebhookPlugin(Plugin):
         document = reviews.question(
             review,
             call.resource,
-            await self.shown(call, review, review.object),
-            await self.shown(call, review, review.old_object),
+            await self.to_webhook_version(call, review, review.object),
+            await self.to_webhook_version(call, review, review.old_object),
             uid=uid,
             version=version,
             dialect=self.dialect,
@@ -151,7 +151,7 @@ class WebhookPlugin(Plugin):
         assert self.context.catalog is not None
         return convert.convert(obj, resource.api_version, self.context.catalog())
 
-    async def shown(self, call: Call, review: Review, obj: dict[str, Any] | None) -> dict[str, Any] | None:
+    async def to_webhook_version(self, call: Call, review: Review, obj: dict[str, Any] | None) -> dict[str, Any] | None:
         """Convert an object to the version in the webhook's rule."""
         if obj is None:
             return None
@@ -163,7 +163,7 @@ class WebhookPlugin(Plugin):
             obj = {**obj, "metadata": {**metadata, "creationTimestamp": None}}
         return obj
 
-    def measured(self, call: Call, review: Review, began: float, error: Exception | None) -> None:
+    def observe_call(self, call: Call, review: Review, began: float, error: Exception | None) -> None:
         """Observe the metrics of one call."""
         what, code, rejected = "no_error", 0, error is not None
         if isinstance(error, FailedCallError):

@@ -23,7 +23,7 @@ class ValidatingAdmissionWebhook(WebhookPlugin):
     kind = "validating"
 
     async def validate(self, review: Review) -> None:
-        calls = [call for call in await self.calls(review) if await self.selected(call, review)]
+        calls = [call for call in await self.calls(review) if await self.matches_selectors(call, review)]
         if not calls:
             return
         asked = [Deferred.fromCoroutine(self._refusal(call, review, index)) for index, call in enumerate(calls)]
@@ -53,5 +53,5 @@ class ValidatingAdmissionWebhook(WebhookPlugin):
             error = denied
             return denied
         finally:
-            self.measured(call, review, began, error)
+            self.observe_call(call, review, began, error)
         return None

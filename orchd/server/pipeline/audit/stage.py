@@ -57,7 +57,7 @@ class AuditTrail:
                 well = well and not sink.strict
         return well
 
-    def ended(self, record: Record, status: dict[str, Any]) -> None:
+    def record_end(self, record: Record, status: dict[str, Any]) -> None:
         """Record the end of a streamed response, in the background."""
         self._endings.add(self.write(record, COMPLETE, status), "the end of a stream in the audit")
 
@@ -110,7 +110,7 @@ class AuditStage:
         if response.stream is None:
             await trail.write(record, COMPLETE, status, answer)
         else:
-            response.stream = _Told(response.stream, lambda: trail.ended(record, status))
+            response.stream = _Told(response.stream, lambda: trail.record_end(record, status))
         return response
 
 

@@ -19,7 +19,7 @@ class MetricSelection:
     disabled: frozenset[str] = frozenset()
     labels: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
 
-    def shown(self, family: Metric) -> Metric | None:
+    def filter(self, family: Metric) -> Metric | None:
         """The filtered family, None when it is disabled."""
         if not self.disabled and not self.labels:
             return family

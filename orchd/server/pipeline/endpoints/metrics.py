@@ -145,7 +145,7 @@ class _Sources:
     def collect(self) -> Iterator[Metric]:
         for source in self._sources:
             for family in source():
-                shown = self._selection.shown(family)
+                shown = self._selection.filter(family)
                 if shown is not None:
                     yield shown
 

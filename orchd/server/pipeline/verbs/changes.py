@@ -57,7 +57,7 @@ class Change:
             unknown=unknown,
         )
 
-    def made(self, tools: VerbContext, live: Object) -> Object:
+    def apply(self, tools: VerbContext, live: Object) -> Object:
         """Apply: returns the changed object, with canonical shape and defaults. Raises ApiError 400 or 422."""
         raw = self.make(live)
         if raw is not live:
@@ -67,7 +67,7 @@ class Change:
                 # The result is nested too deeply.
                 raise patch_errors.rejected() from None
             bounds.check_json(text)
-        changed = tools.settled(self._recognized(tools, raw), self.resource, patched=lambda: self.shown(raw))
+        changed = tools.canonicalize(self._recognized(tools, raw), self.resource, patched=lambda: self.shown(raw))
         if self.strictness.looks:
             why = self.strictness.refusal([*self.repeated(), *self.unknown(raw)])
             if why:

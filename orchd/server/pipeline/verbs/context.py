@@ -102,7 +102,7 @@ class VerbContext:
             bounds.check_json(data)
         return data
 
-    async def aside(self, size: int, read: Callable[..., T], *arguments: Any) -> T:
+    async def run_aside(self, size: int, read: Callable[..., T], *arguments: Any) -> T:
         """Apply a pure function to a body of `size` bytes: large bodies in another thread, one at a time, so that other
         requests are served meanwhile."""
         if self.in_thread is None or size <= _READ_ASIDE:
@@ -114,7 +114,7 @@ class VerbContext:
             self._reading.release()
         return made
 
-    async def sent(self, request: Request, resource: Resource, options_kind: str) -> tuple[Object, WriteOptions]:
+    async def decode_object(self, request: Request, resource: Resource, options_kind: str) -> tuple[Object, WriteOptions]:
         """Decode the object of a POST or PUT, with canonical shape and defaults, in the requested version; returns
         it with the options (CreateOptions or UpdateOptions), which are validated before the body is read. Raises
         ApiError."""
@@ -133,12 +133,12 @@ class VerbContext:
             custom=resource.custom,
         )
         try:
-            settled = self.settled(obj, resource)
+            settled = self.canonicalize(obj, resource)
         except ApiError:
             if form is not Form.JSON:
                 raise
             # Decode again with the original spelling of numbers: the message quotes them.
-            settled = self.settled(json_.decode_exact(data), resource)
+            settled = self.canonicalize(json_.decode_exact(data), resource)
         if (form is Form.YAML or json_.may_be_too_deep(data)) and json_.too_deep(settled):
             raise _too_deep(resource)
         self.check_fields(request, options, data, form, obj, resource)
@@ -152,7 +152,7 @@ class VerbContext:
         if form is not Form.YAML:
             return None
         try:
-            return await self.aside(len(data), decode.parse, data, form)
+            return await self.run_aside(len(data), decode.parse, data, form)
         except decode.BodyError as error:
             raise decode.unrecognized(kind, str(error), data) from None
 
@@ -170,7 +170,7 @@ class VerbContext:
         """The request's handling of unknown fields."""
         return strictness(self.settings, options, warn)
 
-    def settled(self, obj: Object, resource: Resource, *, patched: Callable[[], str] | None = None) -> Object:
+    def canonicalize(self, obj: Object, resource: Resource, *, patched: Callable[[], str] | None = None) -> Object:
         """Canonical shape and defaults of an object in the requested version. Raises ApiError: 400 for a sent object,
         422 for a patched one; `patched` returns the text by which errors quote it."""
         try:
@@ -188,10 +188,10 @@ class VerbContext:
             return {**settled, "metadata": {**settled["metadata"], "managedFields": []}}
         return settled
 
-    async def owning(
+    async def update_managed_fields(
         self, context: Context, live: Object | None, obj: Object, *, patched: bool = False
     ) -> Object:
-        """As `owned`, for kinds with a conversion webhook. Versions that cannot be converted count as not served, so
+        """As `update_known_managers`, for kinds with a conversion webhook. Versions that cannot be converted count as not served, so
         that writes that do not need them succeed. For a `patched` object duplicate owner references are removed
         afterwards."""
         if not patched:
@@ -199,10 +199,10 @@ class VerbContext:
         if context.resource.converter is None:
             owned = self._owned(context, live, obj, self.ownership(context))
         else:
-            owned = await self.tracking(context, lambda target: self._owned(context, live, obj, target), lenient=True)
+            owned = await self.run_with_conversions(context, lambda target: self._owned(context, live, obj, target), lenient=True)
         return single_owners(owned, context.warn, admitted=True) if patched else owned
 
-    def owned(self, context: Context, live: Object | None, obj: Object) -> Object:
+    def update_known_managers(self, context: Context, live: Object | None, obj: Object) -> Object:
         """`obj` with managedFields updated for a create, update or patch by the context's manager.
 
         Duplicate owner references are removed first."""
@@ -223,7 +223,7 @@ class VerbContext:
             metadata.pop("managedFields", None)
         return {**obj, "metadata": metadata}
 
-    async def tracking(self, context: Context, work: Callable[[ownership.OwnershipTarget], T], *, lenient: bool = False) -> T:
+    async def run_with_conversions(self, context: Context, work: Callable[[ownership.OwnershipTarget], T], *, lenient: bool = False) -> T:
         """Run `work` over managed fields whose versions may need a webhook: it is called again with the missing
         conversions. Raises ApiError 500 for failed conversions, unless `lenient`."""
         translations = VersionTranslation()
@@ -233,7 +233,7 @@ class VerbContext:
                 return work(target)
             except ConversionNeededError as wanted:
                 try:
-                    made = await self.registry.translated(wanted.resource, wanted.object)
+                    made = await self.registry.translate(wanted.resource, wanted.object)
                 except ApiError:
                     if not lenient:
                         raise

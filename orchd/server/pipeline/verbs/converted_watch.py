@@ -102,16 +102,16 @@ class ConvertedFeed:
 
     async def entries(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Entries of the initial state. Raises ApiError."""
-        return await self._converted(self._served(), entries)
+        return await self._convert(self._served(), entries)
 
-    async def _converted(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
+    async def _convert(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Entries in the version of `resource`. Results are cached with the entry until the definition changes: a
         thousand clients that reconnect at once cause one conversion per object."""
         mark = ("converted", resource)
         found: dict[Entry, Entry] = {entry: made for entry in entries if (made := entry.forms.get(mark)) is not None}
         missing = [entry for entry in entries if entry not in found]
         if missing:
-            for entry, made in zip(missing, await self._tools.registry.converted(resource, missing), strict=True):
+            for entry, made in zip(missing, await self._tools.registry.to_requested_version(resource, missing), strict=True):
                 found[entry] = made
                 if made is not entry:
                     entry.keep(mark, made, len(made.json))
@@ -122,7 +122,7 @@ class ConvertedFeed:
         resource = self._served()
 
         async def convert(entries: list[Entry]) -> Sequence[Entry]:
-            return await self._converted(resource, entries)
+            return await self._convert(resource, entries)
 
         return await self._shared.changes(changes, ("converted", resource, self._past), convert)
 

@@ -67,7 +67,7 @@ def finished(
             details["group"] = resource.group
         status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
         return tools.present.response(view, tools.present.other(view, status))
-    entry = tools.registry.shown(resource, target.namespace, deleted.object)
+    entry = tools.registry.transient_entry(resource, target.namespace, deleted.object)
     late = not deleted.gone and options.get("orphanDependents") is False
     return tools.present.response(view, tools.present.entry(view, entry), code=202 if late else 200)
 

@@ -37,17 +37,17 @@ async def patch(tools: VerbContext, request: Request, target: ResourceTarget) ->
         )
     else:
         change = Change.of(sent, data, target.resource, tools.strictness(options, context.warn))
-        entry, created = await tools.registry.update(context, target.name, partial(_patched, tools, target, context, change))
+        entry, created = await tools.registry.update(context, target.name, partial(_apply_patch, tools, target, context, change))
     return tools.present.response(view, tools.present.entry(view, entry), code=201 if created else 200)
 
 
-async def _patched(
+async def _apply_patch(
     tools: VerbContext, target: ResourceTarget, context: Context, change: Change, live: Object | None
 ) -> Object:
     assert live is not None
-    changed = change.made(tools, live)
+    changed = change.apply(tools, live)
     check_name(target, changed)
-    return await tools.owning(context, live, changed, patched=True)
+    return await tools.update_managed_fields(context, live, changed, patched=True)
 
 
 def _config(data: bytes) -> Object:
@@ -76,7 +76,7 @@ def _check_repeated(data: bytes, strictness: Strictness) -> None:
     problem = f"error converting YAML to JSON: {repeated}"
     if strictness.mode == "Strict":
         raise errors.bad_request(f"error strict decoding YAML: {problem}")
-    strictness.warned([problem])
+    strictness.add_warnings([problem])
 
 
 def _check_new(resource: Resource, target: ResourceTarget, obj: Object) -> None:
@@ -96,7 +96,7 @@ def applying(
 
     async def applied(live: Object | None) -> Object:
         # A missing object is reported before errors in the configuration.
-        config = await tools.aside(len(data), _config, data)
+        config = await tools.run_aside(len(data), _config, data)
         if live is None:
             await tools.authorize(request, "create")
 
@@ -105,7 +105,7 @@ def applying(
                 target, live, config, manager=options.manager, force=bool(options.force), now=context.now
             )
 
-        merged = await tools.tracking(context, merge)
+        merged = await tools.run_with_conversions(context, merge)
         if strictness.looks:
             _check_repeated(data, strictness)
         if merged is live:
@@ -114,6 +114,6 @@ def applying(
         if live is None:
             _check_new(resource, target, merged)
         check_name(target, merged)
-        return tools.settled(merged, resource)
+        return tools.canonicalize(merged, resource)
 
     return applied

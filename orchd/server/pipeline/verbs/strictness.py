@@ -40,10 +40,10 @@ class Strictness:
             return ""
         if self.mode == "Strict":
             return "strict decoding error: " + ", ".join(problems)
-        self.warned(problems)
+        self.add_warnings(problems)
         return ""
 
-    def warned(self, problems: Sequence[str]) -> None:
+    def add_warnings(self, problems: Sequence[str]) -> None:
         """Add one warning for each line of each problem."""
         for problem in problems:
             heading = next((h for h in _HEADINGS if problem.startswith(h)), "")

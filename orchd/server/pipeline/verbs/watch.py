@@ -58,7 +58,7 @@ class WatchVerb:
             counts[key] = counts.get(key, 0) + 1
         return counts
 
-    def gone(self, resource: Resource, catalog: Callable[[], Catalog]) -> None:
+    def end_unserved(self, resource: Resource, catalog: Callable[[], Catalog]) -> None:
         """End the watches of a custom kind's version that is no longer served."""
         named = (resource.group, resource.version, resource.plural)
         ours = [s for s in self.running if (s.resource.group, s.resource.version, s.resource.plural) == named]
@@ -109,7 +109,7 @@ class WatchVerb:
             seconds=float(max(seconds, 0)),
             bookmarks=bool(boolean(request, "allowWatchBookmarks")),
         )
-        if watchsocket.wanted(request):
+        if watchsocket.is_requested(request):
             return watchsocket.answer(request, stream, text=view.chosen.form is Form.JSON)
         return Response(code=200, content_type=view.chosen.content_type, headers=[NO_STORE], stream=stream)
 

@@ -29,7 +29,7 @@ _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _LENGTH = 4
 
 
-def wanted(request: Request) -> bool:
+def is_requested(request: Request) -> bool:
     """True if the client requests a WebSocket on a connection that supports it."""
     return (
         request.hijack is not None

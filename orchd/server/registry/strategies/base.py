@@ -152,10 +152,10 @@ class Strategy:
     def holds(self, obj: Object) -> bool:
         return False
 
-    def undeletable(self, name: str) -> str:
+    def deletion_error(self, name: str) -> str:
         return ""
 
-    def marked(self, context: Context, obj: Object, old: Object) -> Object:
+    def prepare_deletion(self, context: Context, obj: Object, old: Object) -> Object:
         return obj
 
     def deletion_grace(self, obj: Object, options: Mapping[str, Any]) -> int:

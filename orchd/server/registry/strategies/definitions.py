@@ -61,7 +61,7 @@ class DefinitionStrategy(Strategy):
     def holds(self, obj: Object) -> bool:
         return not obj["metadata"].get("deletionTimestamp")
 
-    def marked(self, context: Context, obj: Object, old: Object) -> Object:
+    def prepare_deletion(self, context: Context, obj: Object, old: Object) -> Object:
         # The propagation policy is ignored: instances are a definition's only dependents.
         finalizers = list(old["metadata"].get("finalizers") or ())
         finalizer = self.settings.dialect(FINALIZER)

@@ -40,7 +40,7 @@ class NamespaceStrategy(Strategy):
     def holds(self, obj: Object) -> bool:
         return not obj["metadata"].get("deletionTimestamp") or bool((obj.get("spec") or {}).get("finalizers"))
 
-    def marked(self, context: Context, obj: Object, old: Object) -> Object:
+    def prepare_deletion(self, context: Context, obj: Object, old: Object) -> Object:
         return {**obj, "status": {**(obj.get("status") or {}), "phase": "Terminating"}}
 
     def gone_after_update(self, context: Context, obj: Object, old: Object) -> bool:

@@ -49,7 +49,7 @@ class PodStrategy(Strategy):
     grace = True
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        obj = seccomp.synced(super().prepare_create(context, obj), self.settings.dialect)
+        obj = seccomp.sync_profiles(super().prepare_create(context, obj), self.settings.dialect)
         status = {"phase": "Pending", "qosClass": qos_class(obj.get("spec") or {})}
         return {**obj, "status": status}
 

@@ -45,7 +45,7 @@ def _with_profile(holder: Object, key: str, annotations: dict[str, Any]) -> Obje
     return holder if made is None else {**holder, "securityContext": {**context, "seccompProfile": made}}
 
 
-def synced(pod: Object, dialect: Dialect) -> Object:
+def sync_profiles(pod: Object, dialect: Dialect) -> Object:
     """A new pod with annotations and fields in sync; where both are given, both stay."""
     spec, metadata = pod.get("spec") or {}, pod["metadata"]
     annotations = dict(metadata.get("annotations") or {})

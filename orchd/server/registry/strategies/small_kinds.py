@@ -68,7 +68,7 @@ class RevisionStrategy(Strategy):
 class PriorityClassStrategy(Strategy):
     """The system priority classes cannot be deleted."""
 
-    def undeletable(self, name: str) -> str:
+    def deletion_error(self, name: str) -> str:
         return "this is a system priority class and cannot be deleted" if name in SYSTEM_PRIORITIES else ""
 
 
@@ -133,12 +133,12 @@ class SigningRequestStrategy(Strategy):
         status.pop("conditions", None)
         stored, conditions = before.get("conditions") or [], given.get("conditions") or []
         if context.subresource == "status":
-            conditions = _preserved(_preserved(conditions, stored, "Approved"), stored, "Denied")
-        conditions = _stamped(context, conditions, stored)
+            conditions = _preserve(_preserve(conditions, stored, "Approved"), stored, "Denied")
+        conditions = _stamp(context, conditions, stored)
         return {**kept, "status": {**status, "conditions": conditions} if conditions else status}
 
 
-def _preserved(conditions: list[Object], before: list[Object], kind: str) -> list[Object]:
+def _preserve(conditions: list[Object], before: list[Object], kind: str) -> list[Object]:
     """`conditions` with those of type `kind` replaced by the stored ones, where both have the same number of them."""
     stored = [c for c in before if c.get("type") == kind]
     if sum(c.get("type") == kind for c in conditions) != len(stored):
@@ -147,7 +147,7 @@ def _preserved(conditions: list[Object], before: list[Object], kind: str) -> lis
     return [next(rest) if c.get("type") == kind else c for c in conditions]
 
 
-def _stamped(context: Context, conditions: list[Object], before: list[Object]) -> list[Object]:
+def _stamp(context: Context, conditions: list[Object], before: list[Object]) -> list[Object]:
     """Conditions with missing times set."""
     now = timestamp(context.now)
     since = {

@@ -79,4 +79,4 @@ class Components:
         include = view.include_object or table.METADATA
         shown = table.table(found, view.resource, {}, now, tools.dialect, include_object=include)
         shown["apiVersion"] = view.chosen.api_version
-        return tools.present.encoded(view, shown)
+        return tools.present.encode(view, shown)

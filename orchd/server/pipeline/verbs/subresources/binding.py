@@ -11,14 +11,14 @@ from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
-from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error, foreign_kind, success
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, bare_error, foreign_kind, success
 from orchd.server.registry.interfaces import Context, Object
 
 
 class Bindings:
     """The two endpoints that accept a Binding."""
 
-    def __init__(self, catalog: Catalog, foreign: Foreign) -> None:
+    def __init__(self, catalog: Catalog, foreign: ForeignBodyContext) -> None:
         self._kind = foreign_kind(catalog, "", "v1", "Binding")
         self._foreign = foreign
 
@@ -32,9 +32,9 @@ class Bindings:
 
     async def _bind(self, tools: VerbContext, request: Request, target: ResourceTarget, *, named: bool) -> Response:
         view = tools.present.view(request, self._kind, table=False)
-        binding, options = await tools.sent(request, self._kind, "CreateOptions")
+        binding, options = await tools.decode_object(request, self._kind, "CreateOptions")
         context = tools.context(request, target, options)
-        binding = tools.owned(replace(context, resource=self._kind), None, binding)
+        binding = tools.update_known_managers(replace(context, resource=self._kind), None, binding)
         # Mutating admission runs before the endpoint reads the body's fields, as for every POST.
         binding = await self._foreign.mutated(tools, context, self._kind, "CREATE", binding, None, target.name)
         metadata = binding.get("metadata") or {}

@@ -16,7 +16,7 @@ from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.options import WriteOptions, number
-from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, bare_error
 from orchd.server.pipeline.verbs.subresources.locations import PREFERRED, Location, container_of, node_location
 from orchd.server.pipeline.verbs.subresources.upgrade import UpgradeError, wants_upgrade
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, Reply, UnreachableError, text
@@ -129,7 +129,7 @@ def log_parameters(request: Request, pod: str) -> dict[str, Any]:
 class Streams:
     """exec, attach and portforward: joins the client's connection with one to the kubelet."""
 
-    def __init__(self, foreign: Foreign, upstream: IUpstream, *, preferred: Sequence[str] = PREFERRED) -> None:
+    def __init__(self, foreign: ForeignBodyContext, upstream: IUpstream, *, preferred: Sequence[str] = PREFERRED) -> None:
         self._foreign = foreign
         self._upstream = upstream
         self._preferred = preferred

@@ -17,7 +17,7 @@ from orchd.kinds.objects.selectors import LabelSelector
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.options import WriteOptions, delete_options, write_options
-from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error, foreign_kind, success
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, bare_error, foreign_kind, success
 from orchd.server.registry.interfaces import Context, Object
 
 #: Maximum attempts when a pod or budget changes concurrently.
@@ -58,7 +58,7 @@ def _ready(pod: Object) -> bool:
     return any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
 
 
-def disrupted(budget: Object, pod: str, now: str) -> Object:
+def take_disruption(budget: Object, pod: str, now: str) -> Object:
     """The status of a budget after evicting `pod`. Raises ApiError 429 or 403 when that is not allowed."""
     name, status = budget["metadata"]["name"], budget.get("status") or {}
     if (status.get("observedGeneration") or 0) < (budget["metadata"].get("generation") or 0):
@@ -119,7 +119,7 @@ class _Round:
 class Evictions:
     """The eviction endpoint."""
 
-    def __init__(self, catalog: Catalog, foreign: Foreign, budgets: Budgets) -> None:
+    def __init__(self, catalog: Catalog, foreign: ForeignBodyContext, budgets: Budgets) -> None:
         self._kind = foreign_kind(catalog, "policy", "v1", "Eviction")
         self._foreign = foreign
         self._budgets = budgets
@@ -158,7 +158,7 @@ class Evictions:
         if eviction["apiVersion"] not in _VERSIONS:
             eviction = decoded(False)
         # Admission sees evictions in one version, whichever was sent.
-        settled = tools.settled({**eviction, "apiVersion": self._kind.api_version}, self._kind)
+        settled = tools.canonicalize({**eviction, "apiVersion": self._kind.api_version}, self._kind)
         tools.check_fields(request, options, data, form, eviction, self._kind)
         return settled, options
 
@@ -225,7 +225,7 @@ class Evictions:
         now = timestamp(asked.context.now)
         namespace, name = budget["metadata"]["namespace"], budget["metadata"]["name"]
         for _ in range(_ATTEMPTS):
-            status = disrupted(budget, asked.name, now)
+            status = take_disruption(budget, asked.name, now)
             if asked.context.dry_run:
                 return
             try:

@@ -26,13 +26,13 @@ class Ask(Protocol):
     ) -> Awaitable[Object | None]: ...
 
 
-async def unasked(context: Context, operation: str, obj: Object | None, old: Object | None) -> Object | None:
+async def skip_admission(context: Context, operation: str, obj: Object | None, old: Object | None) -> Object | None:
     """Admission that does nothing, for the registry of endpoints that run admission themselves."""
     return obj
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Foreign:
+class ForeignBodyContext:
     """Collaborators of such endpoints besides those of all verbs. `registry` runs no admission."""
 
     registry: IRegistry
@@ -46,7 +46,7 @@ class Foreign:
         admitted = await self.mutate(context, operation, obj, old, name=name)
         if admitted is None or admitted is obj:
             return obj
-        return tools.settled(admitted, kind)
+        return tools.canonicalize(admitted, kind)
 
 
 def foreign_kind(catalog: Catalog, group: str, version: str, kind: str) -> Resource:

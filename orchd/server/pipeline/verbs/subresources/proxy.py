@@ -18,14 +18,14 @@ from orchd.server.pipeline.verbs.options import WriteOptions
 from orchd.server.pipeline.verbs.subresources import locations
 from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError
 from orchd.server.pipeline.verbs.subresources.connect import read
-from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, bare_error
 from orchd.server.pipeline.verbs.subresources.locations import PREFERRED, Location
 from orchd.server.pipeline.verbs.subresources.upgrade import UpgradeError, wants_upgrade
 from orchd.server.pipeline.verbs.subresources.upstream import (
     IUpstream,
     UnreachableError,
     encoded,
-    forwarded,
+    forwardable_headers,
 )
 from orchd.server.registry.interfaces import Object
 
@@ -41,7 +41,7 @@ class Proxies:
     """The proxy endpoints. `random` chooses among the pods of a service."""
 
     def __init__(
-        self, foreign: Foreign, upstream: IUpstream, random: Random, *, preferred: Sequence[str] = PREFERRED
+        self, foreign: ForeignBodyContext, upstream: IUpstream, random: Random, *, preferred: Sequence[str] = PREFERRED
     ) -> None:
         self._foreign = foreign
         self._upstream = upstream
@@ -130,7 +130,7 @@ class Proxies:
                 # Relative links in the response must resolve below this path.
                 return Response(code=301, content_type="", headers=[NO_STORE, ("Location", f"{request.raw_path}/{query}")])
             body = await request.body.read(BODY_LIMIT)
-            reply = await self._upstream.fetch(request.method, url, forwarded(request), body)
+            reply = await self._upstream.fetch(request.method, url, forwardable_headers(request), body)
         except UnreachableError as error:
             raise locations.unavailable(f"error trying to reach service: {error}") from None
         except AddressNotAllowedError as error:

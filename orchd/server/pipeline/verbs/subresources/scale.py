@@ -23,7 +23,7 @@ from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext, che
 from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.options import write_options
 from orchd.server.pipeline.verbs.patch import applying
-from orchd.server.pipeline.verbs.subresources.foreign import Foreign, foreign_kind
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, foreign_kind
 from orchd.server.registry.interfaces import Context, Object, Transform
 
 #: A field path: ``("spec", "replicas")``.
@@ -162,7 +162,7 @@ def custom_mapping(resource: Resource) -> ScaleMapping | None:
 class Scales:
     """The verbs of every scale endpoint."""
 
-    def __init__(self, catalog: Catalog, foreign: Foreign) -> None:
+    def __init__(self, catalog: Catalog, foreign: ForeignBodyContext) -> None:
         self._kind = foreign_kind(catalog, "autoscaling", "v1", "Scale")
         self._foreign = foreign
         self.verbs: Mapping[str, Verb] = {"get": self.get, "update": self.update, "patch": self.patch}
@@ -197,7 +197,7 @@ class Scales:
     async def update(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """200 with the updated Scale."""
         mapping = self._mapping(target.resource)
-        sent, options = await tools.sent(request, self._kind, "UpdateOptions")
+        sent, options = await tools.decode_object(request, self._kind, "UpdateOptions")
         aimed = replace(target, resource=self._kind)
         check_name(aimed, sent)
         context = tools.context(request, target, options)
@@ -226,7 +226,7 @@ class Scales:
 
             async def patched(live: Object | None) -> Object:
                 assert live is not None
-                changed = change.made(tools, live)
+                changed = change.apply(tools, live)
                 check_name(aimed, changed)
                 return self._owned(tools, inner, live, changed, mapping)
 
@@ -237,7 +237,7 @@ class Scales:
         self, tools: VerbContext, inner: Context, live: Object | None, scale: Object, mapping: ScaleMapping
     ) -> Object:
         if mapping.tracked:
-            return tools.owned(inner, live, scale)
+            return tools.update_known_managers(inner, live, scale)
         return {**scale, "metadata": {k: v for k, v in scale["metadata"].items() if k != "managedFields"}}
 
     async def _change(

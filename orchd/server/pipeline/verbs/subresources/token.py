@@ -14,7 +14,7 @@ from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
-from orchd.server.pipeline.verbs.subresources.foreign import Foreign, foreign_kind
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, foreign_kind
 from orchd.server.registry.interfaces import Object
 
 _DEFAULT_SECONDS = 3600
@@ -42,7 +42,7 @@ class Tokens:
     """The token endpoint. `audiences` are those of this server, `most_seconds` the longest lifetime (0: no limit)."""
 
     def __init__(
-        self, catalog: Catalog, foreign: Foreign, issuer: Issuer, *, audiences: Sequence[str], most_seconds: int = 0
+        self, catalog: Catalog, foreign: ForeignBodyContext, issuer: Issuer, *, audiences: Sequence[str], most_seconds: int = 0
     ) -> None:
         self._kind = foreign_kind(catalog, "authentication.{abbr}.io", "v1", "TokenRequest")
         self._foreign = foreign
@@ -54,9 +54,9 @@ class Tokens:
         """201 with the TokenRequest and the token in its status."""
         kind = self._kind
         view = tools.present.view(request, kind, table=False)
-        asked, options = await tools.sent(request, kind, "CreateOptions")
+        asked, options = await tools.decode_object(request, kind, "CreateOptions")
         context = tools.context(request, target, options)
-        asked = tools.owned(replace(context, resource=kind), None, _with_lifetime(asked))
+        asked = tools.update_known_managers(replace(context, resource=kind), None, _with_lifetime(asked))
         asked = await self._foreign.mutated(tools, context, kind, "CREATE", asked, None, target.name)
         account = await self._read(tools, "serviceaccounts", target.namespace, target.name)
         spec = dict(asked.get("spec") or {})

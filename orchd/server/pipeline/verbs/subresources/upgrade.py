@@ -189,7 +189,7 @@ class BackendSide(Side):
         taken, self._buffer = self._buffer[:size], self._buffer[size:]
         return taken
 
-    def joined(self, near: Side) -> None:
+    def join_client(self, near: Side) -> None:
         """Forward the bytes after the head, and everything from now on."""
         self.join(near)
         data, self._buffer = self._buffer, b""

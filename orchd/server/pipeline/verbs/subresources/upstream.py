@@ -91,7 +91,7 @@ class IUpstream(Protocol):
         UpgradeError for an invalid response, and AddressNotAllowedError."""
 
 
-def forwarded(request: Request) -> list[tuple[str, str]]:
+def forwardable_headers(request: Request) -> list[tuple[str, str]]:
     """The client's headers that may be forwarded."""
     out: list[tuple[str, str]] = []
     named = {word.strip().lower() for value in request.headers.get("connection", ()) for word in value.split(",")}
@@ -190,7 +190,7 @@ class Upstream:
             far: BackendSide = await endpoint.connect(factory)
         except (ConnectError, ConnectionClosed, DNSLookupError, TimeoutError, SSL.Error) as error:
             raise UnreachableError(_why(error)) from error
-        said = forwarded(request) if headers is None else headers
+        said = forwardable_headers(request) if headers is None else headers
         try:
             far.transport.write(upgrade_request(request, parts.netloc, url.partition(parts.netloc)[2] or "/", said, body))
             answer = await within(start(far.answer()), self._head_seconds, self._reactor)
@@ -217,7 +217,7 @@ def _joined(request: Request, far: BackendSide, answer: UpgradeAnswer) -> Respon
     far.is_joined = True
     taken.transport.write(answer.block)
     near.transport = taken.transport
-    far.joined(near)
+    far.join_client(near)
     taken.to(near)
     near.registered()
     far.registered()
