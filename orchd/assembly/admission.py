@@ -52,7 +52,7 @@ def admission_chain(
             "default-not-ready-toleration-seconds": chosen.not_ready_toleration_seconds,
             "default-unreachable-toleration-seconds": chosen.unreachable_toleration_seconds,
         },
-        clock=runtime.wall,
+        wall=runtime.wall,
         reactor=reactor,
         catalog=definitions.current,
         random_suffix=lambda length: "".join(random.choice(ALPHABET) for _ in range(length)),

@@ -185,7 +185,7 @@ class Api:
             registry=parts.registries.reviewed,
             present=self._presenter,
             settings=self._runtime.objects,
-            now=self._runtime.wall,
+            wall=self._runtime.wall,
             authorize=self._authorize,
             delete_workers=settings.api.delete_collection_workers,
             in_thread=self._runtime.in_thread,

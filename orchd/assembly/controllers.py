@@ -191,7 +191,7 @@ def account_token_issuer(dialect: Dialect, flags: Mapping[str, Any], wall: Calla
         key = load_private(Path(path).read_bytes())
     except (OSError, ValueError) as error:
         raise ValueError(f"--service-account-private-key-file: {path}: {error}") from error
-    return TokenIssuer(dialect, Signer(key), issuer="", audiences=(), clock=wall)
+    return TokenIssuer(dialect, Signer(key), issuer="", audiences=(), wall=wall)
 
 
 def controller_settings(flags: Mapping[str, Any]) -> ControllerSettings:

@@ -169,10 +169,10 @@ class DelegatedChain:
                 extra=tuple(map(str.lower, proxy.extra_prefixes)),
                 names=proxy.names,
             )
-            methods.append(FrontProxy(_verifier("requestheader-client-ca-file", proxies), headers, clock=self._wall))
+            methods.append(FrontProxy(_verifier("requestheader-client-ca-file", proxies), headers, wall=self._wall))
         if clients:
-            methods.append(ClientCertificates(_verifier("client-ca-file", clients), clock=self._wall))
-        return AuthenticatorChain([*methods, *self._tokens], anonymous=Anonymous(), seconds=self._seconds)
+            methods.append(ClientCertificates(_verifier("client-ca-file", clients), wall=self._wall))
+        return AuthenticatorChain([*methods, *self._tokens], anonymous=Anonymous(), clock=self._seconds)
 
 
 def _verifier(name: str, bundle: bytes) -> ClientVerifier:
@@ -201,7 +201,7 @@ def _headers(data: Mapping[str, str]) -> FrontProxySettings:
 
 
 def delegated_authorizer(
-    settings: DelegatedAuthorization, client: IClient | None, dialect: Dialect, seconds: Callable[[], float]
+    settings: DelegatedAuthorization, client: IClient | None, dialect: Dialect, clock: Callable[[], float]
 ) -> AuthorizerUnion:
     """Authorizer for always-allowed paths, the masters group, and otherwise reviews by the API server of `client`."""
     authorizers: list[IAuthorizer] = [PrivilegedGroups(), AllowedPaths(settings.open_paths)]
@@ -209,5 +209,5 @@ def delegated_authorizer(
         options = WebhookOptions(
             version="v1", authorized_ttl=settings.authorized_ttl, unauthorized_ttl=settings.unauthorized_ttl
         )
-        authorizers.append(WebhookAuthorizer(dialect, ClientReviews(client), options, seconds=seconds))
+        authorizers.append(WebhookAuthorizer(dialect, ClientReviews(client), options, clock=clock))
     return AuthorizerUnion(authorizers)

@@ -59,7 +59,7 @@ class OutboundServices:
 
     reactor: Any
     calls: WebhookClient
-    clock: Callable[[], float]
+    wall: Callable[[], float]
     random: Random
     token_cache: ITokenCacheMetrics
     token_reviews: Observe
@@ -95,13 +95,13 @@ def authentication(
     files."""
     chosen = settings.authentication
     accounts = chosen.service_accounts
-    clock = outside.clock
+    wall = outside.wall
     audiences = chosen.audiences or accounts.issuers
     background = Background()
     open_id = _open_id(chosen.oidc, outside, audiences, background) if chosen.oidc is not None else None
     bearer = Bearer(
         [
-            *_local_tokens(settings, files, informers, client, clock, audiences),
+            *_local_tokens(settings, files, informers, client, wall, audiences),
             *_outside_tokens(settings, outside, audiences, open_id),
         ],
         audiences=audiences,
@@ -109,9 +109,9 @@ def authentication(
     # The bundle includes the server's own CA; check separately that the file has a certificate.
     _verifier("client-ca-file", files.client_authorities_given)
     certificates = ClientCertificates(
-        _verifier("client-ca-file", files.client_authorities), clock=clock, observe=observe_certificate
+        _verifier("client-ca-file", files.client_authorities), wall=wall, observe=observe_certificate
     )
-    front_proxy = _front_proxy(settings, files, clock)
+    front_proxy = _front_proxy(settings, files, wall)
     websockets = WebSocketTokens(settings.dialect, bearer, audiences=audiences)
     methods: list[IAuthenticator] = [certificates, bearer, websockets, *drop_ins(settings.flags)]
     if front_proxy is not None:
@@ -125,7 +125,7 @@ def authentication(
             methods,
             anonymous=Anonymous() if chosen.anonymous else None,
             observe=observe,
-            seconds=outside.reactor.seconds,
+            clock=outside.reactor.seconds,
             log=log,
         ),
         bearer=bearer,
@@ -134,7 +134,7 @@ def authentication(
             Signer(files.signing_key),
             issuer=accounts.issuers[0],
             audiences=audiences,
-            clock=clock,
+            wall=wall,
             extend=accounts.extend_expiration,
             max_seconds=int(accounts.max_expiration),
         ),
@@ -153,7 +153,7 @@ def _verifier(flag: str, bundle: bytes) -> ClientVerifier:
         raise ValueError(f"--{flag}: {error}") from error
 
 
-def _front_proxy(settings: Settings, files: ServerFiles, clock: Callable[[], float]) -> FrontProxy | None:
+def _front_proxy(settings: Settings, files: ServerFiles, wall: Callable[[], float]) -> FrontProxy | None:
     chosen = settings.authentication.front_proxy
     if not chosen.ca_file:
         return None
@@ -163,7 +163,7 @@ def _front_proxy(settings: Settings, files: ServerFiles, clock: Callable[[], flo
         extra=tuple(prefix.lower() for prefix in chosen.extra_prefixes),
         names=chosen.names,
     )
-    return FrontProxy(_verifier("requestheader-client-ca-file", files.proxy_authorities), headers, clock=clock)
+    return FrontProxy(_verifier("requestheader-client-ca-file", files.proxy_authorities), headers, wall=wall)
 
 
 def _local_tokens(
@@ -171,7 +171,7 @@ def _local_tokens(
     files: ServerFiles,
     informers: IInformers,
     client: IClient,
-    clock: Callable[[], float],
+    wall: Callable[[], float],
     audiences: tuple[str, ...],
 ) -> list[ITokenAuthenticator]:
     """Token authenticators that need no external service."""
@@ -189,14 +189,14 @@ def _local_tokens(
             informers,
             issuers=chosen.service_accounts.issuers,
             audiences=audiences,
-            clock=clock,
+            wall=wall,
             client=client,
             lookup=chosen.service_accounts.lookup,
         )
     )
     tokens.append(Loopback(token_hex(32), uid=token_hex(16)))
     if chosen.bootstrap_tokens:
-        tokens.append(BootstrapTokens(settings.dialect, informers, clock=clock, audiences=audiences))
+        tokens.append(BootstrapTokens(settings.dialect, informers, wall=wall, audiences=audiences))
     return tokens
 
 
@@ -245,7 +245,7 @@ def _open_id(
         Fetcher(outside.calls, authority),
         audiences=audiences,
         reactor=outside.reactor,
-        clock=outside.clock,
+        wall=outside.wall,
         background=background.add,
     )
 
@@ -288,7 +288,7 @@ def authorization(settings: Settings, informers: IInformers, *, outside: Outboun
                 authorized_ttl=webhook.authorized_ttl,
                 unauthorized_ttl=webhook.unauthorized_ttl,
             ),
-            seconds=outside.reactor.seconds,
+            clock=outside.reactor.seconds,
         )
 
     union = modes.make_union(
@@ -320,7 +320,7 @@ class Identity:
         outside = OutboundServices(
             reactor=runtime.reactor,
             calls=calls,
-            clock=runtime.wall,
+            wall=runtime.wall,
             random=runtime.random,
             token_cache=metrics.token_cache,
             token_reviews=metrics.token_reviews.observe,

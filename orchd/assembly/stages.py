@@ -1,4 +1,4 @@
-"""The optional stages of one server, in running order (DESIGN 6)."""
+"""The optional stages of one server, in running order (docs/decisions.md 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`LocalClient`: a client that calls the pipeline without a socket; all policy applies (DESIGN 6).
+"""`LocalClient`: a client that calls the pipeline without a socket; all policy applies (docs/decisions.md 6).
 
 Every stage runs as for a request over HTTP; only the user is preset, and bodies are passed as values.
 """

@@ -1,4 +1,4 @@
-"""Contracts of stores: ordered keys, one global revision, guarded writes, watches from a revision (DESIGN 4).
+"""Contracts of stores: ordered keys, one global revision, guarded writes, watches (docs/decisions.md 4).
 
 Keys are text such as ``/pods/default/a`` and are ordered by their UTF-8 bytes; values are bytes that the store never
 reads. A revision is a positive integer that every write raises by exactly one; a fresh store is at revision 1.

@@ -1,4 +1,4 @@
-"""Contracts of admission: policy on writes, a mutating chain in series, then a validating one (DESIGN 3, 7)."""
+"""Contracts of admission: policy on writes, a mutating and then a validating chain (docs/decisions.md 3, 7)."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class PluginContext:
     flags: Mapping[str, Any]
     configuration: Mapping[str, Any] | None = None
     #: Seconds since the epoch.
-    clock: Callable[[], float]
+    wall: Callable[[], float]
     #: An IReactorTime for bounded waits (for informers that have not synced); None: reject immediately instead.
     reactor: Any = None
     #: The current catalog, to find the resource of a kind.

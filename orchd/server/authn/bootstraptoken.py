@@ -31,12 +31,12 @@ class BootstrapTokens:
     name = "bootstrap"
 
     def __init__(
-        self, dialect: Dialect, informers: IInformers, *, clock: Callable[[], float], audiences: Sequence[str]
+        self, dialect: Dialect, informers: IInformers, *, wall: Callable[[], float], audiences: Sequence[str]
     ) -> None:
         self._type = dialect("bootstrap.{long}.io/token")
         self._namespace = dialect.system_namespace
         self._secrets = informers.informer(ResourceRef("", "v1", "secrets"))
-        self._clock = clock
+        self._wall = wall
         self._audiences = frozenset(audiences)
 
     async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
@@ -70,7 +70,7 @@ class BootstrapTokens:
             moment = datetime.fromisoformat(text)
         except ValueError:
             return True
-        return moment.timestamp() < self._clock()
+        return moment.timestamp() < self._wall()
 
 
 def _texts(secret: dict[str, Any]) -> dict[str, str]:

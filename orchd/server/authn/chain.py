@@ -35,19 +35,19 @@ class AuthenticatorChain:
         *,
         anonymous: IAuthenticator | None = None,
         observe: Callable[[str, str, float], None] = lambda outcome, user, seconds: None,
-        seconds: Callable[[], float] = lambda: 0.0,
+        clock: Callable[[], float] = lambda: 0.0,
         log: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._methods = tuple(methods)
         self._anonymous = anonymous
         self._observe = observe
-        self._seconds = seconds
+        self._clock = clock
         self._log = log
 
     async def authenticate(self, credentials: Credentials) -> Authenticated:
         """The authenticated user, in the group of authenticated users. Raises ApiError 401."""
         problems: list[str] = []
-        began = self._seconds()
+        began = self._clock()
         for method in self._methods:
             try:
                 found = await method.authenticate(credentials)
@@ -55,7 +55,7 @@ class AuthenticatorChain:
                 problems.append(str(error))
                 continue
             if found is not None:
-                self._observe("success", found.user.name, self._seconds() - began)
+                self._observe("success", found.user.name, self._clock() - began)
                 user = with_authenticated_group(found.user)
                 if user is found.user:
                     return found
@@ -70,9 +70,9 @@ class AuthenticatorChain:
         if self._anonymous is not None and not problems:
             found = await self._anonymous.authenticate(credentials)
             if found is not None:
-                self._observe("success", found.user.name, self._seconds() - began)
+                self._observe("success", found.user.name, self._clock() - began)
                 return found
-        self._observe("failure" if problems else "unknown", "", self._seconds() - began)
+        self._observe("failure" if problems else "unknown", "", self._clock() - began)
         if problems:
             self._log(f"unable to authenticate {credentials.remote}: {'; '.join(problems)}")
         raise errors.unauthorized()

@@ -40,8 +40,8 @@ class FrontProxy:
 
     name = "requestheader"
 
-    def __init__(self, verifier: ClientVerifier, headers: ProxyHeaders, *, clock: Callable[[], float]) -> None:
-        self._chains = VerifiedChains(verifier, _common_name, clock=clock)
+    def __init__(self, verifier: ClientVerifier, headers: ProxyHeaders, *, wall: Callable[[], float]) -> None:
+        self._chains = VerifiedChains(verifier, _common_name, wall=wall)
         self._headers = headers
 
     def replace_authorities(self, verifier: ClientVerifier) -> None:

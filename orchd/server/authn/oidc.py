@@ -46,7 +46,7 @@ class OpenIdTokens:
         *,
         audiences: Sequence[str],
         reactor: Any,
-        clock: Callable[[], float],
+        wall: Callable[[], float],
         background: Callable[[Coroutine[Any, Any, object], str], object],
     ) -> None:
         self._options = options
@@ -54,7 +54,7 @@ class OpenIdTokens:
         rules = Rules(client=options.client, algorithms=options.algorithms)
 
         def issuer(url: str) -> Issuer:
-            made = Issuer(fetch, url, rules, reactor=reactor, clock=clock)
+            made = Issuer(fetch, url, rules, reactor=reactor, wall=wall)
             background(made.run(), f"reaching for {url}")
             return made
 

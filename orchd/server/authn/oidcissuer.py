@@ -40,7 +40,7 @@ _MOST_BODY = 1024 * 1024
 _MOST_REDIRECTS, _AT_ONCE = 10, 32
 #: Keys that expire within this many seconds count as expired.
 _EXPIRY_DELTA = 30.0
-#: Tolerated clock skew in seconds for tokens that are not valid yet.
+#: Tolerated wall skew in seconds for tokens that are not valid yet.
 _LEEWAY = 60.0
 _MAX_AGE = re.compile(r"\bmax-age=(\d+)")
 
@@ -97,12 +97,12 @@ class Rules:
 
 
 class RemoteKeys:
-    """The key set at a URL. `clock` is monotonic."""
+    """The key set at a URL. `wall` returns epoch seconds."""
 
-    def __init__(self, fetch: Fetcher, url: str, clock: Callable[[], float]) -> None:
+    def __init__(self, fetch: Fetcher, url: str, wall: Callable[[], float]) -> None:
         self._fetch = fetch
         self._url = url
-        self._clock = clock
+        self._wall = wall
         self._keys: list[Key] = []
         self._expires = 0.0
         self._fetching: SharedCall[list[Key]] | None = None
@@ -111,7 +111,7 @@ class RemoteKeys:
         """Raises TokenError unless one of the keys signed `token`."""
         if _any_signed(self._keys, token):
             return
-        if self._clock() + _EXPIRY_DELTA > self._expires:
+        if self._wall() + _EXPIRY_DELTA > self._expires:
             try:
                 keys = await self._fetched()
             except TokenError as error:
@@ -139,7 +139,7 @@ class RemoteKeys:
             keys = read_keys(json_object(answer.data))
         except TokenError as error:
             raise TokenError(f"oidc: failed to decode keys: {error}") from error
-        now = self._clock()
+        now = self._wall()
         self._keys, self._expires = keys, max(now, now + _fresh_for(answer.headers, now))
         return keys
 
@@ -174,13 +174,13 @@ class Issuer:
     _log = Logger()
 
     def __init__(
-        self, fetch: Fetcher, url: str, rules: Rules, *, reactor: Any, clock: Callable[[], float]
+        self, fetch: Fetcher, url: str, rules: Rules, *, reactor: Any, wall: Callable[[], float]
     ) -> None:
         self.url = url
         self._fetch = fetch
         self._rules = rules
         self._reactor = reactor
-        self._clock = clock
+        self._wall = wall
         self._keys: RemoteKeys | None = None
 
     @property
@@ -212,7 +212,7 @@ class Issuer:
                 "oidc: issuer did not match the issuer returned by provider, "
                 f"expected {quoted(self.url)} got {quoted(str(named or ''))}"
             )
-        return RemoteKeys(self._fetch, str(keys or ""), self._clock)
+        return RemoteKeys(self._fetch, str(keys or ""), self._wall)
 
     async def verified(self, token: str) -> dict[str, Any]:
         """The claims of a token of this issuer. Raises TokenError."""
@@ -252,7 +252,7 @@ class Issuer:
             )
         if self._rules.client not in claimed.audience:
             raise TokenError(f"oidc: expected audience {quoted(self._rules.client)} got {_go_list(claimed.audience)}")
-        now = self._clock()
+        now = self._wall()
         if claimed.expires is None or claimed.expires < now:
             raise TokenError(f"oidc: token is expired (Token Expiry: {_go_time(claimed.expires)})")
         if claimed.not_before is not None and now + _LEEWAY < claimed.not_before:

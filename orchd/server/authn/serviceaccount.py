@@ -27,7 +27,7 @@ from orchd.server.authn.signedtokens import Signer, Verifier, unverified_claims
 ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")
 SECRETS = ResourceRef("", "v1", "secrets")
 PODS = ResourceRef("", "v1", "pods")
-#: Tolerated clock skew in seconds.
+#: Tolerated wall skew in seconds.
 LEEWAY = 60
 #: Default lifetime of projected tokens; it is extended, see `TokenIssuer`.
 PROJECTED_SECONDS = 3607
@@ -74,14 +74,14 @@ class ServiceAccountTokens:
         *,
         issuers: Sequence[str],
         audiences: Sequence[str],
-        clock: Callable[[], float],
+        wall: Callable[[], float],
         client: IClient | None = None,
         lookup: bool = True,
     ) -> None:
         self._verifier = verifier
         self._issuers = frozenset(issuers)
         self._audiences = tuple(audiences)
-        self._clock = clock
+        self._wall = wall
         self._client = client
         self._lookup = lookup
         self._informers = {ref: informers.informer(ref) for ref in (ACCOUNTS, SECRETS, PODS)}
@@ -119,7 +119,7 @@ class ServiceAccountTokens:
         return good
 
     async def _validate(self, claims: Mapping[str, Any]) -> User:
-        now = self._clock()
+        now = self._wall()
         self._check_times(claims, now)
         private = claims.get(self._private)
         if not isinstance(private, dict) or not isinstance(private.get("serviceaccount"), dict):
@@ -199,7 +199,7 @@ class ServiceAccountTokens:
     def _annotations(self, claims: Mapping[str, Any]) -> Mapping[str, str] | None:
         """Audit annotations for a projected token used after its requested lifetime."""
         warn = _number((claims.get(self._private) or {}).get("warnafter"))
-        late = self._clock() - warn if warn else 0
+        late = self._wall() - warn if warn else 0
         if late <= 0:
             return None
         return {self._stale: f"subject: {claims.get('sub', '')}, seconds after warning threshold: {int(late)}"}
@@ -249,14 +249,14 @@ class TokenIssuer:
         *,
         issuer: str,
         audiences: Sequence[str],
-        clock: Callable[[], float],
+        wall: Callable[[], float],
         extend: bool = True,
         max_seconds: int = 0,
     ) -> None:
         self._signer = signer
         self._issuer = issuer
         self._audiences = tuple(audiences)
-        self._clock = clock
+        self._wall = wall
         self._extend = extend
         self._max_seconds = max_seconds
         self._private = dialect("{long}.io")
@@ -276,7 +276,7 @@ class TokenIssuer:
         API server. The registry validates `seconds`."""
         meta = account["metadata"]
         namespace, name = meta["namespace"], meta["name"]
-        now = int(self._clock())
+        now = int(self._wall())
         if self._max_seconds:
             seconds = min(seconds, self._max_seconds)
         asked = list(audiences or self._audiences)

@@ -23,11 +23,11 @@ class VerifiedChains(Generic[T]):
     are cached."""
 
     def __init__(
-        self, verifier: ClientVerifier, make: Callable[[Verified], T], *, clock: Callable[[], float], capacity: int = 4096
+        self, verifier: ClientVerifier, make: Callable[[Verified], T], *, wall: Callable[[], float], capacity: int = 4096
     ) -> None:
         self._verifier = verifier
         self._make = make
-        self._clock = clock
+        self._wall = wall
         self._capacity = capacity
         #: Digest of the chain -> (cached value, expiration in epoch seconds).
         self._known: OrderedDict[bytes, tuple[T, float]] = OrderedDict()
@@ -40,7 +40,7 @@ class VerifiedChains(Generic[T]):
     def of(self, chain: Sequence[bytes]) -> T:
         """The value of a chain (DER, leaf first, not empty). Raises AuthenticationError."""
         digest = hashlib.sha256(b"".join(len(der).to_bytes(4, "big") + der for der in chain)).digest()
-        now = self._clock()
+        now = self._wall()
         found = self._known.get(digest)
         if found is not None:
             if now < found[1]:

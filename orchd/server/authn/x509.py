@@ -23,12 +23,12 @@ class ClientCertificates:
         self,
         verifier: ClientVerifier,
         *,
-        clock: Callable[[], float],
+        wall: Callable[[], float],
         capacity: int = 4096,
         observe: Callable[[float], None] = lambda seconds: None,
     ) -> None:
-        self._chains = VerifiedChains(verifier, _holder, clock=clock, capacity=capacity)
-        self._clock = clock
+        self._chains = VerifiedChains(verifier, _holder, wall=wall, capacity=capacity)
+        self._wall = wall
         self._observe = observe
 
     def replace_authorities(self, verifier: ClientVerifier) -> None:
@@ -39,7 +39,7 @@ class ClientCertificates:
         if not credentials.certificates:
             return None
         found, expires = self._chains.of(credentials.certificates)
-        self._observe(expires - self._clock())
+        self._observe(expires - self._wall())
         return found
 
 

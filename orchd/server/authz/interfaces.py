@@ -1,4 +1,4 @@
-"""Contracts of authorization: a union of authorizers in flag order; the first opinion decides (DESIGN 7)."""
+"""Contracts of authorization: a union of authorizers in flag order; the first opinion decides (docs/decisions.md 7)."""
 
 from __future__ import annotations
 

@@ -49,13 +49,13 @@ class WebhookAuthorizer:
     _log = Logger()
 
     def __init__(
-        self, dialect: Dialect, reviews: Reviews, options: WebhookOptions, *, seconds: Callable[[], float]
+        self, dialect: Dialect, reviews: Reviews, options: WebhookOptions, *, clock: Callable[[], float]
     ) -> None:
         self._api_version = dialect("authorization.{abbr}.io/") + options.version
         self._groups = "group" if options.version == "v1beta1" else "groups"
         self._reviews = reviews
         self._options = options
-        self._kept: ExpiringCache[bytes, Verdict] = ExpiringCache(_CAPACITY, seconds)
+        self._kept: ExpiringCache[bytes, Verdict] = ExpiringCache(_CAPACITY, clock)
 
     async def authorize(self, action: Action) -> Verdict:
         spec = self._spec(action)

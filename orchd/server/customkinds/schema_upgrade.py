@@ -1,7 +1,7 @@
 """Upgrades objects stored under an older schema to the current one.
 
 Objects stay as they were written. After a change of the definition, older ones are pruned, defaulted and converted to
-the storage version when read; newer ones pass unchanged (DESIGN 1). Upgraded entries are cached.
+the storage version when read; newer ones pass unchanged (docs/decisions.md 1). Upgraded entries are cached.
 """
 
 from __future__ import annotations

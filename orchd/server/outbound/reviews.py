@@ -44,14 +44,14 @@ class ConfigurationFile:
 
     _log = Logger()
 
-    def __init__(self, path: str, seconds: Callable[[], float]) -> None:
+    def __init__(self, path: str, clock: Callable[[], float]) -> None:
         self._path = Path(path)
-        self._seconds = seconds
+        self._clock = clock
         self._found = self._read()
-        self._at = seconds()
+        self._at = clock()
 
     def __call__(self) -> ClientConfig:
-        now = self._seconds()
+        now = self._clock()
         if now - self._at >= _AGE:
             self._at = now
             try:

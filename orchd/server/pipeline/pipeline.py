@@ -1,4 +1,4 @@
-"""The pipeline: its stages as a list in running order (DESIGN 6)."""
+"""The pipeline: its stages as a list in running order (docs/decisions.md 6)."""
 
 from __future__ import annotations
 

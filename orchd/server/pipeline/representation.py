@@ -1,4 +1,4 @@
-"""Encodes entries as responses in the requested version, format and shape (DESIGN 1).
+"""Encodes entries as responses in the requested version, format and shape (docs/decisions.md 1).
 
 JSON in the storage version is sent from stored bytes. Derived representations are cached with the entry, once per form,
 while the cache has space (cache.derived).
@@ -81,9 +81,9 @@ def _unnamed(item: bytes) -> bytes:
 class Presenter:
     """Encodes response bodies. `wall` returns epoch seconds (ages in tables)."""
 
-    def __init__(self, catalog: Callable[[], Catalog], clock: Callable[[], float]) -> None:
+    def __init__(self, catalog: Callable[[], Catalog], wall: Callable[[], float]) -> None:
         self._catalog = catalog
-        self._clock = clock
+        self._wall = wall
         self._dialect = catalog().dialect
         self._list_meta = catalog().type("meta/v1.ListMeta")
         self._views: dict[Any, Representation] = {}
@@ -183,7 +183,7 @@ class Presenter:
             [self.in_version(view.resource, e) for e in entries],
             view.resource,
             meta,
-            datetime.fromtimestamp(self._clock(), UTC),
+            datetime.fromtimestamp(self._wall(), UTC),
             self._dialect,
             include_object=view.include_object or table.METADATA,
             with_columns=with_columns,
@@ -195,7 +195,7 @@ class Presenter:
         self.check_table(view)
         if view.pretty or view.chosen.form is not Form.JSON:
             return self.encode(view, self._table(view, entries, meta))
-        now = datetime.fromtimestamp(self._clock(), UTC)
+        now = datetime.fromtimestamp(self._wall(), UTC)
         how = table.tabulator(view.resource, self._dialect)
         ages = Ages(now)
         rows = []

@@ -1,4 +1,4 @@
-"""Contracts of the registry: the write sequence, and the strategy of a kind (DESIGN 3)."""
+"""Contracts of the registry: the write sequence, and the strategy of a kind (docs/decisions.md 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The write sequence of create and change (DESIGN 3).
+"""The write sequence of create and change (docs/decisions.md 3).
 
 Current object, patch or replacement, mutating admission, defaults again, strategy (prepare, validate), validating
 admission on the result, compare-and-swap; a lost race repeats from the top.

@@ -87,7 +87,7 @@ class ImagePolicyWebhook(Plugin):
         found = self._known.get(key)
         if found is None:
             return None
-        if found[0] < self.context.clock():
+        if found[0] < self.context.wall():
             del self._known[key]
             return None
         return found[1]
@@ -104,7 +104,7 @@ class ImagePolicyWebhook(Plugin):
         status = answer.get("status")
         if not isinstance(status, dict):
             status = {}
-        until = self.context.clock() + self._kept_for[bool(status.get("allowed"))]
+        until = self.context.wall() + self._kept_for[bool(status.get("allowed"))]
         self._known[orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)] = until, status
         if len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)

@@ -66,13 +66,13 @@ class NamespaceLifecycle(Plugin):
             raise errors.forbidden("", "namespaces", review.name, "this namespace may not be deleted")
         if len(self._going) >= _LIVE_CAPACITY:
             self._going.pop(next(iter(self._going)))
-        self._going[review.name] = self.context.clock() + _LIVE_SECONDS
+        self._going[review.name] = self.context.wall() + _LIVE_SECONDS
 
     def _must_ask(self, name: str, namespace: Object) -> bool:
         until = self._going.get(name)
         if until is None:
             return False
-        if until < self.context.clock():
+        if until < self.context.wall():
             del self._going[name]
             return False
         return _phase(namespace) == "Active"

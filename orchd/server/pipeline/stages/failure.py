@@ -1,4 +1,4 @@
-"""The outermost stage: converts every exception to a response, exactly once (DESIGN 9)."""
+"""The outermost stage: converts every exception to a response, exactly once (docs/decisions.md 9)."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class VerbContext:
     registry: IRegistry
     present: Presenter
     settings: ObjectSettings
-    now: Callable[[], float]
+    wall: Callable[[], float]
     #: Checks further permissions: `authorize(request, verb)` raises ApiError 403 unless the user may perform `verb`
     #: too.
     authorize: Callable[[Request, str], Awaitable[None]]
@@ -83,7 +83,7 @@ class VerbContext:
             user=request.user,
             resource=target.resource,
             namespace=target.namespace,
-            now=self.now(),
+            now=self.wall(),
             subresource=target.subresource,
             dry_run=options.dry_run,
             options=options.given,

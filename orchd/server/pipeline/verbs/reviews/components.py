@@ -75,7 +75,7 @@ class Components:
 
     def _table(self, tools: VerbContext, view: Representation, found: list[Object]) -> bytes:
         tools.present.check_table(view)
-        now = datetime.fromtimestamp(tools.now(), UTC)
+        now = datetime.fromtimestamp(tools.wall(), UTC)
         include = view.include_object or table.METADATA
         shown = table.table(found, view.resource, {}, now, tools.dialect, include_object=include)
         shown["apiVersion"] = view.chosen.api_version
