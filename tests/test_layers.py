@@ -78,7 +78,7 @@ LAYERS = {
     "server.reconcilers": "client.interfaces kinds pki txkit store.interfaces server.bootstrap server.authn.frontproxy"
     " server.authn.x509 server.http.tls server.pipeline.fairness.stage",
     "server.local": "server.pipeline client kinds server.authn.interfaces",
-    "controllers": "client kinds pki txkit",
+    "controllers": "client kinds pki txkit plugins",
     # Drop-ins share one plugin package.
     "scheduler": "client kinds txkit plugins",
     "config": "kinds pki.tls_names",

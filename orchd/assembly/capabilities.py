@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orchd.config.settings import Capabilities
+from orchd.controllers.dropins import drop_ins
 from orchd.controllers.table import CONTROLLERS
 from orchd.server.admission import builtin
 from orchd.server.authz import modes
@@ -13,5 +14,5 @@ def capabilities() -> Capabilities:
     return Capabilities(
         admission_plugins=frozenset((*builtin.BUILT, *(str(f.name) for f in builtin.drop_ins()))),
         authorizers=frozenset((*modes.MODES, *modes.drop_ins())),
-        controllers=frozenset(name for name, _ in CONTROLLERS),
+        controllers=frozenset((*(name for name, _ in CONTROLLERS), *drop_ins())),
     )

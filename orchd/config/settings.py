@@ -550,7 +550,6 @@ class SettingsBuilder:
                 self._known("controllers", "controller", name, choices.CONTROLLERS, self._can.controllers)
             chosen.setdefault(name, not word.startswith("-"))
         everything = "*" in words and "-*" not in words
-        return tuple(
-            name for name in sorted(self._can.controllers)
-            if chosen.get(name, everything and name not in choices.CONTROLLERS_OFF_BY_DEFAULT)
-        )
+        # Drop-ins run when they are named, like other drop-ins.
+        by_default = set(choices.CONTROLLERS) - choices.CONTROLLERS_OFF_BY_DEFAULT if everything else set()
+        return tuple(name for name in sorted(self._can.controllers) if chosen.get(name, name in by_default))

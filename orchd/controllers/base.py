@@ -9,10 +9,10 @@ from zope.interface import implementer
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.controllers.event_objects import with_type
 from orchd.controllers.interfaces import Environment, IController
 from orchd.controllers.loop import ControlLoop
 from orchd.controllers.metrics import ControllerMetrics
-from orchd.controllers.recording import with_type
 from orchd.errors import ApiError
 
 #: Namespace ("" for cluster-scoped objects) and name.

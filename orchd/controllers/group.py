@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from orchd.controllers.dropins import drop_ins
 from orchd.controllers.interfaces import Environment, IController
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.table import CONTROLLERS
 
 
 class ControllerGroup:
-    """Those of `names`, started in the order of the table. Making the group asks the informers for all that is read."""
+    """The controllers of `names`: built-in ones in the order of the table, then drop-ins by name. Making the group asks the
+    informers for all that is read."""
 
     def __init__(self, names: Iterable[str], env: Environment) -> None:
         wanted = set(names)
         self.controllers: tuple[IController, ...] = tuple(
-            factory(env) for name, factory in CONTROLLERS if name in wanted
+            factory(env) for name, factory in (*CONTROLLERS, *drop_ins().items()) if name in wanted
         )
         self._started: list[IController] = []
 

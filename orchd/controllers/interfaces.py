@@ -54,5 +54,16 @@ class Environment:
     settings: ControllerSettings
 
 
+class IControllerFactory(Interface):
+    """A controller by name. Drop-ins are found by `getPlugins` in `orchd.plugins` and run when --controllers names them."""
+
+    name: str = Attribute("Unique name, as in --controllers; the `name` of the controller that it makes.")
+    help: str = Attribute("One paragraph for the operator.")
+
+    def make(environment: Environment) -> IController:
+        """The controller. It asks the environment's informers for what it reads, so that they can be listed early. Raises
+        ValueError when it cannot be made."""
+
+
 #: Makes a controller; asks the environment's informers for what it will read, so that they can be listed early.
 Factory = Callable[[Environment], IController]

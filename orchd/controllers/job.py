@@ -12,6 +12,7 @@ from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers.adoption import claim
 from orchd.controllers.base import Controller, Key, terminating_namespace
+from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import (
@@ -30,8 +31,7 @@ from orchd.controllers.objects import (
     spec,
     status,
 )
-from orchd.controllers.podcontrol import PodControl
-from orchd.controllers.recording import NORMAL, WARNING
+from orchd.controllers.pod_control import PodControl
 from orchd.controllers.ttl_after_finished import finish_time
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
@@ -45,7 +45,7 @@ _LONGEST_PREFIX = 58
 NO_LIMIT = 2**31 - 1
 
 
-def compressed(indexes: Iterable[int]) -> str:
+def compress_indexes(indexes: Iterable[int]) -> str:
     """``0,2-4``: numbers as status.completedIndexes writes them."""
     runs: list[list[int]] = []
     for index in sorted(indexes):
@@ -148,7 +148,7 @@ class JobController(Controller):
             count, problem = await self._manage(key, job, active, succeeded, done)
         fresh.update({k: v for k, v in (("active", count), ("succeeded", succeeded), ("failed", failed)) if v})
         if done is not None:
-            fresh["completedIndexes"] = compressed(done)
+            fresh["completedIndexes"] = compress_indexes(done)
             if not done:
                 del fresh["completedIndexes"]
         finished = self._conclude(job, fresh, over, suspended, succeeded, count) if problem is None else False

@@ -6,7 +6,7 @@ from math import ceil, floor
 from typing import Any
 
 
-def scaled(value: Any, whole: int, *, up: bool) -> int:
+def scale_percent(value: Any, whole: int, *, up: bool) -> int:
     """An int, or a percentage of `whole`, rounded up or down."""
     if isinstance(value, str) and value.endswith("%"):
         part = int(value[:-1]) * whole / 100

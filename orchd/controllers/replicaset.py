@@ -29,7 +29,7 @@ from orchd.controllers.objects import (
     status,
     uid,
 )
-from orchd.controllers.podcontrol import PodControl
+from orchd.controllers.pod_control import PodControl
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.selectors import LabelSelector

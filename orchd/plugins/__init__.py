@@ -1,4 +1,4 @@
-"""Where operators drop authenticators, authorizers, admission plugins and signers (`twisted.plugin.getPlugins`)."""
+"""Drop-in authenticators, authorizers, admission plugins, controllers and scheduler plugins (`twisted.plugin.getPlugins`)."""
 
 from twisted.plugin import pluginPackagePaths
 

@@ -11,10 +11,10 @@ from twisted.logger import Logger
 from orchd.errors import ApiError
 from orchd.scheduler.framework.profile import Profile
 from orchd.scheduler.interfaces import ExtenderError, IExtender
+from orchd.scheduler.pod_conditions import SCHEDULER_ERROR, UNSCHEDULABLE
 from orchd.scheduler.pods import Pod
-from orchd.scheduler.reporting import SCHEDULER_ERROR, UNSCHEDULABLE
 from orchd.scheduler.values import Code, CycleState, Status
-from orchd.scheduler.waiting import WaitingPods
+from orchd.scheduler.waiting_pods import WaitingPods
 
 
 class BindError(Exception):

@@ -15,7 +15,7 @@ from orchd.dialect import Dialect
 from orchd.errors import quoted
 from orchd.kinds.objects import shape
 from orchd.scheduler.config.model import ExtenderConfig
-from orchd.scheduler.extenderhttp import ExtenderConnection
+from orchd.scheduler.extender_connection import ExtenderConnection
 from orchd.scheduler.interfaces import ExtenderError, ExtenderVerdict, ExtenderVictims, IExtender, ISnapshot
 from orchd.scheduler.pods import Pod
 

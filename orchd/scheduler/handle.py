@@ -14,10 +14,10 @@ from orchd.dialect import Dialect
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.framework.whatif import WhatIf
 from orchd.scheduler.interfaces import IExtender, IHandle, INominator, IWaitingPod
-from orchd.scheduler.metrics import SchedulerNumbers
+from orchd.scheduler.metrics import SchedulerMetrics
 from orchd.scheduler.nodes import NodeView
+from orchd.scheduler.pod_conditions import PODS
 from orchd.scheduler.pods import Pod
-from orchd.scheduler.reporting import PODS
 from orchd.scheduler.values import CycleState, Status
 
 
@@ -37,7 +37,7 @@ class Handle:
     random: Random
     nominator: INominator
     extenders: Sequence[IExtender]
-    numbers: SchedulerNumbers
+    numbers: SchedulerMetrics
     find_waiting: Callable[[str], IWaitingPod | None]
     activate_uids: Callable[[Iterable[str]], None]
     what_if: WhatIf = field(init=False)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from orchd.scheduler.columns.snapshot import Snapshot
-    from orchd.scheduler.metrics import SchedulerNumbers
+    from orchd.scheduler.metrics import SchedulerMetrics
 
     #: Row numbers.
     Rows = NDArray[np.intp]
@@ -261,7 +261,7 @@ class IHandle(Interface):
     nominator: INominator = Attribute("Pods nominated to nodes.")
     ignored_resources: Collection[str] = Attribute("Extended resources that an extender takes charge of.")
     extenders: Sequence[IExtender] = Attribute("In the order of the configuration.")
-    numbers: SchedulerNumbers = Attribute("Counts for metrics.")
+    numbers: SchedulerMetrics = Attribute("Counts for metrics.")
 
     def informer(ref: ResourceRef) -> IInformer:
         """informers.informer(ref)."""

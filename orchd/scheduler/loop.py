@@ -13,15 +13,15 @@ from twisted.logger import Logger
 
 from orchd.scheduler.binding import Binder, BindError
 from orchd.scheduler.cluster import Cluster
+from orchd.scheduler.event_handlers import POD_DELETED
 from orchd.scheduler.framework.cycle import CycleError, Decider, Decision, NoNodesError, UnfitError
 from orchd.scheduler.framework.profile import Profile
 from orchd.scheduler.history import History
-from orchd.scheduler.metrics import SchedulerNumbers
-from orchd.scheduler.news import POD_DELETED
+from orchd.scheduler.metrics import SchedulerMetrics
+from orchd.scheduler.pod_conditions import UNSCHEDULABLE, Reporter
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.queue.nominator import Nominator
 from orchd.scheduler.queue.queue import QueuedPod, SchedulingQueue
-from orchd.scheduler.reporting import UNSCHEDULABLE, Reporter
 from orchd.scheduler.values import Code, CycleState
 from orchd.txkit.background import Background
 
@@ -32,7 +32,7 @@ _PER_UNIT = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class ProfileLane:
     """What the loop needs of a profile."""
 
     profile: Profile
@@ -49,7 +49,7 @@ class SchedulingLoop:
 
     def __init__(
         self,
-        lanes: Mapping[str, Lane],
+        lanes: Mapping[str, ProfileLane],
         *,
         queue: SchedulingQueue,
         cluster: Cluster,
@@ -57,7 +57,7 @@ class SchedulingLoop:
         clock: IReactorTime,
         pod_object: Callable[[Pod], Any],
         history: History,
-        numbers: SchedulerNumbers,
+        numbers: SchedulerMetrics,
         parallelism: int,
     ) -> None:
         self._lanes = lanes
@@ -104,7 +104,7 @@ class SchedulingLoop:
             self.log.failure("scheduling of pod {pod} failed", pod=pod.key)
             await self._give_up(lane, queued, pod, str(error), UNSCHEDULABLE, nominated="")
 
-    async def _cycle(self, lane: Lane, queued: QueuedPod, pod: Pod) -> None:
+    async def _cycle(self, lane: ProfileLane, queued: QueuedPod, pod: Pod) -> None:
         if pod.deleting:
             lane.reporter.skipped(pod)
             return
@@ -129,7 +129,7 @@ class SchedulingLoop:
             return
         await self._place(lane, queued, pod, state, decision, begun)
 
-    async def _unfit(self, lane: Lane, queued: QueuedPod, pod: Pod, state: CycleState, unfit: UnfitError) -> None:
+    async def _unfit(self, lane: ProfileLane, queued: QueuedPod, pod: Pod, state: CycleState, unfit: UnfitError) -> None:
         """No node passed: make room, if that helps, and wait."""
         refusals = unfit.refusals
         nominated: str | None = None
@@ -146,7 +146,7 @@ class SchedulingLoop:
 
     async def _give_up(
         self,
-        lane: Lane,
+        lane: ProfileLane,
         queued: QueuedPod,
         pod: Pod,
         message: str,
@@ -165,7 +165,7 @@ class SchedulingLoop:
             await self._slots.acquire()
             self._background.add(self._write(lane, pod, patch), f"status of pod {pod.key}")
 
-    async def _write(self, lane: Lane, pod: Pod, patch: Any) -> None:
+    async def _write(self, lane: ProfileLane, pod: Pod, patch: Any) -> None:
         try:
             await lane.reporter.write(pod, patch)
         finally:
@@ -174,7 +174,7 @@ class SchedulingLoop:
     # -- placing
 
     async def _place(
-        self, lane: Lane, queued: QueuedPod, pod: Pod, state: CycleState, decision: Decision, begun: float
+        self, lane: ProfileLane, queued: QueuedPod, pod: Pod, state: CycleState, decision: Decision, begun: float
     ) -> None:
         assumed = pod.on(decision.node)
         self._cluster.assume(assumed)
@@ -194,7 +194,7 @@ class SchedulingLoop:
         )
 
     async def _bind(
-        self, lane: Lane, queued: QueuedPod, pod: Pod, state: CycleState, holders: dict[str, float], begun: float
+        self, lane: ProfileLane, queued: QueuedPod, pod: Pod, state: CycleState, holders: dict[str, float], begun: float
     ) -> None:
         held = True
         if holders:
@@ -220,7 +220,7 @@ class SchedulingLoop:
         self._numbers.bound(lane.profile.name, begun, queued)
 
     async def _undo(
-        self, lane: Lane, queued: QueuedPod, pod: Pod, state: CycleState, error: BindError, begun: float
+        self, lane: ProfileLane, queued: QueuedPod, pod: Pod, state: CycleState, error: BindError, begun: float
     ) -> None:
         """Everything as it was before the decision, and the pod back in the queue."""
         lane.binder.unreserve(state, pod, pod.node_name)

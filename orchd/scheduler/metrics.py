@@ -1,4 +1,4 @@
-"""SchedulerNumbers of the scheduler under the reference's names: plain counters where things happen, families when somebody asks."""
+"""The scheduler's counters and histograms under the reference's metric names; families are built when /metrics is read."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _cumulative(histogram: Histogram, bounds: Sequence[float]) -> list[tuple[str
     return out
 
 
-class SchedulerNumbers:
+class SchedulerMetrics:
     """What the scheduler counts. `clock` is monotonic."""
 
     def __init__(self, clock: IReactorTime) -> None:
@@ -141,7 +141,7 @@ class SchedulerNumbers:
 
 
 def scheduler_metrics(
-    numbers: SchedulerNumbers, queue: SchedulingQueue, sizes: Callable[[], Mapping[str, int]]
+    numbers: SchedulerMetrics, queue: SchedulingQueue, sizes: Callable[[], Mapping[str, int]]
 ) -> Callable[[], Iterable[Metric]]:
     """A source for /metrics. `sizes` are nodes, pods and assumed pods by the reference's names."""
 

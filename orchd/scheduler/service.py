@@ -17,22 +17,22 @@ from orchd.scheduler.cluster import Cluster
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.config.expansion import ExpandedProfile, expand_all
 from orchd.scheduler.config.model import SchedulerConfiguration
+from orchd.scheduler.event_handlers import NODES, EventHandlers
 from orchd.scheduler.framework.cycle import Decider
 from orchd.scheduler.framework.profile import Profile
 from orchd.scheduler.framework.sampling import Sampling
 from orchd.scheduler.handle import Handle
 from orchd.scheduler.history import History
 from orchd.scheduler.interfaces import IExtender, IPluginFactory
-from orchd.scheduler.loop import Lane, SchedulingLoop
-from orchd.scheduler.metrics import SchedulerNumbers
-from orchd.scheduler.news import NODES, News
-from orchd.scheduler.plugins.table import plugin_factories
+from orchd.scheduler.loop import ProfileLane, SchedulingLoop
+from orchd.scheduler.metrics import SchedulerMetrics
+from orchd.scheduler.plugins.registry import plugin_factories
+from orchd.scheduler.pod_conditions import PODS, Reporter
 from orchd.scheduler.pods import Pod, Templates
 from orchd.scheduler.queue.nominator import Nominator
 from orchd.scheduler.queue.queue import SchedulingQueue
-from orchd.scheduler.reporting import PODS, Reporter
 from orchd.scheduler.values import ClusterEvent
-from orchd.scheduler.waiting import WaitingPods
+from orchd.scheduler.waiting_pods import WaitingPods
 from orchd.txkit.background import Background
 from orchd.txkit.coroutines import start
 from orchd.txkit.timeouts import within
@@ -91,7 +91,7 @@ class Scheduler:
         self.cluster = Cluster(self.snapshot, clock)
         self._extenders = extenders(self.snapshot)
         self.nominator = Nominator()
-        self.numbers = SchedulerNumbers(clock)
+        self.numbers = SchedulerMetrics(clock)
         self.history = History()
         self.waiting = WaitingPods(clock)
         self._background = Background()
@@ -101,7 +101,7 @@ class Scheduler:
             each.scheduler_name: self._lane(each) for each in expand_all(configuration, implemented)
         }
         self.queue = self._make_queue()
-        self.news = News(
+        self.news = EventHandlers(
             informers,
             dialect,
             templates=self.templates,
@@ -123,7 +123,7 @@ class Scheduler:
             parallelism=configuration.parallelism,
         )
 
-    def _lane(self, expanded: ExpandedProfile) -> Lane:
+    def _lane(self, expanded: ExpandedProfile) -> ProfileLane:
         recorder = self._recorder(expanded.scheduler_name)
         handle = Handle(
             dialect=self._dialect,
@@ -152,7 +152,7 @@ class Scheduler:
         )
         handle.what_if = decider.what_if
         reporter = Reporter(self._client, recorder, handle.informer(PODS), self._wall)
-        return Lane(profile, decider, Binder(profile, self._extenders, self.waiting), reporter)
+        return ProfileLane(profile, decider, Binder(profile, self._extenders, self.waiting), reporter)
 
     def _registered(self) -> dict[str, Sequence[ClusterEvent]]:
         """News that wake pods, by the plugin that refused them, over all profiles."""

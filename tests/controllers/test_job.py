@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from cluster_support import Cluster, template
 
-from orchd.controllers.job import _expanded, compressed
+from orchd.controllers.job import _expanded, compress_indexes
 from orchd.controllers.objects import JOBS, PODS
 from orchd.dialect import ORCH
 
@@ -93,5 +93,5 @@ def test_time_to_live(cluster: Cluster) -> None:
 )
 def test_index_lists(numbers: list[int], text: str) -> None:
     """Lists of indexes are written short and read back."""
-    assert compressed(numbers) == text
+    assert compress_indexes(numbers) == text
     assert _expanded(text, 100) == set(numbers)

@@ -12,7 +12,7 @@ from scheduler_support import Bed, node, pod
 
 import orchd.plugins
 from orchd.scheduler.config.model import ConfigError
-from orchd.scheduler.plugins.table import plugin_factories
+from orchd.scheduler.plugins.registry import plugin_factories
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "scheduler_plugin.py"

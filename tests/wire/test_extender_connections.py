@@ -18,7 +18,7 @@ from twisted.web.server import NOT_DONE_YET, Site
 from orchd.pki.certificates import chain_pem, self_signed
 from orchd.pki.keys import private_pem
 from orchd.scheduler.config.model import ConfigError, ExtenderConfig, ExtenderTls
-from orchd.scheduler.extenderhttp import ExtenderConnection
+from orchd.scheduler.extender_connection import ExtenderConnection
 from orchd.scheduler.interfaces import ExtenderError
 
 CLOCK: Any = reactor

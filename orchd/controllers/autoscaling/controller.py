@@ -11,9 +11,9 @@ from orchd.controllers.autoscaling.metrics import MetricsClient
 from orchd.controllers.autoscaling.normalization import History, normalize
 from orchd.controllers.autoscaling.replicas import Tuning
 from orchd.controllers.base import Controller, Key
+from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS, labels, namespace, spec, status
-from orchd.controllers.recording import NORMAL, WARNING
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.selectors import LabelSelector

@@ -8,6 +8,7 @@ from typing import Any
 from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key, terminating_namespace
 from orchd.controllers.cronjob.schedule import Schedule, ScheduleError, parse
+from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import (
     BY_CONTROLLER,
@@ -25,7 +26,6 @@ from orchd.controllers.objects import (
     status,
     uid,
 )
-from orchd.controllers.recording import NORMAL, WARNING
 from orchd.controllers.ttl_after_finished import finish_time
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp

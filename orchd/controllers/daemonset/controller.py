@@ -15,6 +15,7 @@ from orchd.controllers.base import Controller, Key, terminating_namespace
 from orchd.controllers.daemonset.backoff import Backoff
 from orchd.controllers.daemonset.plans import Plan, Planner, by_target, should_run
 from orchd.controllers.daemonset.template import HASH_LABEL, on_node, pod_template, target_node
+from orchd.controllers.event_objects import WARNING
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import (
@@ -34,8 +35,7 @@ from orchd.controllers.objects import (
     status,
     uid,
 )
-from orchd.controllers.podcontrol import PodControl
-from orchd.controllers.recording import WARNING
+from orchd.controllers.pod_control import PodControl
 from orchd.errors import ApiError
 from orchd.kinds.objects.selectors import LabelSelector
 

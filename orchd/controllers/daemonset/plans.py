@@ -10,7 +10,7 @@ from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers.daemonset.template import HASH_LABEL, add_default_tolerations, is_updated
 from orchd.controllers.objects import deleting, labels, name, spec, status
-from orchd.controllers.percent import scaled
+from orchd.controllers.percent import scale_percent
 from orchd.dialect import Dialect
 from orchd.kinds.objects.placement import find_untolerated_taint, fits_required_affinity
 
@@ -47,12 +47,12 @@ def oldest_first(pod: Object) -> tuple[Any, ...]:
 
 def _limit(parent: Object, member: str, nodes: int) -> int:
     limits = (spec(parent).get("updateStrategy") or {}).get("rollingUpdate") or {}
-    return scaled(limits.get(member), nodes, up=True)
+    return scale_percent(limits.get(member), nodes, up=True)
 
 
 def _surges(parent: Object) -> bool:
     limits = (spec(parent).get("updateStrategy") or {}).get("rollingUpdate") or {}
-    return _rolling(parent) and scaled(limits.get("maxSurge"), 100, up=True) > 0
+    return _rolling(parent) and scale_percent(limits.get("maxSurge"), 100, up=True) > 0
 
 
 def _rolling(parent: Object) -> bool:

@@ -9,6 +9,7 @@ from orchd.controllers.adoption import claim
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.deployment import sizing
 from orchd.controllers.deployment.rollout import Keys, Rollout
+from orchd.controllers.event_objects import WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import (
     BY_CONTROLLER,
@@ -25,7 +26,6 @@ from orchd.controllers.objects import (
     status,
     uid,
 )
-from orchd.controllers.recording import WARNING
 from orchd.errors import ApiError
 from orchd.kinds.objects.selectors import LabelSelector
 
@@ -141,7 +141,7 @@ class DeploymentController(Controller):
             return False
         if not await rollout.ensure_newest(create=True) or rollout.newest is None:
             return False
-        await rollout.scale(rollout.newest, sizing.wanted(rollout.deployment))
+        await rollout.scale(rollout.newest, sizing.desired_replicas(rollout.deployment))
         return True
 
     def _old_pods_run(self, rollout: Rollout) -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 from orchd.client.interfaces import IClient, Object
 from orchd.controllers.base import terminating_namespace
 from orchd.controllers.deployment import conditions, sizing
-from orchd.controllers.deployment.sizing import alive, by_age, count, total, wanted
+from orchd.controllers.deployment.sizing import alive, by_age, count, desired_replicas, total
+from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.naming import template_hash
 from orchd.controllers.objects import (
     DEPLOYMENTS,
@@ -25,7 +26,6 @@ from orchd.controllers.objects import (
     uid,
     with_annotations,
 )
-from orchd.controllers.recording import NORMAL, WARNING
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 
@@ -152,7 +152,7 @@ class Rollout:
         return notes
 
     def _scale_notes(self) -> dict[str, str]:
-        size = wanted(self.deployment)
+        size = desired_replicas(self.deployment)
         return {self._keys.desired: str(size), self._keys.most: str(size + sizing.max_surge(self.deployment))}
 
     async def _create(self, revision: str) -> bool:
@@ -190,8 +190,8 @@ class Rollout:
                 raise
             self.newest = await self._collide(name(fresh), error)
             existed = True
-        if not existed and wanted(fresh):
-            self._record_scaling("up", self.newest, wanted(fresh))
+        if not existed and desired_replicas(fresh):
+            self._record_scaling("up", self.newest, desired_replicas(fresh))
         await self._mark_revision(
             revision, "NewReplicaSetCreated", f'Created new replica set "{name(self.newest)}"', replace=not existed
         )
@@ -228,7 +228,7 @@ class Rollout:
     async def scale(self, each: Object, size: int) -> bool:
         """Give a set a size and the annotations that say what it is a part of; whether its size changed."""
         notes = {**annotations_of(each), **self._scale_notes()}
-        resized = wanted(each) != size
+        resized = desired_replicas(each) != size
         if not resized and notes == annotations_of(each):
             return False
         changed = with_annotations(each, notes)
@@ -238,7 +238,7 @@ class Rollout:
         else:
             self.old = [updated if one is each else one for one in self.old]
         if resized:
-            self._record_scaling("up" if size > wanted(each) else "down", each, size)
+            self._record_scaling("up" if size > desired_replicas(each) else "down", each, size)
         return resized
 
     def _record_scaling(self, direction: str, each: Object, size: int) -> None:
@@ -249,7 +249,7 @@ class Rollout:
         """Has the deployment been scaled since its sets were?"""
         for each in alive(self.every):
             desired = sizing.number(annotations_of(each).get(self._keys.desired))
-            if desired is not None and desired != wanted(self.deployment):
+            if desired is not None and desired != desired_replicas(self.deployment):
                 return True
         return False
 
@@ -261,10 +261,10 @@ class Rollout:
             one = live[0] if live else self.newest
             if one is None and self.old:
                 one = by_age(self.old)[-1]
-            if one is not None and wanted(one) != wanted(deployment):
-                await self.scale(one, wanted(deployment))
+            if one is not None and desired_replicas(one) != desired_replicas(deployment):
+                await self.scale(one, desired_replicas(deployment))
             elif one is not None:
-                await self.scale(one, wanted(one))
+                await self.scale(one, desired_replicas(one))
             return
         if self._saturated():
             for each in alive(self.old):
@@ -274,17 +274,17 @@ class Rollout:
                 await self.scale(each, size)
 
     def _saturated(self) -> bool:
-        size = wanted(self.deployment)
+        size = desired_replicas(self.deployment)
         newest = self.newest
         if newest is None or sizing.number(annotations_of(newest).get(self._keys.desired)) != size:
             return False
-        return wanted(newest) == size and count(newest, "availableReplicas") == size
+        return desired_replicas(newest) == size and count(newest, "availableReplicas") == size
 
     async def roll(self) -> None:
         """One step of a rolling update: the new set up, or the old ones down."""
         assert self.newest is not None
-        size = wanted(self.deployment)
-        if wanted(self.newest) > size:
+        size = desired_replicas(self.deployment)
+        if desired_replicas(self.newest) > size:
             moved = await self.scale(self.newest, size)
         else:
             moved = await self.scale(self.newest, sizing.new_size(self.deployment, self.every, self.newest))
@@ -293,27 +293,27 @@ class Rollout:
 
     async def _shrink_old(self) -> None:
         assert self.newest is not None
-        least = wanted(self.deployment) - sizing.max_unavailable(self.deployment)
-        unavailable = wanted(self.newest) - count(self.newest, "availableReplicas")
+        least = desired_replicas(self.deployment) - sizing.max_unavailable(self.deployment)
+        unavailable = desired_replicas(self.newest) - count(self.newest, "availableReplicas")
         most = total(self.every) - least - unavailable
         if most <= 0:
             return
         # First pods that do not work anyway.
         gone = 0
         for each in by_age(self.old):
-            broken = wanted(each) - count(each, "availableReplicas")
+            broken = desired_replicas(each) - count(each, "availableReplicas")
             if gone >= most or broken <= 0:
                 continue
             fewer = min(most - gone, broken)
-            await self.scale(each, wanted(each) - fewer)
+            await self.scale(each, desired_replicas(each) - fewer)
             gone += fewer
         spare = sizing.total_status(self.every, "availableReplicas") - least
         for each in by_age(self.old):
             if spare <= 0:
                 break
-            fewer = min(wanted(each), spare)
+            fewer = min(desired_replicas(each), spare)
             if fewer:
-                await self.scale(each, wanted(each) - fewer)
+                await self.scale(each, desired_replicas(each) - fewer)
                 spare -= fewer
 
     async def stop_old(self) -> bool:
@@ -332,7 +332,7 @@ class Rollout:
         cleanable.sort(key=lambda s: sizing.number(annotations_of(s).get(self._keys.revision)) or 0)
         for each in cleanable[: max(0, len(cleanable) - int(limit))]:
             seen = count(each, "observedGeneration") >= int(each["metadata"].get("generation") or 0)
-            if count(each, "replicas") or wanted(each) or not seen:
+            if count(each, "replicas") or desired_replicas(each) or not seen:
                 continue
             try:
                 await self._client.delete(REPLICA_SETS, namespace(each), name(each))
@@ -357,7 +357,7 @@ class Rollout:
         fresh: dict[str, Any] = {k: v for k, v in numbers.items() if v}
         if status(deployment).get("collisionCount"):
             fresh["collisionCount"] = status(deployment)["collisionCount"]
-        if available >= wanted(deployment) - sizing.max_unavailable(deployment):
+        if available >= desired_replicas(deployment) - sizing.max_unavailable(deployment):
             found = conditions.make(
                 "Available", "True", "MinimumReplicasAvailable", "Deployment has minimum availability.", self._now()
             )

@@ -8,13 +8,13 @@ from typing import Any
 
 from orchd.client.interfaces import Object
 from orchd.controllers.objects import annotations_of, spec, status
-from orchd.controllers.percent import scaled
+from orchd.controllers.percent import scale_percent
 
 #: What int32 fields say when they mean "no limit".
 NO_LIMIT = 2**31 - 1
 
 
-def wanted(obj: Mapping[str, Any]) -> int:
+def desired_replicas(obj: Mapping[str, Any]) -> int:
     """spec.replicas."""
     return int(spec(obj).get("replicas", 1))
 
@@ -25,7 +25,7 @@ def count(obj: Mapping[str, Any], member: str) -> int:
 
 
 def total(sets: Iterable[Object]) -> int:
-    return sum(wanted(each) for each in sets)
+    return sum(desired_replicas(each) for each in sets)
 
 
 def total_status(sets: Iterable[Object | None], member: str) -> int:
@@ -39,9 +39,9 @@ def rolling(deployment: Object) -> bool:
 def _fenceposts(deployment: Object) -> tuple[int, int]:
     """How many pods too many and too few there may be; never neither, or nothing would move."""
     limits = (spec(deployment).get("strategy") or {}).get("rollingUpdate") or {}
-    replicas = wanted(deployment)
-    surge = scaled(limits.get("maxSurge"), replicas, up=True)
-    unavailable = scaled(limits.get("maxUnavailable"), replicas, up=False)
+    replicas = desired_replicas(deployment)
+    surge = scale_percent(limits.get("maxSurge"), replicas, up=True)
+    unavailable = scale_percent(limits.get("maxUnavailable"), replicas, up=False)
     return (surge, unavailable or 1) if not surge and not unavailable else (surge, unavailable)
 
 
@@ -50,20 +50,20 @@ def max_surge(deployment: Object) -> int:
 
 
 def max_unavailable(deployment: Object) -> int:
-    if not rolling(deployment) or not wanted(deployment):
+    if not rolling(deployment) or not desired_replicas(deployment):
         return 0
-    return min(_fenceposts(deployment)[1], wanted(deployment))
+    return min(_fenceposts(deployment)[1], desired_replicas(deployment))
 
 
 def new_size(deployment: Object, every: Iterable[Object], newest: Object | int) -> int:
     """The size of the newest set that all pods together leave room for."""
-    current = newest if isinstance(newest, int) else wanted(newest)
+    current = newest if isinstance(newest, int) else desired_replicas(newest)
     if not rolling(deployment):
-        return wanted(deployment)
-    room = wanted(deployment) + max_surge(deployment) - total(every)
+        return desired_replicas(deployment)
+    room = desired_replicas(deployment) + max_surge(deployment) - total(every)
     if room <= 0:
         return current
-    return current + min(room, wanted(deployment) - current)
+    return current + min(room, desired_replicas(deployment) - current)
 
 
 def _age(each: Object) -> tuple[str, str]:
@@ -77,28 +77,28 @@ def by_age(sets: Iterable[Object]) -> list[Object]:
 
 def alive(sets: Iterable[Object | None]) -> list[Object]:
     """Those that are to have pods."""
-    return [each for each in sets if each is not None and wanted(each) > 0]
+    return [each for each in sets if each is not None and desired_replicas(each) > 0]
 
 
 def proportions(
     deployment: Object, sets: Sequence[Object], *, max_annotation: str
 ) -> list[tuple[Object, int]]:
     """The sizes of several live sets after a change of scale, each about as large a part as before."""
-    size = wanted(deployment) + max_surge(deployment) if wanted(deployment) > 0 else 0
+    size = desired_replicas(deployment) + max_surge(deployment) if desired_replicas(deployment) > 0 else 0
     to_add = size - total(sets)
     ordered = by_age(sets)
     if to_add > 0:
         ordered.reverse()
-    ordered.sort(key=wanted, reverse=True)
+    ordered.sort(key=desired_replicas, reverse=True)
     added = 0
     sizes = []
     for each in ordered:
-        part = _part(deployment, each, max_annotation) if wanted(each) else 0
+        part = _part(deployment, each, max_annotation) if desired_replicas(each) else 0
         left = to_add - added
         part = min(part, left) if to_add > 0 else max(part, left)
         if not to_add:
             part = 0
-        sizes.append(wanted(each) + part)
+        sizes.append(desired_replicas(each) + part)
         added += part
     if to_add and sizes:
         sizes[0] = max(0, sizes[0] + to_add - added)
@@ -107,13 +107,13 @@ def proportions(
 
 def _part(deployment: Object, each: Object, max_annotation: str) -> int:
     """How much one set grows or shrinks so that it keeps its part of the whole."""
-    if not wanted(deployment):
-        return -wanted(each)
-    whole = wanted(deployment) + max_surge(deployment)
+    if not desired_replicas(deployment):
+        return -desired_replicas(each)
+    whole = desired_replicas(deployment) + max_surge(deployment)
     before = number(annotations_of(each).get(max_annotation)) or count(deployment, "replicas")
     if not before:
         return 0
-    return floor(wanted(each) * whole / before + 0.5) - wanted(each)
+    return floor(desired_replicas(each) * whole / before + 0.5) - desired_replicas(each)
 
 
 def number(text: str | None) -> int | None:
@@ -126,7 +126,7 @@ def number(text: str | None) -> int | None:
 
 def complete(deployment: Object, fresh: Mapping[str, Any]) -> bool:
     """Are all pods new, available and the only ones, as of status `fresh`?"""
-    size = wanted(deployment)
+    size = desired_replicas(deployment)
     return (
         int(fresh.get("updatedReplicas") or 0) == size
         and int(fresh.get("replicas") or 0) == size

@@ -8,7 +8,7 @@ from typing import Any, Final
 from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers.objects import condition, deleting, name, seconds_of, spec, status
-from orchd.controllers.percent import scaled
+from orchd.controllers.percent import scale_percent
 from orchd.kinds.objects.scalars import timestamp
 
 #: Seconds after which an eviction that has not deleted its pod is taken back.
@@ -26,9 +26,9 @@ def compute_desired(budget: Object, pods: int, scale: int) -> tuple[int, int]:
     most = spec(budget).get("maxUnavailable")
     least = spec(budget).get("minAvailable")
     if most is not None:
-        return scale, max(0, scale - scaled(most, scale, up=True))
+        return scale, max(0, scale - scale_percent(most, scale, up=True))
     if isinstance(least, str):
-        return scale, scaled(least, scale, up=True)
+        return scale, scale_percent(least, scale, up=True)
     return (pods, int(least)) if least is not None else (0, 0)
 
 

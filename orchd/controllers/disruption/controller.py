@@ -9,9 +9,9 @@ from orchd.client.interfaces import Object, ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.disruption import budget as counting
 from orchd.controllers.disruption.scales import ScaleError, Scales
+from orchd.controllers.event_objects import NORMAL, WARNING, with_type
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS, labels, name, namespace, spec, status
-from orchd.controllers.recording import NORMAL, WARNING, with_type
 from orchd.errors import ApiError
 from orchd.kinds.objects.selectors import LabelSelector
 

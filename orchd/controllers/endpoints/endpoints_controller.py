@@ -8,9 +8,9 @@ from orchd.client.interfaces import Object
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.endpoints import targets
 from orchd.controllers.endpoints.service_controller import ServiceController
+from orchd.controllers.event_objects import WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import ENDPOINTS, annotations_of, labels, name, namespace, spec
-from orchd.controllers.recording import WARNING
 from orchd.errors import ApiError
 
 #: Addresses in one object; what is more is left out and said to be.

@@ -10,6 +10,7 @@ from orchd.client.informers import key_of
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.controllers.base import Controller, Key, terminating_namespace
 from orchd.controllers.endpoints import targets
+from orchd.controllers.event_objects import WARNING
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import (
@@ -23,7 +24,6 @@ from orchd.controllers.objects import (
     owner_reference,
     spec,
 )
-from orchd.controllers.recording import WARNING
 from orchd.errors import ApiError
 
 _BY_SERVICE: Final = "controllers/mirrored-service"

@@ -10,10 +10,10 @@ from orchd.controllers import pods as podfacts
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.endpoints import targets
 from orchd.controllers.endpoints.service_controller import ServiceController
+from orchd.controllers.event_objects import WARNING
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import NODES, deleting, labels, name, namespace, owner_reference, spec, uid
-from orchd.controllers.recording import WARNING
 from orchd.errors import ApiError
 
 _BY_SERVICE = "controllers/service"

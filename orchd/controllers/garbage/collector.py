@@ -12,13 +12,13 @@ from twisted.internet.interfaces import IDelayedCall
 from zope.interface import implementer
 
 from orchd.client.interfaces import Object, ResourceRef
+from orchd.controllers.event_objects import WARNING
 from orchd.controllers.garbage.graph import FOREGROUND, ORPHAN, Graph, Node, Owner, Work, owners_of
 from orchd.controllers.interfaces import Environment, IController
 from orchd.controllers.loop import ControlLoop, RetryError
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.monitor import Monitor
 from orchd.controllers.objects import MERGE, deleting
-from orchd.controllers.recording import WARNING
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.txkit.background import Background

@@ -10,6 +10,7 @@ from orchd.controllers import pods as podfacts
 from orchd.controllers import revisions
 from orchd.controllers.adoption import claim
 from orchd.controllers.base import Controller, Key, terminating_namespace
+from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import (
     BY_CONTROLLER,
@@ -27,7 +28,6 @@ from orchd.controllers.objects import (
     status,
     uid,
 )
-from orchd.controllers.recording import NORMAL, WARNING
 from orchd.controllers.statefulset import identity
 from orchd.controllers.statefulset.identity import REVISION_LABEL
 from orchd.errors import ApiError

@@ -27,8 +27,8 @@ from orchd.scheduler.interfaces import (
     IRowScore,
 )
 from orchd.scheduler.nodes import NodeView
-from orchd.scheduler.plugins import affinityplain
-from orchd.scheduler.plugins.affinityplain import AFFINITY, ANTI_AFFINITY, EXISTING, Contribution
+from orchd.scheduler.plugins import interpodaffinity_plain
+from orchd.scheduler.plugins.interpodaffinity_plain import AFFINITY, ANTI_AFFINITY, EXISTING, Contribution
 from orchd.scheduler.pods import AffinityTerm, Pod, PodTemplate
 from orchd.scheduler.values import MAX_SCORE, Action, ClusterEvent, Columns, CycleState, Status
 
@@ -132,12 +132,12 @@ class InterPodAffinity:
     def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
         if state.get(_PLAIN) is None:
             self.prepare_plain(state, pod)
-        counts: affinityplain.Counts = state.read(_PLAIN)
+        counts: interpodaffinity_plain.Counts = state.read(_PLAIN)
         return counts.judge(node)
 
     def prepare_plain(self, state: CycleState, pod: Pod) -> None:
         first = self.matches_all(pod.template.affinity, pod.template)
-        state.write(_PLAIN, affinityplain.Counts(pod.template, self.required, self._snapshot, first_of_group=first))
+        state.write(_PLAIN, interpodaffinity_plain.Counts(pod.template, self.required, self._snapshot, first_of_group=first))
 
     def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeView) -> None:
         counts = state.get(_PLAIN)
@@ -155,15 +155,15 @@ class InterPodAffinity:
         return _Preferred(self, self._snapshot, pod.template)
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeView]) -> Status | None:
-        state.write(_PLAIN_SCORE, affinityplain.weights(pod.template, self.attracted, self._snapshot))
+        state.write(_PLAIN_SCORE, interpodaffinity_plain.weights(pod.template, self.attracted, self._snapshot))
         return None
 
     def score(self, state: CycleState, pod: Pod, node: NodeView) -> int:
-        weights: affinityplain.Weights = state.read(_PLAIN_SCORE)
+        weights: interpodaffinity_plain.Weights = state.read(_PLAIN_SCORE)
         return sum(values.get(node.labels.get(key), 0) for key, values in weights.items())
 
     def normalize(self, state: CycleState, pod: Pod, scores: Sequence[int]) -> Sequence[int]:
-        return affinityplain.normalize(scores)
+        return interpodaffinity_plain.normalize(scores)
 
 
 @implementer(IRowFilter)

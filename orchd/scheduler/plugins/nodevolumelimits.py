@@ -15,7 +15,7 @@ from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.interfaces import IColumnFilter, IHandle, IRowFilter
 from orchd.scheduler.nodes import NodeFacts, NodeView
 from orchd.scheduler.plugins.csimigration import is_served, of_provisioner, of_volume, served_plugins, volume_handle
-from orchd.scheduler.plugins.drivercolumns import DriverColumns, Volumes
+from orchd.scheduler.plugins.driver_columns import DriverColumns, Volumes
 from orchd.scheduler.plugins.storage import Storage, StorageError, claim_names
 from orchd.scheduler.plugins.volumelimits import REFUSED
 from orchd.scheduler.pods import Pod

@@ -24,10 +24,10 @@ from orchd.scheduler.interfaces import (
     IRowScore,
 )
 from orchd.scheduler.nodes import NodeView
-from orchd.scheduler.plugins import spreadplain
+from orchd.scheduler.plugins import podtopologyspread_plain
 from orchd.scheduler.plugins.defaultspread import DefaultSelectors
 from orchd.scheduler.plugins.nodes import required_rows
-from orchd.scheduler.plugins.spreadplain import MISSING_LABEL, SKEWED
+from orchd.scheduler.plugins.podtopologyspread_plain import MISSING_LABEL, SKEWED
 from orchd.scheduler.pods import Pod, PodTemplate, SpreadConstraint
 from orchd.scheduler.values import MAX_SCORE, Action, ClusterEvent, Columns, CycleState, Status
 
@@ -117,13 +117,13 @@ class PodTopologySpread:
             return None
         if state.get(_PLAIN) is None:
             self.prepare_plain(state, pod)
-        counts: spreadplain.Counts = state.read(_PLAIN)
+        counts: podtopologyspread_plain.Counts = state.read(_PLAIN)
         return counts.judge(node)
 
     def prepare_plain(self, state: CycleState, pod: Pod) -> None:
         constraints = self.constraints(pod.template, hard=True)
         if constraints:
-            state.write(_PLAIN, spreadplain.Counts(pod.template, constraints, self._snapshot))
+            state.write(_PLAIN, podtopologyspread_plain.Counts(pod.template, constraints, self._snapshot))
 
     def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeView) -> None:
         counts = state.get(_PLAIN)
@@ -147,7 +147,7 @@ class PodTopologySpread:
         constraints = self.constraints(pod.template, hard=False)
         state.write(
             _PLAIN_SCORE,
-            spreadplain.Scores(
+            podtopologyspread_plain.Scores(
                 pod.template, constraints, self._snapshot, nodes,
                 all_keys=self.all_keys(pod.template), hostname=self._hostname,
             ),
@@ -155,11 +155,11 @@ class PodTopologySpread:
         return None
 
     def score(self, state: CycleState, pod: Pod, node: NodeView) -> int:
-        scores: spreadplain.Scores = state.read(_PLAIN_SCORE)
+        scores: podtopologyspread_plain.Scores = state.read(_PLAIN_SCORE)
         return scores.score(node)
 
     def normalize(self, state: CycleState, pod: Pod, scores: Sequence[int]) -> Sequence[int]:
-        return spreadplain.normalize(scores)
+        return podtopologyspread_plain.normalize(scores)
 
 
 _ONE = (("", 1),)
@@ -260,11 +260,11 @@ class _Spread:
             credit = counts * log(size + 2) + (constraint.max_skew - 1)
             total += np.where(here >= 0, credit, 0.0)
         scores = total.astype(np.int64)
-        scores[ignored] = spreadplain.IGNORED
+        scores[ignored] = podtopologyspread_plain.IGNORED
         return scores
 
     def normalize(self, raw: Numbers) -> Numbers | int:
-        ignored = raw == spreadplain.IGNORED
+        ignored = raw == podtopologyspread_plain.IGNORED
         most = int(raw.max(initial=0))
         if most <= 0:
             return np.where(ignored, 0, MAX_SCORE).astype(np.int64) if ignored.any() else MAX_SCORE

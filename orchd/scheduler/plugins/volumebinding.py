@@ -23,11 +23,11 @@ from orchd.scheduler.interfaces import (
     ISnapshot,
 )
 from orchd.scheduler.nodes import NodeView
+from orchd.scheduler.plugins.claim_columns import ClaimRows
 from orchd.scheduler.plugins.refusal import UniformRefusal
 from orchd.scheduler.plugins.storage import StorageError
+from orchd.scheduler.plugins.volume_writes import Reserved, VolumeWrites, WriteError
 from orchd.scheduler.plugins.volumebinder import Claims, Decisions, VolumeBinder
-from orchd.scheduler.plugins.volumecolumns import ClaimRows
-from orchd.scheduler.plugins.volumewrites import Reserved, VolumeWrites, WriteError
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Action, ClusterEvent, CycleState, Status, failed, unresolvable
 

@@ -16,7 +16,7 @@ from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.interfaces import IColumnFilter, IHandle, IRowFilter
 from orchd.scheduler.nodes import NodeFacts, NodeView
 from orchd.scheduler.plugins.csimigration import MIGRATIONS, Migration, is_on
-from orchd.scheduler.plugins.drivercolumns import DriverColumns, Volumes
+from orchd.scheduler.plugins.driver_columns import DriverColumns, Volumes
 from orchd.scheduler.plugins.refusal import UniformRefusal
 from orchd.scheduler.plugins.storage import Storage, StorageError, claim_names
 from orchd.scheduler.pods import Pod

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from orchd.client.interfaces import IClient, IEventRecorder, Object
 from orchd.controllers.base import terminating_namespace
+from orchd.controllers.event_objects import NORMAL, WARNING, with_type
 from orchd.controllers.objects import PODS, name, namespace, uid
-from orchd.controllers.recording import NORMAL, WARNING, with_type
 from orchd.errors import ApiError
 
 

@@ -43,7 +43,7 @@ _OTHERS = {
 _WORDS = {"ADDED": (Action.ADD, "Add"), "MODIFIED": (Action.UPDATE, "Update"), "DELETED": (Action.DELETE, "Delete")}
 
 
-class News:
+class EventHandlers:
     """Listens from `follow` on. `ours` says whether a scheduler name is a profile's; `rejected` is told of pods that left the
     queue for good: it ends their wait in the permit phase and says whether there was one."""
 

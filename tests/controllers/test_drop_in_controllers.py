@@ -1,0 +1,80 @@
+"""Controllers from modules beside the product: the example of docs/extending/controller.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from twisted.python.usage import UsageError
+
+import orchd.plugins
+from orchd.assembly.capabilities import capabilities
+from orchd.client.interfaces import ResourceRef
+from orchd.config.options import Options
+from orchd.config.settings import from_options
+from orchd.controllers.dropins import drop_ins
+from orchd.controllers.objects import CONFIG_MAPS, NAMESPACES
+from orchd.dialect import ORCH
+from orchd.testing.server import make_server, run
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = (ROOT / "docs" / "examples" / "controller.py").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "extending" / "controller.md").read_text(encoding="utf-8")
+BINDINGS = ResourceRef(ORCH("rbac.authorization.{abbr}.io"), "v1", "clusterrolebindings")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    dropped = tmp_path / "dropped"
+    dropped.mkdir()
+    monkeypatch.setattr(orchd.plugins, "__path__", [*orchd.plugins.__path__, str(dropped)])
+    yield dropped
+
+
+def test_the_example_works_with_the_rights_of_the_page(folder: Path, tmp_path: Path) -> None:
+    """The drop-in runs when it is named, under its own service account, and labels new and old ConfigMaps."""
+    (folder / "drop_in_team_labels.py").write_text(EXAMPLE)
+    server = make_server(tmp_path / "data", "--controllers=-*,team-labels,clusterrole-aggregation")
+    client = server.client()
+    binding = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    assert binding is not None
+    run(client.create(NAMESPACES, "", {"metadata": {"name": "a", "labels": {"team": "blue"}}}))
+    run(client.create(CONFIG_MAPS, "a", {"metadata": {"name": "before"}}))
+    server.clock.advance(1)
+    assert "labels" not in run(client.get(CONFIG_MAPS, "a", "before"))["metadata"], "it has no rights yet"
+    run(client.create(BINDINGS, "", yaml.safe_load(binding[1])))
+    run(client.create(CONFIG_MAPS, "a", {"metadata": {"name": "own", "labels": {"team": "red"}}}))
+    for _ in range(20):
+        server.clock.advance(1)
+    found = {name: run(client.get(CONFIG_MAPS, "a", name))["metadata"]["labels"]["team"] for name in ("before", "own")}
+    assert found == {"before": "blue", "own": "red"}
+    server.stop()
+
+
+def test_drop_ins_run_only_when_named(folder: Path, tmp_path: Path) -> None:
+    """The default of --controllers means the built-in ones; an unknown name is an error."""
+    (folder / "drop_in_team_labels.py").write_text(EXAMPLE)
+    for word, runs in (("*", False), ("*,team-labels", True), ("-*", False)):
+        options = Options(capabilities=capabilities())
+        options.parseOptions([f"--controllers={word}", f"--data-dir={tmp_path}"])
+        names = from_options(options).controllers.names
+        assert ("team-labels" in names, "deployment" in names) == (runs, word != "-*"), word
+    with pytest.raises(UsageError, match="did you mean \"team-labels\""):
+        make_server(tmp_path / "other", "--controllers=team-label")
+
+
+def test_a_name_that_is_taken(folder: Path) -> None:
+    """A drop-in cannot replace a built-in controller unnoticed."""
+    (folder / "drop_in_taken.py").write_text(EXAMPLE.replace('"team-labels"', '"job"'))
+    with pytest.raises(ValueError, match=r"controller 'job' of .* has a name that is taken"):
+        drop_ins()
+
+
+def test_a_factory_that_is_not_one(folder: Path) -> None:
+    """A module whose factory lacks a part of the contract is named."""
+    (folder / "drop_in_wrong.py").write_text(EXAMPLE.replace("    help = ", "    halp = "))
+    with pytest.raises(ValueError, match=r"controller .*_Factory.* cannot be used: .*help"):
+        drop_ins()

@@ -1,0 +1,59 @@
+"""The version of docs/extending/api-version.md, served with its table, its registration and its conversion."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchd.kinds.builtin import groups
+from orchd.kinds.objects import convert
+from orchd.testing.server import InProcessServer, make_server, run
+
+ROOT = Path(__file__).resolve().parents[2]
+OLD = "/apis/coordination.orch.io/v1beta1/namespaces/default/leases"
+NEW = "/apis/coordination.orch.io/v1/namespaces/default/leases"
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InProcessServer]:
+    path = "orchd.kinds.builtin.coordination_v1beta1"
+    spec = importlib.util.spec_from_file_location(path, ROOT / "docs" / "examples" / "api_version.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setitem(sys.modules, path, module)
+    monkeypatch.setitem(groups.MODULES, "coordination/v1beta1", "coordination_v1beta1")
+    row = ("coordination.{abbr}.io", "v1 v1beta1", "v1", "v1 v1beta1")
+    rows = tuple(row if each[0] == row[0] else each for each in groups.GROUPS)
+    monkeypatch.setattr(groups, "GROUPS", rows)
+    forms = {"coordination/v1beta1": (module.from_v1beta1, module.to_v1beta1)}
+    monkeypatch.setitem(convert.FORMS, "Lease", forms)
+    running = make_server(tmp_path)
+    yield running
+    running.stop()
+
+
+def test_both_versions_show_one_object(server: InProcessServer) -> None:
+    """What is written in one version is read in the other, with the warning of the deprecated one."""
+    lease = {"metadata": {"name": "a"}, "spec": {"holder": "me", "leaseDurationSeconds": 5}}
+    made = run(server.request("POST", OLD, body=lease))
+    assert made.code == 201 and made.json["spec"] == lease["spec"]
+    assert "coordination.orch.io/v1" in made.headers["Warning"]
+    assert run(server.request("GET", f"{NEW}/a")).json["spec"] == {"holderIdentity": "me", "leaseDurationSeconds": 5}
+    patch = {"spec": {"holderIdentity": "you"}}
+    headers = {"content-type": "application/merge-patch+json"}
+    assert run(server.request("PATCH", f"{NEW}/a", body=patch, headers=headers)).code == 200
+    listed = run(server.request("GET", OLD)).json
+    assert (listed["apiVersion"], listed["items"][0]["spec"]["holder"]) == ("coordination.orch.io/v1beta1", "you")
+
+
+def test_discovery_lists_it(server: InProcessServer) -> None:
+    """The group shows both versions, the preferred one first; explain's document has the field."""
+    group = run(server.request("GET", "/apis/coordination.orch.io")).json
+    assert [each["version"] for each in group["versions"]] == ["v1", "v1beta1"]
+    listed = run(server.request("GET", "/apis/coordination.orch.io/v1beta1")).json["resources"]
+    assert [each["name"] for each in listed] == ["leases"]

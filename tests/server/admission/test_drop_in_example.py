@@ -1,0 +1,59 @@
+"""The admission plugin of docs/extending/admission-plugin.md, dropped into a server."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import orchd.plugins
+from orchd.client.interfaces import ResourceRef
+from orchd.errors import ApiError
+from orchd.testing.server import InProcessServer, make_server, run
+
+ROOT = Path(__file__).resolve().parents[3]
+EXAMPLE = (ROOT / "docs" / "examples" / "admission_plugin.py").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "extending" / "admission-plugin.md").read_text(encoding="utf-8")
+PODS = ResourceRef("", "v1", "pods")
+FLAGS = ("--enable-admission-plugins=TeamLabel", "--disable-admission-plugins=ServiceAccount")
+
+
+@pytest.fixture(autouse=True)
+def dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "dropped"
+    folder.mkdir()
+    (folder / "drop_in_team_label.py").write_text(EXAMPLE)
+    monkeypatch.setattr(orchd.plugins, "__path__", [*orchd.plugins.__path__, str(folder)])
+
+
+def create(server: InProcessServer, name: str, **labels: str) -> dict[str, Any]:
+    pod = {"metadata": {"name": name, "labels": labels}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
+    made: dict[str, Any] = run(server.client().create(PODS, "default", pod))
+    return made
+
+
+def test_it_refuses(tmp_path: Path) -> None:
+    """Without a default, a pod without the label is refused in the API's words."""
+    server = make_server(tmp_path / "data", *FLAGS)
+    assert create(server, "a", team="blue")["metadata"]["labels"] == {"team": "blue"}
+    with pytest.raises(ApiError) as refused:
+        create(server, "b")
+    assert (refused.value.code, refused.value.message) == (403, 'pods "b" is forbidden: the label team is required')
+    server.stop()
+
+
+def test_it_is_configured_by_the_page(tmp_path: Path) -> None:
+    """With the page's configuration, the default is set; a wrong field ends the start and names the plugin."""
+    found = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    assert found is not None
+    file = tmp_path / "admission.yaml"
+    file.write_text(found[1])
+    flag = f"--admission-control-config-file={file}"
+    server = make_server(tmp_path / "data", *FLAGS, flag)
+    assert create(server, "a")["metadata"]["labels"] == {"team": "platform"}
+    server.stop()
+    file.write_text(found[1].replace("default:", "defualt:"))
+    with pytest.raises(ValueError, match="TeamLabel: unknown field defualt"):
+        make_server(tmp_path / "other", *FLAGS, flag)

@@ -1,0 +1,66 @@
+"""The subresource of docs/extending/subresource.md, served with its row and its verb in the tables."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from orchd.assembly import api, verbs
+from orchd.kinds.builtin import core_v1
+from orchd.testing.server import InProcessServer, make_server, run, user
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def example() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("subresource_example", ROOT / "docs" / "examples" / "subresource.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def extended(resources: tuple[dict[str, Any], ...], row: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
+    """The table with the row of step 1."""
+    return tuple(
+        {**each, "subresources": (*each.get("subresources", ()), row)} if each["plural"] == "configmaps" else each
+        for each in resources
+    )
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InProcessServer]:
+    module = example()
+    monkeypatch.setattr(core_v1, "RESOURCES", extended(core_v1.RESOURCES, module.ROW))
+
+    def subresource_verbs(dependencies: verbs.VerbDependencies) -> Mapping[str, Any]:
+        return {**verbs.subresource_verbs(dependencies), "configmaps/keys": {"get": module.get_keys}}
+
+    monkeypatch.setattr(api, "subresource_verbs", subresource_verbs)
+    running = make_server(tmp_path)
+    yield running
+    running.stop()
+
+
+def test_it_is_served(server: InProcessServer) -> None:
+    """GET answers with the keys, discovery lists it, and another method is refused."""
+    maps = "/api/v1/namespaces/default/configmaps"
+    made = run(server.request("POST", maps, body={"metadata": {"name": "a"}, "data": {"y": "1", "x": "2"}}))
+    assert made.code == 201
+    assert run(server.request("GET", f"{maps}/a/keys")).json == {"keys": ["x", "y"]}
+    assert run(server.request("GET", f"{maps}/b/keys")).code == 404
+    assert run(server.request("PUT", f"{maps}/a/keys", body={})).code == 405
+    listed = {each["name"]: each for each in run(server.request("GET", "/api/v1")).json["resources"]}
+    assert listed["configmaps/keys"]["verbs"] == ["get"]
+
+
+def test_it_has_rights_of_its_own(server: InProcessServer) -> None:
+    """RBAC asks for configmaps/keys: the right to read the ConfigMap is not enough."""
+    run(server.request("POST", "/api/v1/namespaces/default/configmaps", body={"metadata": {"name": "a"}}))
+    answer = run(server.request("GET", "/api/v1/namespaces/default/configmaps/a/keys", user=user("eve", "people")))
+    assert answer.code == 403 and 'resource "configmaps/keys"' in answer.json["message"]
