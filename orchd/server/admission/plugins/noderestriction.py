@@ -44,7 +44,7 @@ def _in_domain(domain: str, parent: str) -> bool:
 @implementer(IMutatingPlugin)
 class NodeRestriction(Plugin):
     name = "NodeRestriction"
-    help = "Restricts kubelets to their own Node object, lease and pods."
+    help = "Restricts nodes to their own Node object, lease and pods."
     operations = (CREATE, UPDATE, DELETE)
     resources = (
         "pods", "pods/status", "pods/eviction", "pods/binding", "pods/ephemeralcontainers", "nodes", "nodes/status",
