@@ -12,7 +12,7 @@
 # make changelog  CHANGELOG.md from newsfragments/, which stay; `towncrier build` at a release deletes them
 # make deb      a Debian package in the folder above this one
 #
-# Nothing has to be prepared but Python 3.11 or newer: everything is installed into .venv, once per change of
+# Requires Python 3.11 or newer: dependencies are installed into .venv, once per change of
 # setup.cfg. `make PYTHON=python3.12 run` chooses the interpreter that makes .venv.
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -72,7 +72,7 @@ test: $(VENV)/.installed-test
 fuzz: $(VENV)/.installed-test
 	@ORCHD_FUZZ=$(EXAMPLES) $(BIN)/python -m pytest -q $$(grep -rl --include='test_*.py' 'from hypothesis' tests)
 
-# Other moments and orders than last time, unless SEED says which.
+# A new random seed each time, unless SEED is set.
 rounds: SEED ?= $(shell date +%s)
 rounds: $(VENV)/.installed-test
 	@echo "SEED=$(SEED)"

@@ -1,5 +1,5 @@
-"""The controllers and the scheduler in processes of their own: what `twistd {short}-controller-manager`
-and `twistd {short}-scheduler` run, whichever dialect these names are of.
+"""Plugins `twistd {short}-controller-manager` and `twistd {short}-scheduler`: controllers and scheduler as separate
+processes, in either dialect.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from orchd.txkit.notify import Notifier
 
 _log = Logger(namespace="orchd")
 
-#: Makes the service of a component from its settings and reactor; `failed` is told when it cannot go on.
+#: Makes the service of a component from its settings and reactor; `failed` is called when it cannot continue.
 Make = Callable[[ComponentSettings, Any, Callable[[Failure], object] | None], Any]
 
 
@@ -35,7 +35,7 @@ def _controller_manager(settings: ComponentSettings, reactor: Any, failed: Calla
 
 
 def _scheduler(settings: ComponentSettings, reactor: Any, failed: Callable[[Failure], object] | None) -> Any:
-    # Here and not above: the controllers do not need numpy.
+    # Imported here: the controllers need no numpy.
     try:
         from orchd.assembly.scheduler_process import SchedulerProcess, write_configuration
     except ModuleNotFoundError as error:
@@ -51,17 +51,17 @@ def _scheduler(settings: ComponentSettings, reactor: Any, failed: Callable[[Fail
     ).service
 
 
-#: What is run, by the component's name.
+#: Service factories by component name.
 COMPONENTS: dict[str, Make] = {"controller-manager": _controller_manager, "scheduler": _scheduler}
 
 
 def options(name: str, dialect: Dialect) -> ComponentOptions:
-    """The options of a component; `dialect` is the one of the name under which it was called."""
+    """The options of a component; `dialect` is that of the plugin name."""
     return ComponentOptions(name, dialect, capabilities=capabilities())
 
 
 def make_service(name: str, given: ComponentOptions, reactor: Any = None) -> IService:
-    """A component as a service; see `orchd.tap.makeService` for what a `reactor` means."""
+    """The service of a component; see `orchd.tap.makeService` for `reactor`."""
     settings = given.made()
     if reactor is not None:
         made: IService = COMPONENTS[name](settings, reactor, None)

@@ -1,4 +1,4 @@
-"""How a process of `twistd` ends and uses memory, for services that have it to themselves."""
+"""Exit status and garbage collection of a `twistd` process that runs a single service."""
 
 from __future__ import annotations
 
@@ -16,31 +16,30 @@ from twisted.python.failure import Failure
 
 _log = Logger(namespace="orchd")
 
-#: When the garbage collector looks (gc.set_threshold): what a server keeps is many and long-lived, and hardly any of it
-#: is in cycles, so that looking often finds little. Takes 15 % off a create, and some off a start.
+#: Garbage collection thresholds (gc.set_threshold). A server holds many long-lived objects and few cycles, so frequent
+#: collections find little. Saves 15 % of a create, and some of the start.
 _COLLECT_AFTER = (50_000, 20, 100)
 
 
 def collect_seldom() -> None:
-    """Let the garbage collector look less often."""
+    """Set higher garbage collection thresholds."""
     gc.set_threshold(*_COLLECT_AFTER)
 
 
 def settle_memory() -> None:
-    """Leave what a started server is made of out of every later collection; for a process that is ours alone."""
+    """Exclude the objects of a started server from later collections; only for a dedicated process."""
     gc.collect()
     gc.freeze()
 
 
 def exit_cleanly_on_sigterm(reactor: Any) -> None:
-    """Make SIGTERM end the process with status 0 once everything has stopped.
+    """Make SIGTERM end the process with status 0 after an orderly stop.
 
-    The reactor's own handler has twistd raise the signal again at the end, so that an orderly stop looks like a kill
-    to whoever waits for the status.
+    Otherwise twistd raises the signal again at the end, and a service manager sees a killed process.
     """
 
     def stop() -> None:
-        # A failure, or an earlier signal, may have been faster.
+        # A failure, or an earlier signal, may have stopped the reactor already.
         with contextlib.suppress(ReactorNotRunning):
             reactor.stop()
 
@@ -52,22 +51,22 @@ def exit_cleanly_on_sigterm(reactor: Any) -> None:
 
 
 class ProcessEnd:
-    """Ends the process after a failure: all services are stopped, then the status is 1.
+    """Ends the process after a failure: stops all services, then exits with status 1.
 
-    twistd has no way to choose its status: whatever a service or the reactor raises is logged, and the script returns
-    None. So the status is set where nothing is left to run, at the interpreter's exit.
+    twistd has no way to choose its status: exceptions of a service or the reactor are logged, and the script returns
+    None. So the status is set in an exit handler of the interpreter.
     """
 
     def __init__(self, reactor: Any) -> None:
         self._reactor = reactor
 
     def __call__(self, failure: Failure) -> None:
-        _log.critical("the server cannot go on: {why}", why=failure.getErrorMessage())
+        _log.critical("the server cannot continue: {why}", why=failure.getErrorMessage())
         atexit.register(self._leave)
         self._reactor.callWhenRunning(self._stop)
 
     def _stop(self) -> None:
-        # A signal may have been faster.
+        # A signal may have stopped the reactor already.
         if self._reactor.running:
             self._reactor.stop()
 

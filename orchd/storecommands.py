@@ -1,4 +1,4 @@
-"""`orchd-store`: copies, checks and moves what a server keeps, from outside the server.
+"""`orchd-store`: backup, check and migration of a server's store, from outside the server.
 
     orchd-store backup    [FLAG...] FILE     copy the embedded store, in use or not, into a new file
     orchd-store restore   [FLAG...] FILE     put such a copy in the embedded store's place; no server may be using it
@@ -10,7 +10,7 @@
 FLAG are the server's, so that --flagfile can be the server's file: --data-dir says where the embedded store is, and
 --etcd-servers with those beside it where etcd is. For the last two commands no server may run.
 
-Exit status: 0 when it is done; 1 when it is not, with the reason on standard error; 2 for a command line that is wrong.
+Exit status: 0 on success; 1 on failure, with the reason on standard error; 2 for an invalid command line.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from orchd.store.export import export_content, import_content
 from orchd.store.interfaces import StoreError
 from orchd.store.salvage import salvage
 
-#: Does its work and gives back what there is to say. Raises StoreError.
+#: Runs the command and returns its output text. Raises StoreError.
 Command = Callable[[Settings, str], str]
 
 
@@ -96,7 +96,7 @@ def _check(settings: Settings, file: str) -> str:
 
 
 def _plausible(settings: Settings, value: bytes) -> bool:
-    """Is a value JSON, or encrypted?"""
+    """True for JSON and encrypted values."""
     if value.startswith(mark_of(settings.dialect)):
         return True
     try:
@@ -164,7 +164,7 @@ def _embedded(settings: Settings, otherwise: str) -> None:
 
 
 def _etcd(settings: Settings) -> tuple[Callable[[Any], Any], str]:
-    """How to reach etcd, and the prefix there."""
+    """Access to etcd, and the prefix."""
     etcd = settings.storage.etcd
     if etcd is None:
         raise StoreError("--etcd-servers says which etcd")
@@ -176,7 +176,7 @@ def _progress(text: str) -> None:
 
 
 def _reacted(work: Callable[[Any], Any]) -> Any:
-    """The result of a coroutine that needs the reactor, which runs for it alone."""
+    """The result of a coroutine that needs the reactor, which runs only for it."""
     results: list[Any] = []
 
     async def run(reactor: Any) -> None:
@@ -188,7 +188,7 @@ def _reacted(work: Callable[[Any], Any]) -> Any:
     try:
         react(lambda reactor: run(reactor))
     except SystemExit as end:
-        # How `react` says that it is over, or was interrupted.
+        # `react` exits this way at the end or on interruption.
         if not results:
             raise StoreError("interrupted") from end
     if isinstance(results[0], StoreError):

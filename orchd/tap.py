@@ -23,12 +23,12 @@ from orchd.txkit.notify import Notifier
 
 _log = Logger(namespace="orchd")
 
-#: The first descriptor that a service manager hands over (sd_listen_fds(3)).
+#: The first file descriptor passed by a service manager (sd_listen_fds(3)).
 _FIRST_INHERITED = 3
 
 
 class Options(TwistdOptions):
-    """The options of ``twistd orchd``: all flags, and what they can choose from."""
+    """The options of ``twistd orchd``: all flags and their valid values."""
 
     def __init__(self) -> None:
         super().__init__(capabilities=capabilities())
@@ -37,10 +37,10 @@ class Options(TwistdOptions):
 def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEndpoint | None = None) -> IService:
     """One server as a service.
 
-    twistd calls this with the options alone, and then the process is ours: a server that cannot start or go on ends it
-    with status 1, a service manager is told, and a socket that it handed over is used. Whoever gives a `reactor` owns
-    the process: failures are in the service's `ready` (see docs/embedding.md), and OSError and ValueError are raised for
-    files that are not as they should be.
+    twistd calls this with only the options, and then the server owns the process: a failure ends it with status 1, the
+    service manager is notified, and a socket that it passed is used. A caller that passes a `reactor` owns the process:
+    failures are in the service's `ready` (see docs/embedding.md), and OSError and ValueError are raised for missing or
+    invalid files.
     """
     settings = config.from_options(options)
     for text in settings.warnings:
@@ -59,11 +59,11 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
 
     try:
         if endpoint is None:
-            endpoint = inherited(installed, settings.serving.port)
+            endpoint = inherited_socket(installed, settings.serving.port)
         server = ApiServer(settings, installed, endpoint=endpoint, failed=ProcessEnd(installed), opened=opened)
     except (OSError, ValueError) as error:
         raise SystemExit(f"orchd: {error}") from error
-    # Later than "running": the reactor puts its own handlers in place last of all.
+    # Later than "running": the reactor installs its own handlers last.
     installed.callWhenRunning(installed.callLater, 0, exit_cleanly_on_sigterm, installed)
     together: MultiService = LoggedServices(json=settings.flags["logging-format"] == "json")
     together.addService(notifier)
@@ -71,10 +71,10 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
     return together
 
 
-def inherited(reactor: Any, port: int) -> IStreamServerEndpoint | None:
-    """The socket that a service manager opened for this process, None without one.
+def inherited_socket(reactor: Any, port: int) -> IStreamServerEndpoint | None:
+    """The socket that a service manager passed to this process, None without one.
 
-    `port` is what clients are told. Raises ValueError for a socket that is not that port's, and for two of them.
+    `port` is the advertised port. Raises ValueError for a socket with another port, and for two sockets.
     """
     try:
         serverFromString(reactor, "systemd:domain=INET:index=0")
@@ -97,10 +97,10 @@ def inherited(reactor: Any, port: int) -> IStreamServerEndpoint | None:
 
 
 def announcement(server: ApiServer) -> str:
-    """How to reach a server that is ready, for whoever started it."""
+    """The message of a ready server: how clients reach it."""
     made = server.files.made
     folder, pki, client = (Path(p).absolute() for p in (server.settings.storage.data_dir, made.folder, made.admin_config))
-    # Stock clients go by one name and read the file under any; it is their command, whatever dialect we speak.
+    # The client command has the same name in either dialect, and reads the file under any name.
     stock = KUBERNETES("{short}ctl --{short}config")
     return "\n".join((
         f"ready at {server.url}",

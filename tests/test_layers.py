@@ -1,7 +1,7 @@
-"""The tree of packages, and what each may import: docs/architecture.md as a table that a machine holds.
+"""Import rules of packages: the table of docs/architecture.md as data.
 
-A package imports what its line names, plus `dialect` and `errors`, and itself. A name that ends with ``.interfaces`` (or
-another module) means that module alone. The most specific line counts: ``kinds.patch`` before ``kinds``.
+A package imports what its line names, plus `dialect` and `errors`, and itself. A name that ends with ``.interfaces``
+(or another module) means only that module. The most specific line counts: ``kinds.patch`` before ``kinds``.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ LAYERS = {
     "kinds.ir": "",
     "kinds.builtin": "kinds.ir",
     "kinds.catalog": "kinds.ir kinds.builtin",
-    # A definition becomes what the catalog serves.
+    # Converts definitions to catalog entries.
     "kinds.crd": "kinds.ir kinds.catalog",
     "kinds.objects": "kinds.ir kinds.catalog kinds.jsontext kinds.verbatim",
-    # Whether a definition's schema is a good one: reads the keywords that crd gives their meaning.
+    # Validates the schemas of definitions: reads the keywords that crd interprets.
     "kinds.objects.schema_check": "kinds.ir kinds.catalog kinds.crd kinds.shorttexts",
-    # Bytes become an object of the one shape that typed decoding would give; the shape is an algorithm over objects.
+    # Decodes bytes to an object in canonical shape; the shape is an algorithm over objects.
     "kinds.codec": "kinds.ir kinds.catalog kinds.objects kinds.jsontext",
     "kinds.patch": "kinds.ir kinds.catalog kinds.objects kinds.jsontext",
     "kinds.openapi": "kinds.ir kinds.catalog",
@@ -39,45 +39,43 @@ LAYERS = {
     "cache": "store.interfaces kinds txkit",
     "client": "kinds pki txkit",
     "server": "-",
-    # Words for TLS versions and suites are pki's: flags, listeners and certificates use the same ones.
-    # Credentials are one of a Request's values.
+    # TLS versions and suites are named in pki: flags, listeners and certificates share them. Credentials are part of a
+    # Request.
     "server.http": "server.pipeline kinds txkit pki.tls_names server.authn.interfaces",
-    # Values of reads pass from the cache through the verbs to the wire, so the verbs know their types. Evictions read
-    # disruption budgets as any client would.
-    # Answers of backends that refuse an upgrade come in the coding of requests' bodies.
+    # Values of reads pass from the cache through the verbs to HTTP, so the verbs use their types. Evictions read
+    # disruption budgets through a client. Refused upgrades may have chunked bodies, like requests.
     "server.pipeline": "kinds txkit server.authn.interfaces server.authz.interfaces server.admission.interfaces"
     " server.registry.interfaces cache.interfaces client.interfaces server.http.chunked",
-    # Impersonation and node names are questions to an authorizer, asked through its contract.
-    # Both gates may ask services outside.
+    # Impersonation and node names need authorization, through the contract. Both may call external services.
     "server.authn": "client.interfaces kinds pki txkit server.authz.interfaces server.outbound.webhooks server.outbound.reviews plugins",
     "server.authz": "client.interfaces kinds txkit server.outbound.webhooks server.outbound.reviews plugins",
-    # Calls to other services.
+    # Calls to external services.
     "server.outbound": "",
     "server.outbound.reviews": "kinds.jsontext pki.clientconfig txkit server.outbound.webhooks",
-    # Some plugins ask whether the user may do something else as well, through the contract.
-    # Webhooks are called with credentials from a client configuration.
+    # Some plugins check further permissions, through the contract. Webhooks use credentials from a client
+    # configuration.
     "server.admission": "client.interfaces kinds txkit pki.clientconfig server.authz.interfaces server.outbound.webhooks plugins",
     "server.outbound.webhooks": "client.interfaces client.streams kinds.codec kinds.jsontext pki.clientconfig txkit",
     # Large objects are validated in another thread.
     "server.registry": "cache store.interfaces kinds pki txkit.aside",
     "server.retrying_worker": "txkit",
-    # What a fresh cluster holds: data, and a client to bring it there.
+    # Contents of a fresh cluster: data, and a client to write it.
     "server.bootstrap": "client.interfaces kinds",
     # Definitions of custom kinds. They are followed in the cache and not with a client, so that a kind is served in the
-    # same turn in which its definition is; objects of an older schema are settled in their stored form.
+    # same turn in which its definition is; objects of an older schema are upgraded in their stored form.
     "server.customkinds": "client kinds txkit server.retrying_worker server.outbound.webhooks server.registry.interfaces"
     " cache.interfaces cache.stored",
-    # API groups that other servers answer.
+    # Aggregated API groups.
     "server.aggregation": "client.interfaces kinds txkit server.retrying_worker server.pipeline",
-    # A server's own gates and controllers read what its caches have; kinds that come and go are read as any client would.
+    # The server's own components read its caches; custom kinds are read through a client.
     "server.informing": "client.interfaces client.informers cache.interfaces kinds txkit",
-    # Certificates that this server presents to others, reloaded with their files.
+    # Client certificates of this server, reloaded with their files.
     "server.key_pairs": "txkit",
     # RBAC escalation check around the registry's mutating admission.
     "server.escalation_guard": "server.authz.escalation server.registry.interfaces server.registry.objectmeta",
-    # What a server has reached in its life; read by health checks, stages and admission.
+    # Lifecycle state of a server; read by health checks, stages and admission.
     "server.state": "",
-    # Loops of the server itself, which write through a client.
+    # Control loops of the server itself, which write through a client.
     "server.reconcilers": "client.interfaces kinds pki txkit store.interfaces server.bootstrap server.authn.frontproxy"
     " server.authn.x509 server.http.tls server.pipeline.fairness.stage",
     "server.local": "server.pipeline client kinds server.authn.interfaces",
@@ -89,10 +87,10 @@ LAYERS = {
     "config": "kinds pki.tls_names",
     "plugins": "-",
     "testing": ANYTHING,
-    # Puts a server together; with tap the only one that knows every implementation.
+    # The composition root; only this and tap import every implementation.
     "assembly": ANYTHING,
     "tap": ANYTHING,
-    # The controllers and the scheduler in processes of their own.
+    # Controllers and scheduler as separate processes.
     "component_tap": ANYTHING,
     "daemon": "",
     # Console programs; what they run is named by the twistd plugin.
@@ -107,7 +105,7 @@ LAYERS = {
     "storecommands": ANYTHING,
     "certcommands": ANYTHING,
 }
-#: Inside a package: one gate's implementation knows no other's, and a verb knows no stage.
+#: Inside a package: implementations of authentication and authorization do not import each other, nor verbs stages.
 APART = (
     ("server.pipeline.stages", "server.pipeline.verbs"),
     ("store.memory", "store.sqlite"),
@@ -116,12 +114,12 @@ APART = (
 CLOSED = ("testing", "tap", "component_tap", "assembly", "storecommands", "certcommands")
 #: These packages are pure, or below Twisted: no module of it at all.
 WITHOUT_TWISTED = ("kinds", "pki", "dialect", "errors", "config")
-#: Twisted as a library of option parsing, and as the plugin system.
+#: Twisted modules allowed for option parsing, and for the plugin system.
 TWISTED_ALLOWED = {"config.options": ("twisted.python",), "plugins": ("twisted.plugin",)}
 
 
 def modules() -> Iterator[tuple[str, Path]]:
-    """(name below orchd, file) of every module; a package is named after its folder."""
+    """(name below orchd, file) of every module; a package has its folder's name."""
     for path in sorted((ROOT / "orchd").rglob("*.py")):
         parts = path.relative_to(ROOT / "orchd").with_suffix("").parts
         yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
@@ -129,7 +127,7 @@ def modules() -> Iterator[tuple[str, Path]]:
 
 @cache
 def imports(path: Path) -> tuple[tuple[str, int], ...]:
-    """(absolute dotted name, line) of every import in a file, wherever it stands; ``from a import b`` gives a.b."""
+    """(absolute dotted name, line) of every import in a file, at any nesting; ``from a import b`` gives a.b."""
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -145,23 +143,23 @@ def within(name: str, package: str) -> bool:
 
 
 def layer(module: str) -> str:
-    """The most specific line of the table for a module; "" when there is none."""
+    """The most specific line of the table for a module; "" without one."""
     return max((name for name in LAYERS if within(module, name)), key=len, default="")
 
 
 def own(names: tuple[tuple[str, int], ...]) -> Iterator[tuple[str, int]]:
-    """The imports of this product, without its name in front."""
+    """The imports of this product, without its name as prefix."""
     for name, line in names:
         if name.startswith("orchd."):
             yield name.removeprefix("orchd."), line
 
 
 def allowed(home: str, target: str) -> bool:
-    """Whether a module of the layer `home` may import `target` (a module or a name in it)."""
+    """True if a module of the layer `home` may import `target` (a module or a name in it)."""
     says = LAYERS[home]
     if says == ANYTHING or within(target, home):
         return True
-    # kinds/identity.py and its like belong to the package that they stand in; sub-packages have lines of their own.
+    # Modules such as kinds/identity.py belong to their package; sub-packages have lines of their own.
     parent = home.rpartition(".")[0]
     if parent in LAYERS and layer(target) == parent:
         return True
@@ -170,7 +168,7 @@ def allowed(home: str, target: str) -> bool:
 
 
 def test_imports_follow_the_table() -> None:
-    """Every import of one package by another is one that the table allows."""
+    """Every import between packages is allowed by the table."""
     wrong = [
         f"{path.relative_to(ROOT)}:{line}: {layer(module)} may not import {target}"
         for module, path in modules()
@@ -182,14 +180,14 @@ def test_imports_follow_the_table() -> None:
 
 
 def test_every_module_has_a_line() -> None:
-    """A new package has to be put into the table, and a line whose package went has to go."""
+    """Every package has a line in the table, and every line a package."""
     names = [name for name, _ in modules() if name]
     assert not [name for name in names if not layer(name)]
     assert not [name for name in LAYERS if not any(within(module, name) for module in names)]
 
 
 def test_parts_that_do_not_know_each_other() -> None:
-    """Neighbours inside a package that must not lean on each other do not."""
+    """Independent parts of a package do not import each other."""
     wrong = [
         f"{path.relative_to(ROOT)}:{line}: {target}"
         for one, other in (*APART, *((b, a) for a, b in APART))
@@ -203,7 +201,7 @@ def test_parts_that_do_not_know_each_other() -> None:
 
 @pytest.mark.parametrize("package", CLOSED)
 def test_closed_packages(package: str) -> None:
-    """Doubles, the daemon and the assembly are imported by nothing that the product runs below them."""
+    """Doubles, the daemon and the assembly are not imported by other shipped packages."""
     wrong = [
         f"{path.relative_to(ROOT)}:{line}"
         for module, path in modules()
@@ -218,7 +216,7 @@ def test_closed_packages(package: str) -> None:
 
 
 def test_pure_packages_import_no_twisted() -> None:
-    """What an object is, keys and flags can be used without a reactor or any of Twisted."""
+    """Kinds, keys and flags can be used without a reactor or any of Twisted."""
     wrong = [
         f"{path.relative_to(ROOT)}:{line}: {name}"
         for module, path in modules()
@@ -242,7 +240,7 @@ def test_only_tap_imports_the_reactor() -> None:
 
 
 def test_packages_are_docstrings() -> None:
-    """An `__init__.py` says what its package is for and nothing else; re-exports are how import cycles begin."""
+    """An `__init__.py` holds only a docstring; re-exports cause import cycles."""
     wrong = []
     for module, path in modules():
         # plugins extends its path, as Twisted asks; testing is imported by the tests of others, under one short name.

@@ -159,7 +159,7 @@ def test_restored_under_load(tmp_path: Path, encryption: Path) -> None:
         well("restore", f"--data-dir={thief.data}", copy)
         thief.launch()
         assert thief.wait() == 1
-        assert "secrets" in thief.log.rpartition("the server cannot go on")[2]
+        assert "secrets" in thief.log.rpartition("the server cannot continue")[2]
 
 
 def test_offline(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_failed_start_is_status_1(tmp_path: Path) -> None:
     with listening() as (_, port):
         status, log, _ = ended(daemon(tmp_path, port=port))
     assert status == 1
-    assert re.search(r"the server cannot go on: .*in use", log)
+    assert re.search(r"the server cannot continue: .*in use", log)
     assert "Server Shut Down" in log
 
 
@@ -76,7 +76,7 @@ def test_the_dialect_of_a_store_is_kept(tmp_path: Path) -> None:
         ended(daemon(tmp_path, port=port))
         status, log, _ = ended(daemon(tmp_path, f"--dialect={KUBERNETES.name}", port=port))
     assert status == 1
-    assert re.search(rf"cannot go on: .*--dialect={ORCH.name} .*--dialect={KUBERNETES.name}", log)
+    assert re.search(rf"cannot continue: .*--dialect={ORCH.name} .*--dialect={KUBERNETES.name}", log)
 
 
 def test_a_service_manager_is_served(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def admission_chain(
     definitions: DefinitionTracker,
     state: ServerState,
 ) -> AdmissionChain:
-    """The plugins that are on, in order. Raises ValueError naming the flag, file or plugin that is wrong."""
+    """The enabled plugins in running order. Raises ValueError naming the invalid flag, file or plugin."""
     random, reactor, webhooks = runtime.random, runtime.reactor, outbound.webhooks
 
     def reviewer(path: str, pause: float) -> Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]:
@@ -52,7 +52,7 @@ def admission_chain(
             "default-not-ready-toleration-seconds": chosen.not_ready_toleration_seconds,
             "default-unreachable-toleration-seconds": chosen.unreachable_toleration_seconds,
         },
-        clock=runtime.wall,
+        wall=runtime.wall,
         reactor=reactor,
         catalog=definitions.current,
         random_suffix=lambda length: "".join(random.choice(ALPHABET) for _ in range(length)),
@@ -60,8 +60,8 @@ def admission_chain(
         webhooks=webhooks,
         reviewer=reviewer,
         observe_webhook=metrics.webhooks.observe,
-        settle=objects.store.settled,
-        translate=objects.store.worked_on,
+        settle=objects.store.canonicalize,
+        translate=objects.store.to_working_version,
         serving=state.is_open,
     )
     return builtin.make_chain(
@@ -75,7 +75,7 @@ def admission_chain(
 
 
 def sections(name: str) -> dict[str, Mapping[str, Any]]:
-    """The plugins' sections of an AdmissionConfiguration file, {} for no file. Raises ValueError naming the file."""
+    """Plugin sections of an AdmissionConfiguration file; {} without a file. Raises ValueError naming the file."""
     if not name:
         return {}
     document = _load(Path(name))

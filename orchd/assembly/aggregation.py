@@ -1,4 +1,4 @@
-"""API aggregation of one server: groups of other API servers, and the proxy to them."""
+"""API aggregation: API groups served by other API servers, and the proxy to them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchd.txkit.services import Member, as_member
 
 
 class Aggregation:
-    """Availability of APIServices, and the proxy to their servers."""
+    """The availability controller of APIServices and the proxy to their backends."""
 
     def __init__(
         self,
@@ -23,7 +23,7 @@ class Aggregation:
         client: IClient,
         informers: IInformers,
     ) -> None:
-        """Raises ValueError naming the flag and the file that is wrong."""
+        """Raises ValueError naming the invalid flag and file."""
         chosen, reactor = runtime.settings.aggregation, runtime.reactor
         self.forwarding = AggregationProxy(
             reactor,
@@ -40,7 +40,7 @@ class Aggregation:
         self.groups = self.availability.registry.groups
 
     def elsewhere(self, group: str, version: str) -> Callable[[Request], Awaitable[Response]] | None:
-        """What answers requests for a group and version of another server."""
+        """The handler for a group and version that another server serves; None when this server serves it."""
         found = self.availability.registry.find(group, version)
         return None if found is None else partial(self.forwarding.forward, found)
 

@@ -1,4 +1,4 @@
-"""The pipeline of one server: stages in running order, and the endpoints and verbs behind them."""
+"""The request pipeline of one server: stages in running order, then endpoints and verbs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from orchd.server.pipeline.stages.limits import InFlightCount
 from orchd.server.pipeline.stages.request_metrics import RequestMetrics
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.pipeline.verbs.dispatch import Dispatch, served
-from orchd.server.pipeline.verbs.subresources.foreign import Foreign
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
 from orchd.server.pipeline.verbs.watch import WatchVerb
 from orchd.server.state import ServerState
 from orchd.txkit.aside import Aside
@@ -56,10 +56,10 @@ from orchd.txkit.services import Member, as_member
 
 
 class ComponentProbes(dict[str, Probe]):
-    """Health probes of the components that run in this process, by the name that componentstatuses shows."""
+    """Health probes of the components in this process, by their name in componentstatuses."""
 
     def probe(self, component: str) -> Probe:
-        """The probe of a component; one that was not registered is not healthy."""
+        """The health probe of a component; a component that was not registered is unhealthy."""
         return lambda: self.get(component, _not_running)()
 
 
@@ -69,7 +69,7 @@ def _not_running() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subsystems:
-    """What a request meets behind the stages. `client` acts as the server itself."""
+    """The collaborators behind the pipeline's stages. `client` acts as the server itself."""
 
     files: ServerFiles
     storage: Storage
@@ -84,7 +84,7 @@ class Subsystems:
 
 
 class Api:
-    """What answers requests. `pipeline` is the entrance; `watches` and `in_flight` are what a stop has to end."""
+    """The request pipeline. `pipeline` is its entry point; shutdown ends `watches` and waits for `in_flight`."""
 
     def __init__(
         self, runtime: Runtime, state: ServerState, subsystems: Subsystems, extra_stages: Sequence[Stage] = ()
@@ -95,7 +95,7 @@ class Api:
         settings, reactor = runtime.settings, runtime.reactor
         self.components = ComponentProbes()
         self.metric_sources: list[metrics.Source] = []
-        #: What answers at single paths; further components may add theirs.
+        #: Endpoints by exact path; further components may add theirs.
         self.endpoints: dict[str, Endpoint] = {}
         self.in_flight = InFlightCount()
         self.watches = WatchVerb(reactor, runtime.random, shortest=settings.serving.min_watch_timeout)
@@ -139,11 +139,11 @@ class Api:
         )
 
     def audit(self) -> list[Member]:
-        """Ends after everything that is audited."""
+        """The audit backend; stops after every audited component."""
         return [] if self.trail is None else [as_member("audit", self._start_audit, self.trail.stop)]
 
     def reconcilers(self) -> list[Member]:
-        """Flow control, where requests have priorities."""
+        """The flow control reconciler, if priority and fairness is enabled."""
         control = self.flow_control
         return [] if control is None else [as_member("flow control", control.start, control.stop)]
 
@@ -155,25 +155,25 @@ class Api:
         ]
 
     def drop_version(self, resource: Resource) -> None:
-        """A version of a custom kind is served in another form, or no more: end its watches."""
+        """End the watches of a custom kind's version that changed its schema or is no longer served."""
         self._subsystems.registries.strategies.forget(resource)
-        self.watches.gone(resource, self._subsystems.definitions.current)
+        self.watches.end_unserved(resource, self._subsystems.definitions.current)
 
     async def _start_audit(self) -> None:
-        """Sinks are opened when they are made."""
+        """Does nothing: sinks are open as soon as they are constructed."""
 
     def _address(self) -> str:
         settings = self._runtime.settings
         return f"{advertised_address(settings)}:{settings.serving.port}"
 
     def _count_objects(self, info: RequestInfo) -> int:
-        """How many objects a list over all namespaces reads."""
+        """Number of objects that a list over all namespaces reads."""
         resource = self._subsystems.definitions.current().resource(info.group, info.version, info.resource)
         cache = None if resource is None else self._subsystems.storage.caches.caches.get(resource.key)
         return 0 if cache is None else len(cache)
 
     async def _authorize(self, request: Request, verb: str) -> None:
-        """Raise ApiError 403 unless the sender of `request` may do `verb` as well."""
+        """Raise ApiError 403 unless the user of `request` may also perform `verb`."""
         verdict = await self._subsystems.identity.authorization.union.authorize(identity_stages.action_of(request, verb))
         if verdict.decision is Decision.ALLOW:
             return
@@ -190,7 +190,7 @@ class Api:
             registry=parts.registries.reviewed,
             present=self._presenter,
             settings=self._runtime.objects,
-            now=self._runtime.wall,
+            wall=self._runtime.wall,
             authorize=self._authorize,
             delete_workers=settings.api.delete_collection_workers,
             aside=Aside(self._runtime.in_thread),
@@ -198,7 +198,7 @@ class Api:
         admission = parts.admission
         dependencies = VerbDependencies(
             catalog=parts.definitions.current(),
-            foreign=Foreign(
+            foreign=ForeignBodyContext(
                 registry=parts.registries.unreviewed, mutate=admission.admit, validate=admission.validate
             ),
             client=parts.client,

@@ -1,4 +1,4 @@
-"""Audit of one server, from its settings: the policy, the sinks, and what becomes of them at the end."""
+"""Audit of one server from its settings: policy, sinks and their shutdown."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from orchd.server.pipeline.audit.sinks import Batches, Batching, Direct, End, Se
 from orchd.server.pipeline.audit.stage import AuditTrail
 from orchd.server.pipeline.audit.webhook_backend import AgainError, Remote
 
-#: Seconds for one call of the webhook, and bytes of its answer.
+#: Timeout of one webhook call in seconds, and maximum size of its response in bytes.
 _SECONDS, _MOST_ANSWER = 30.0, 1024 * 1024
 
 
 def make_trail(runtime: Runtime, calls: WebhookClient) -> AuditTrail | None:
-    """None when nothing is to be recorded. Raises ValueError naming the flag and the file that is wrong."""
+    """The audit trail; None when auditing is off. Raises ValueError naming the invalid flag and file."""
     settings, clock, wall = runtime.settings, runtime.reactor, runtime.wall
     audit = settings.audit
     if not audit.policy_file:
@@ -48,7 +48,7 @@ def make_trail(runtime: Runtime, calls: WebhookClient) -> AuditTrail | None:
 
 
 async def _nothing() -> None:
-    """The end of a service's sink: its connections are the caller's."""
+    """Does nothing: the caller owns the connections of a webhook sink."""
 
 
 def _sink(

@@ -1,4 +1,4 @@
-"""The objects that every cluster has: created or restored at the start, before the server listens."""
+"""Creates or restores, before the server listens, the objects that every cluster has."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from orchd.txkit.services import Member, as_member
 
 
 class ClusterBootstrap:
-    """Namespaces, roles, the API's own service, priority classes, flow control, APIServices, published authorities.
+    """Bootstraps namespaces, RBAC roles, the API service, priority classes, flow control, APIServices and CA bundles.
 
-    `catalog` has the built-in resources. On a store that other servers share, `reconcilers` keeps the endpoints of the
-    API's own service; on an exclusive one they are written once.
+    `catalog` holds the built-in resources. On a store that other servers share, `reconcilers` maintains the endpoints
+    of the API service; on an exclusive store they are written once.
     """
 
     def __init__(
@@ -40,7 +40,8 @@ class ClusterBootstrap:
         )
 
     def member(self, drained: Callable[[], Awaitable[object]]) -> Member:
-        """`drained` is awaited at the stop: writes that continue without their clients end before the informers do."""
+        """The service group member. On stop it awaits `drained`: writes that outlive their clients finish before
+        informers stop."""
         return as_member("bootstrap", self.run, drained)
 
     def reconcilers(self) -> list[Member]:
@@ -49,8 +50,7 @@ class ClusterBootstrap:
         return [as_member("endpoints of the API service", self.endpoints.start, self.endpoints.stop)]
 
     async def run(self) -> None:
-        """Create what is missing and restore what must not differ; the steps are what health checks report. Raises
-        ApiError."""
+        """Create missing objects and restore changed ones; health checks report each step. Raises ApiError."""
         runtime, client, state = self._runtime, self._client, self._state
         dialect, now = runtime.dialect, timestamp(runtime.wall())
         await ensure_objects.ensure(client, objects.namespaces(dialect), now=now)

@@ -1,4 +1,4 @@
-"""What flags may choose from: built-in plugins, controllers, and drop-ins that were found."""
+"""The values that flags accept: built-in plugins, controllers and the drop-ins found."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orchd.server.authz import modes
 
 
 def capabilities() -> Capabilities:
-    """Names of everything that is built or dropped in."""
+    """Names of all built-in and drop-in components."""
     return Capabilities(
         admission_plugins=frozenset((*builtin.BUILT, *(str(f.name) for f in builtin.drop_ins()))),
         authorizers=frozenset((*modes.MODES, *modes.drop_ins())),

@@ -1,4 +1,4 @@
-"""The named health checks of a server, in the reference's order, and the state that each of them reports."""
+"""The named health checks of a server, in the reference's order, with their current state."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints.health import Check, Probe
 from orchd.server.state import ServerState
 
-#: Name template -> the step of the start that it reports. A step is done once and for all.
+#: Name template -> the bootstrap step that the check reports. A completed step stays completed.
 _HOOKS: tuple[tuple[str, str], ...] = (
     ("start-{short}-apiserver-admission-initializer", "informers"),
     ("generic-apiserver-start-informers", "informers"),
@@ -28,7 +28,7 @@ _HOOKS: tuple[tuple[str, str], ...] = (
 
 
 def checks(dialect: Dialect, state: ServerState, *, store: Probe, informers: Probe) -> list[Check]:
-    """All checks. `store` and `informers` say what is wrong with them, "" when nothing is."""
+    """All health checks. `store` and `informers` return the reason why they are unhealthy, "" when healthy."""
     fine: Probe = lambda: ""  # noqa: E731  # a probe like the others, not worth a name of its own
     out = [
         Check(name="ping", probe=fine),

@@ -1,4 +1,4 @@
-"""Clients inside the server's process: the entrance to its pipeline, and the server's own client."""
+"""In-process clients: the entry point of the server's pipeline, and the server's own client."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from orchd.server.local import LocalClient, PipelineEntrance
 
 class ClientAccess:
     """`system` acts as the server itself, a member of the masters group. Clients can be made before the pipeline exists
-    and used once `entrance.connect` was called."""
+    and used after `entrance.connect` was called."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self.entrance = PipelineEntrance()
         self.user = User(name=LOOPBACK_USER, groups=(MASTERS_GROUP,))
-        # Field managers are named after what stands before the release.
+        # The default field manager is the part of the user agent before "/".
         agent = runtime.dialect("{short}-apiserver/") + RELEASE
         self.system: IClient = self.client(self.user, agent)
 

@@ -1,5 +1,5 @@
-"""What the controllers and the scheduler need in a process of their own: clients, and an HTTPS port with the API server's
-own pipeline, gates that ask the API server, health, metrics, configuration and profiles.
+"""Runtime of controllers and scheduler as separate processes: clients, and an HTTPS port with the API server's
+pipeline, delegated authentication and authorization, health, metrics, configuration and profiles.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ from orchd.server.pipeline.stages.failure import Failure as FailureStage
 from orchd.server.pipeline.stages.identity import Authentication, Authorization
 from orchd.server.pipeline.verbs.dispatch import text_not_found
 
-#: -v from which on each request is logged, as with the API server.
+#: The -v level from which each request is logged, as in the API server.
 _ACCESS_LOG = 3
-#: Seconds that reviews may take.
+#: Timeout of delegated reviews in seconds.
 _REVIEW_SECONDS = 10.0
 _log = Logger(namespace="orchd.component")
 
 
 class Connections:
-    """Clients of one component to its API server, counted together."""
+    """Clients of one component to its API server, with shared metrics."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Connections:
         wall: Callable[[], float],
         environment: Mapping[str, str],
     ) -> None:
-        """Raises ClientConfigError and OSError for configurations that cannot be used."""
+        """Raises ClientConfigError and OSError for unusable client configurations."""
         self._settings = settings
         self._reactor = reactor
         self._agent = agent
@@ -90,24 +90,25 @@ class Connections:
         if chosen.master:
             return ClientConfig(server=chosen.master)
         flags = dialect("--{short}config"), "--master"
-        _log.info("neither {one} nor {other} was given: using the configuration of a pod", one=flags[0], other=flags[1])
+        _log.info("neither {one} nor {other} was given: using in-cluster configuration", one=flags[0], other=flags[1])
         try:
             return clientconfig.in_cluster(dialect, self._environment)
         except (ClientConfigError, OSError) as error:
             raise ClientConfigError(f"neither {flags[0]} nor {flags[1]} was given, and {error}") from error
 
     def client(self, purpose: str = "", *, config: ClientConfig | None = None, **options: Any) -> RemoteClient:
-        """A client as the component, or of another `config`. Not throttled unless `options` have a throttle."""
+        """A client as the component, or for another `config`. Throttled only if `options` sets a throttle."""
         return self._made(config or self.config, purpose, options)
 
     def throttled(self, purpose: str = "", **options: Any) -> RemoteClient:
-        """A client whose requests keep to the rate of the component's flags."""
+        """A client that is rate limited by the component's flags."""
         chosen = self._settings.client
         throttle = Throttle(self._reactor, qps=chosen.qps, burst=chosen.burst)
         return self.client(purpose, throttle=throttle, encode=self._encode, **options)
 
     def for_reviews(self, flag: str, path: str) -> RemoteClient | None:
-        """A client of a configuration file for delegated gates; without a file that of a pod, None outside of pods."""
+        """The client for delegated authentication and authorization from a client configuration file. Without a file:
+        the in-cluster configuration; None outside of pods."""
         dialect = self._settings.dialect
         if path:
             config = _loaded(dialect(flag), path)
@@ -146,7 +147,7 @@ def _loaded(flag: str, path: str, *, server: str = "") -> ClientConfig:
 
 
 def without_credentials(config: ClientConfig) -> ClientConfig:
-    """The same server, without the credentials of the configuration's user."""
+    """The same server without the user's credentials."""
     return replace(
         config, certificate=b"", certificate_file="", key=b"", key_file="", token="", token_file="", username="",
         password="", impersonation=None, exec=None,
@@ -154,9 +155,10 @@ def without_credentials(config: ClientConfig) -> ClientConfig:
 
 
 class SecurePort:
-    """A member of a service group: the HTTPS port of a component.
+    """The HTTPS port of a component, a member of its service group.
 
-    `endpoints` are paths beside those that every component has; `configuration` gives what /configz shows.
+    `endpoints` are served in addition to the paths that every component has; `configuration` returns the body of
+    /configz.
     """
 
     name = "https"
@@ -224,10 +226,10 @@ class SecurePort:
             return self._health.answer(request)
         return text_not_found()
 
-    # -- life
+    # -- lifecycle
 
     async def start(self, failed: Callable[[Failure], None]) -> None:
-        """Look up whom to trust, then listen. Raises OSError and ValueError naming what is wrong."""
+        """Read the trusted authorities, then listen. Raises OSError and ValueError naming the cause."""
         await self.chain.start()
         port = self._settings.port
         streams = port.http2_max_streams
@@ -272,7 +274,7 @@ class SecurePort:
         )
 
     def _own_pair(self, cert_dir: str) -> tuple[str, str]:
-        """Files of a certificate that vouches for itself: those of `cert_dir` if it has them, otherwise new ones."""
+        """Files of a self-signed certificate: those in `cert_dir` if present, otherwise newly generated ones."""
         if not cert_dir:
             cert_dir = self._folder = tempfile.mkdtemp(prefix="orchd-")
         folder = Path(cert_dir)
@@ -296,7 +298,7 @@ def _shown(configuration: Callable[[], Any]) -> Callable[[Request], Awaitable[Re
 
 
 def health_checks(election: Callable[[], str]) -> list[Check]:
-    """What every component checks: that it answers, and that a leader that cannot renew has stopped."""
+    """Health checks of every component: ping, and whether a leader that failed to renew its lease has stopped."""
     return [
         Check(name="ping", probe=lambda: ""),
         Check(name="log", probe=lambda: ""),

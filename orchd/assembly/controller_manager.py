@@ -1,4 +1,4 @@
-"""The controllers in a process of their own, clients of any server of this API."""
+"""The controllers as a separate process: clients of any API server."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from orchd.errors import ApiError
 from orchd.pki.clientconfig import ClientConfigError
 from orchd.txkit.services import ServiceGroup, as_member
 
-#: Seconds for which a server that does not answer is waited for at the beginning of a term, and between attempts.
+#: Seconds to wait at the beginning of a term for an unreachable API server, and between attempts.
 _PATIENCE, _PAUSE = 30.0, 1.0
 _TOKENS = "serviceaccount-token"
 
 
 class ManagerTerm:
-    """The controllers for as long as this process leads, with informers and a catalog of their own."""
+    """The controllers of one term of leadership, with their own informers and catalog."""
 
     def __init__(self, names: tuple[str, ...], env: Environment, catalog: DiscoveredCatalog, informers: Informers) -> None:
         self._names = names
@@ -58,7 +58,7 @@ class ManagerTerm:
         await self.group.start()
 
     def _shaping(self) -> list[ResourceRef]:
-        """The resources whose objects decide what is served."""
+        """The resources whose objects determine the served API."""
         dialect = self._env.dialect
         return [
             ResourceRef(dialect("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions"),
@@ -89,9 +89,9 @@ class ManagerTerm:
 
 
 class ControllerManager:
-    """The process's service. Raises OSError and ValueError for files and configurations that cannot be used.
+    """The service of the process. Raises OSError and ValueError for unusable files and configurations.
 
-    `failed` is told when it cannot start or go on; `environment` are the process's variables.
+    `failed` is called when it cannot start or continue; `environment` is the process environment.
     """
 
     log = Logger()
@@ -119,7 +119,7 @@ class ControllerManager:
         self._accounts: dict[str, RemoteClient] = {}
         self._agent = f"{component}/{release}"
         self._issuer = account_token_issuer(dialect, settings.flags, wall)
-        #: What pods are told: the flag's authority, or that of the client configuration.
+        #: CA bundle published to pods: that of the flag, else of the client configuration.
         self._authority = root_authority(settings.flags) or self.connections.config.authority
         self._signing = signing_authorities(settings.flags, dialect, reactor, None)
         self.names = self._runnable()
@@ -168,11 +168,11 @@ class ControllerManager:
 
     @property
     def group(self) -> ControllerGroup | None:
-        """The controllers that run; None while another process leads."""
+        """The running controllers; None while another process leads."""
         term = self.leadership.term
         return term.group if isinstance(term, ManagerTerm) else None
 
-    # -- what the controllers are given
+    # -- collaborators of the controllers
 
     def _term(self, may_write: Callable[[], bool]) -> ManagerTerm:
         dialect = self.settings.dialect
@@ -197,7 +197,7 @@ class ControllerManager:
         return ManagerTerm(self.names, env, catalog, informers)
 
     def _client(self, account: str) -> IClient:
-        """A client as a service account, or as the manager itself."""
+        """A client as a service account, or as the controller manager itself."""
         if not account or not self.settings.flags["use-service-account-credentials"]:
             return self._root
         found = self._accounts.get(account)
@@ -212,15 +212,15 @@ class ControllerManager:
         return found
 
     def _runnable(self) -> tuple[str, ...]:
-        """The controllers of --controllers that have what they need."""
+        """The controllers of --controllers whose prerequisites are configured."""
         names = self.settings.controllers
         if self._issuer is None and _TOKENS in names:
-            self.log.warn("controller {name} does not run: no --service-account-private-key-file was given", name=_TOKENS)
+            self.log.warn("controller {name} is disabled: --service-account-private-key-file is not set", name=_TOKENS)
             names = tuple(name for name in names if name != _TOKENS)
         return names
 
     def _configuration(self) -> dict[str, Any]:
-        """What /configz shows: the effective flags."""
+        """The body of /configz: the effective flags."""
         dialect = self.settings.dialect
         flags = component_table(self.settings.name)
         return {
@@ -231,7 +231,7 @@ class ControllerManager:
 
 
 async def _nothing() -> None:
-    """For members that only have an end."""
+    """Start hook of members that have only a stop hook."""
 
 
 def _no_key(account: Object, secret: str) -> str:

@@ -1,4 +1,4 @@
-"""The controllers of one server, from its settings: clients of its own pipeline, each with an identity of its own."""
+"""The controllers of one server from its settings: clients of its pipeline, each with its own identity."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from orchd.txkit.services import Member, as_member
 
 
 class ControllerTerm:
-    """A group of controllers for as long as this process leads."""
+    """The controller group of one term of leadership."""
 
     def __init__(self, names: Iterable[str], env: Environment) -> None:
-        #: Whether it may write, decided anew for each term.
+        #: True if the term may write; decided anew for each term.
         self.may_write: Callable[[], bool] = lambda: True
         self._informers = ScopedInformers(env.informers)
         self.group = ControllerGroup(
@@ -62,10 +62,10 @@ class ControllerTerm:
 
 
 class Controllers:
-    """Those that --controllers names, on the server that is elected to run them. Their writes pass every stage of the
-    pipeline under their own names.
+    """Runs the controllers of --controllers on the server that is elected leader. Their writes pass every stage of the
+    pipeline under the controllers' own identities.
 
-    The first term's controllers are made at once, so that all that they read is loaded in one go with the rest.
+    The first term's controllers are made at once, so that their informers load together with the server's.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class Controllers:
         return cast(Member, self.leadership) if self._names else as_member("controllers", _nothing, _nothing)
 
     def events(self) -> Member:
-        """Started before the controllers, so that what they record when they stop is written."""
+        """The event broadcaster; starts before the controllers, so that events recorded at their stop are written."""
         return as_member("events of controllers", _nothing, self.broadcaster.stop)
 
     def metrics(self) -> Iterable[Source]:
@@ -144,7 +144,7 @@ class Controllers:
 
     @property
     def group(self) -> ControllerGroup | None:
-        """The controllers that run; None while another process leads."""
+        """The running controllers; None while another process leads."""
         term = self.leadership.term
         return term.group if isinstance(term, ControllerTerm) else None
 
@@ -160,14 +160,15 @@ class Controllers:
 
 
 async def _nothing() -> None:
-    """For members that have a start or an end alone."""
+    """Hook of members that have only a start or only a stop."""
 
 
 def candidate_identity(secret: bytes, random: Random) -> str:
-    """How a server calls itself in elections.
+    """The identity of a server in leader elections.
 
-    With `secret`, which must stay the same on its data folder, the name does too: a server that is alone on its store then
-    leads at once after a crash, instead of waiting for a lease that it holds itself. Otherwise it is a new one each time.
+    With `secret`, which must stay the same for one data folder, the identity is stable: a server with an exclusive
+    store then leads immediately after a crash, instead of waiting for its own lease to expire. Without it, each call
+    returns a new identity.
     """
     if secret:
         return f"orchd_{UUID(bytes=sha256(secret).digest()[:16], version=4)}"
@@ -175,7 +176,7 @@ def candidate_identity(secret: bytes, random: Random) -> str:
 
 
 def root_authority(flags: Mapping[str, Any]) -> bytes:
-    """The authority that --root-ca-file says pods are told of, b"" when it says none. Raises ValueError naming the file."""
+    """The CA bundle of --root-ca-file for pods; b"" without the flag. Raises ValueError naming the file."""
     path = flags["root-ca-file"]
     try:
         return Path(path).read_bytes() if path else b""
@@ -184,8 +185,8 @@ def root_authority(flags: Mapping[str, Any]) -> bytes:
 
 
 def account_token_issuer(dialect: Dialect, flags: Mapping[str, Any], wall: Callable[[], float]) -> TokenIssuer | None:
-    """What signs tokens with the key of --service-account-private-key-file; None without one. Raises ValueError naming the
-    file."""
+    """The token signer with the key of --service-account-private-key-file; None without the flag. Raises ValueError
+    naming the file."""
     path = flags["service-account-private-key-file"]
     if not path:
         return None
@@ -193,15 +194,15 @@ def account_token_issuer(dialect: Dialect, flags: Mapping[str, Any], wall: Calla
         key = load_private(Path(path).read_bytes())
     except (OSError, ValueError) as error:
         raise ValueError(f"--service-account-private-key-file: {path}: {error}") from error
-    return TokenIssuer(dialect, Signer(key), issuer="", audiences=(), clock=wall)
+    return TokenIssuer(dialect, Signer(key), issuer="", audiences=(), wall=wall)
 
 
 def controller_settings(flags: Mapping[str, Any]) -> ControllerSettings:
-    """The controllers' settings from values by the flags' names in the tables."""
+    """Controller settings from values keyed by flag name."""
     chosen = {}
     for field in fields(ControllerSettings):
         flag = field.metadata.get("flag") or field.name.replace("_", "-")
-        # Release 1.23 has one more setting than flags.
+        # Release 1.23 has one setting without a flag.
         if flag in flags:
             chosen[field.name] = flags[flag]
     return ControllerSettings(**chosen)

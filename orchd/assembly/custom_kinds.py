@@ -1,4 +1,4 @@
-"""The built-in catalog of a server, and custom kinds on top of it."""
+"""The built-in catalog of a server and the custom kinds added to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchd.txkit.services import Member, as_member
 
 
 def enabled_catalog(settings: Settings) -> Catalog:
-    """The built-in resources that --runtime-config leaves on."""
+    """The built-in resources that --runtime-config enables."""
     runtime = settings.api.runtime
     catalog = builtin_catalog(settings.dialect, enabled=runtime.enabled)
     defaults = builtin_catalog(settings.dialect)
@@ -27,7 +27,7 @@ def enabled_catalog(settings: Settings) -> Catalog:
 
 
 class CustomKinds:
-    """Follows definitions in the cache, and reconciles them: names, conditions, deletion of instances, APIServices."""
+    """Tracks definitions in the cache and reconciles them: names, conditions, instance deletion, APIServices."""
 
     def __init__(
         self, runtime: Runtime, definitions: DefinitionTracker, registry: Registry, access: ClientAccess
@@ -43,11 +43,11 @@ class CustomKinds:
         )
 
     def tracking(self) -> Member:
-        """Before the informers: they read custom kinds too."""
+        """The definition tracker; starts before the informers, which read custom kinds too."""
         return as_member("custom kinds", self._start_tracking, self._definitions.stop)
 
     def reconciling(self) -> Member:
-        """After the bootstrap: it writes objects."""
+        """The reconcilers; start after the bootstrap, since they write objects."""
         return as_member("controller of custom kinds", self._controller.start, self._controller.stop)
 
     async def _start_tracking(self) -> None:

@@ -1,4 +1,4 @@
-"""Gates of a component's port that ask the API server: who a token belongs to, whom the cluster trusts, and who may what."""
+"""Delegated authentication and authorization of a component's port, through reviews by the API server."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ from orchd.server.authz.webhook import WebhookAuthorizer, WebhookOptions
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.txkit.background import Background
 
-#: Where a cluster says whom its servers trust.
+#: The ConfigMap with the cluster's trusted authorities.
 _MAP = "extension-apiserver-authentication"
 _CONFIG_MAPS = ResourceRef("", "v1", "configmaps")
-#: Seconds between looks at it, and at the files of authorities.
+#: Seconds between reads of that ConfigMap and of the CA files.
 _EVERY = 60.0
 _PLURALS = {"TokenReview": "tokenreviews", "SubjectAccessReview": "subjectaccessreviews"}
 
 
 class ClientReviews:
-    """Reviews by the API server of a client."""
+    """Sends reviews to the API server of a client."""
 
     def __init__(self, client: IClient) -> None:
         self._client = client
 
     async def ask(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Post a review; gives back the answer. Raises WebhookError."""
+        """Post a review; returns the response. Raises WebhookError."""
         group, _, version = document["apiVersion"].partition("/")
         try:
             answer: dict[str, Any] = await self._client.create(
@@ -61,9 +61,10 @@ class ClientReviews:
 
 
 class DelegatedChain:
-    """The chain of a component's port. Authorities come from flags, and where these say nothing from the cluster.
+    """The authenticator chain of a component's port. CA bundles come from flags, or where flags are unset from the
+    cluster.
 
-    `client` asks the API server; without one, only what flags say counts. `wall` is seconds since the epoch."""
+    `client` calls the API server; None restricts the chain to flags. `wall` returns epoch seconds."""
 
     _log = Logger()
 
@@ -99,7 +100,7 @@ class DelegatedChain:
         return await self._chain.authenticate(credentials)
 
     async def start(self) -> None:
-        """Look up whom to trust. Raises ApiError when that fails and must not."""
+        """Read the authentication settings. Raises ApiError if that fails and the failure is not tolerated."""
         settings = self._settings
         if self._client is None and not settings.skip_lookup:
             for what, given in (
@@ -108,15 +109,14 @@ class DelegatedChain:
             ):
                 if not given:
                     flag = self._dialect("--authentication-{short}config")
-                    self._log.warn("{what} believed: no {flag} was given to look up their authority", what=what, flag=flag)
+                    self._log.warn("{what} rejected: no {flag} was given to look up their certificate authority", what=what, flag=flag)
         try:
             await self._look()
         except ApiError as error:
             if not settings.tolerate_failure:
                 raise
             self._log.warn(
-                "authentication settings were not found in the cluster: {error}; going on without, so that requests may be"
-                " anonymous (--authentication-tolerate-lookup-failure=false makes this a failure)",
+                "authentication settings were not found in the cluster: {error}; continuing without them, so that requests may be anonymous (--authentication-tolerate-lookup-failure=false makes this a failure)",
                 error=error.message,
             )
         self._polling.start(_EVERY, now=False)
@@ -134,10 +134,11 @@ class DelegatedChain:
         try:
             await self._look()
         except (ApiError, ValueError, OSError) as error:
-            self._log.warn("authentication settings were not read again: {error}", error=str(error))
+            self._log.warn("failed to reload authentication settings: {error}", error=str(error))
 
     async def _look(self) -> None:
-        """Read files and the cluster's settings. Raises ApiError, OSError, and ValueError naming the flag or member."""
+        """Read CA files and the cluster's settings. Raises ApiError, OSError, and ValueError naming the flag or
+        member."""
         settings = self._settings
         proxy = settings.front_proxy
         clients = Path(settings.client_ca_file).read_bytes() if settings.client_ca_file else b""
@@ -156,7 +157,7 @@ class DelegatedChain:
             except ValueError:
                 self._found = before
                 raise
-            self._log.info("authorities of clients were read")
+            self._log.info("client certificate authorities were reloaded")
 
     def _make(self) -> AuthenticatorChain:
         clients, proxies, proxy = self._found
@@ -168,10 +169,10 @@ class DelegatedChain:
                 extra=tuple(map(str.lower, proxy.extra_prefixes)),
                 names=proxy.names,
             )
-            methods.append(FrontProxy(_verifier("requestheader-client-ca-file", proxies), headers, clock=self._wall))
+            methods.append(FrontProxy(_verifier("requestheader-client-ca-file", proxies), headers, wall=self._wall))
         if clients:
-            methods.append(ClientCertificates(_verifier("client-ca-file", clients), clock=self._wall))
-        return AuthenticatorChain([*methods, *self._tokens], anonymous=Anonymous(), seconds=self._seconds)
+            methods.append(ClientCertificates(_verifier("client-ca-file", clients), wall=self._wall))
+        return AuthenticatorChain([*methods, *self._tokens], anonymous=Anonymous(), clock=self._seconds)
 
 
 def _verifier(name: str, bundle: bytes) -> ClientVerifier:
@@ -182,7 +183,7 @@ def _verifier(name: str, bundle: bytes) -> ClientVerifier:
 
 
 def _headers(data: Mapping[str, str]) -> FrontProxySettings:
-    """The settings of front proxies that a cluster says. Raises ValueError naming the member."""
+    """The front-proxy settings published in the cluster. Raises ValueError naming the member."""
 
     def listed(member: str) -> tuple[str, ...]:
         try:
@@ -200,13 +201,13 @@ def _headers(data: Mapping[str, str]) -> FrontProxySettings:
 
 
 def delegated_authorizer(
-    settings: DelegatedAuthorization, client: IClient | None, dialect: Dialect, seconds: Callable[[], float]
+    settings: DelegatedAuthorization, client: IClient | None, dialect: Dialect, clock: Callable[[], float]
 ) -> AuthorizerUnion:
-    """Open paths, the group of masters, and what the API server of `client` says."""
+    """Authorizer for always-allowed paths, the masters group, and otherwise reviews by the API server of `client`."""
     authorizers: list[IAuthorizer] = [PrivilegedGroups(), AllowedPaths(settings.open_paths)]
     if client is not None:
         options = WebhookOptions(
             version="v1", authorized_ttl=settings.authorized_ttl, unauthorized_ttl=settings.unauthorized_ttl
         )
-        authorizers.append(WebhookAuthorizer(dialect, ClientReviews(client), options, seconds=seconds))
+        authorizers.append(WebhookAuthorizer(dialect, ClientReviews(client), options, clock=clock))
     return AuthorizerUnion(authorizers)

@@ -1,4 +1,4 @@
-"""What a server finds or makes in its data folder, and the files that flags point to."""
+"""Files that a server reads or generates: its data folder, and the files that flags name."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from orchd.server.http.tls import KeyPairFiles, TlsSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFiles:
-    """`client_authorities` is the PEM bundle that client certificates are checked against; `signing_key` signs tokens
-    of service accounts, `verification_keys` check them."""
+    """`client_authorities` is the PEM bundle that verifies client certificates; `signing_key` signs service account
+    tokens, `verification_keys` verify them."""
 
     made: pki.Files
     tls: TlsSettings
     client_authorities: bytes
     client_authorities_given: bytes
-    #: Authorities of front proxies, b"" when none are believed.
+    #: PEM bundle of front-proxy authorities; b"" disables front-proxy authentication.
     proxy_authorities: bytes
     signing_key: PrivateKey
     verification_keys: tuple[PublicKey, ...]
 
 
 def advertised_address(settings: Settings) -> str:
-    """The address that others are told: the flag's, the bind address, or that of the route to the outside."""
+    """The advertised address: the flag's, the bind address, or the source address of the default route."""
     serving = settings.serving
     if serving.advertise_address is not None:
         return str(serving.advertise_address)
     if not serving.bind_address.is_unspecified:
         return str(serving.bind_address)
-    # Connecting a datagram socket sends nothing; it only makes the system choose a route.
+    # Connecting a datagram socket sends nothing; it makes the system choose a route.
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))
@@ -80,7 +80,7 @@ def prepare(settings: Settings, *, port: int, service_ip: str, now: float, renew
     return ServerFiles(
         made=made,
         tls=_tls(settings, made),
-        # The administrator's own certificate must work whatever other authority is configured.
+        # The administrator's generated certificate must work with any configured client CA.
         client_authorities=given + b"\n" + own,
         client_authorities_given=given or own,
         proxy_authorities=_read("requestheader-client-ca-file", settings.authentication.front_proxy.ca_file),

@@ -1,4 +1,4 @@
-"""The stage that limits requests in flight, from the settings of a server."""
+"""The concurrency-limiting stage of a server, from its settings."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def flow_control(
     *,
     count: Callable[[RequestInfo], int],
 ) -> tuple[Stage, FlowControlReconciler | None]:
-    """Priority and fairness with its reconciler, or the two plain limits and None. `count` estimates how many objects a
-    list reads."""
+    """Priority and fairness with its reconciler, or max-in-flight limits and None. `count` estimates the number of
+    objects that a list reads."""
     settings = runtime.settings
     serving = settings.serving
     gate = settings.api.features.get("APIPriorityAndFairness", True)

@@ -1,4 +1,4 @@
-"""The listener of one server: its socket, and opening and closing it in good order."""
+"""The listener of one server: its socket, opening and graceful close."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from orchd.server.http.tls import ServerContexts
 from orchd.server.state import ServerState
 from orchd.txkit.services import Member, as_member
 
-#: Seconds between looks at whether the last requests have been served.
+#: Seconds between checks whether in-flight requests have completed.
 _DRAIN_STEP = 0.05
 
 
 class Frontend:
-    """Accepts connections for `api`. `endpoint` replaces --bind-address and --secure-port; `opened` is called once, when
-    every request is served."""
+    """Accepts connections for `api`. `endpoint` replaces --bind-address and --secure-port; `opened` is called once,
+    when all requests are served."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Frontend:
 
     @property
     def url(self) -> str:
-        """Where the server can be reached from this machine, once it listens."""
+        """URL of the server for clients on this machine; known once it listens."""
         host, port = self.listener.address
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
         return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
@@ -68,7 +68,7 @@ class Frontend:
         self._opened()
 
     async def close(self) -> None:
-        """The first thing to stop: report it, then end what would never end by itself."""
+        """Begin the shutdown: report not ready, then end long-running requests."""
         self._state.stopping = True
         serving, reactor = self._runtime.settings.serving, self._runtime.reactor
         if serving.shutdown_delay:
@@ -76,7 +76,7 @@ class Frontend:
         self._state.draining = True
         self._api.watches.end()
         if serving.shutdown_retry_after:
-            # New clients are sent elsewhere while the last requests are served, instead of meeting a closed port.
+            # Load balancers stop sending new clients while in-flight requests complete.
             end = reactor.seconds() + serving.request_timeout
             while self._api.in_flight.busy and reactor.seconds() < end:
                 await deferLater(reactor, _DRAIN_STEP)

@@ -54,12 +54,12 @@ _REMEMBERED = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboundServices:
-    """What gates need to ask services outside: calls, time (`clock` gives seconds since the epoch), chance, and whoever
-    counts."""
+    """Collaborators of authenticators and authorizers that call external services: HTTP, `wall` (epoch seconds),
+    randomness and metrics."""
 
     reactor: Any
     calls: WebhookClient
-    clock: Callable[[], float]
+    wall: Callable[[], float]
     random: Random
     token_cache: ITokenCacheMetrics
     token_reviews: Observe
@@ -68,8 +68,8 @@ class OutboundServices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authentication:
-    """The chain, the bearer methods in it (token reviews ask them), the maker of service-account tokens, and what has
-    authorities that may change. `begin` starts what goes on in `background`."""
+    """The authenticator chain, its bearer-token methods (used by TokenReview), the service account token issuer, and
+    the reloadable CA bundles. `begin` starts the tasks in `background`."""
 
     chain: AuthenticatorChain
     bearer: Bearer
@@ -91,26 +91,27 @@ def authentication(
     observe: Callable[[str, str, float], None],
     observe_certificate: Callable[[float], None],
 ) -> Authentication:
-    """All methods that the settings ask for, in the reference's order. Raises ValueError, OSError for bad files."""
+    """All authenticators that the settings enable, in the reference's order. Raises ValueError and OSError for invalid
+    files."""
     chosen = settings.authentication
     accounts = chosen.service_accounts
-    clock = outside.clock
+    wall = outside.wall
     audiences = chosen.audiences or accounts.issuers
     background = Background()
     open_id = _open_id(chosen.oidc, outside, audiences, background) if chosen.oidc is not None else None
     bearer = Bearer(
         [
-            *_local_tokens(settings, files, informers, client, clock, audiences),
+            *_local_tokens(settings, files, informers, client, wall, audiences),
             *_outside_tokens(settings, outside, audiences, open_id),
         ],
         audiences=audiences,
     )
-    # The bundle has the server's own authority too: that the file has one must be seen by itself.
+    # The bundle includes the server's own CA; check separately that the file has a certificate.
     _verifier("client-ca-file", files.client_authorities_given)
     certificates = ClientCertificates(
-        _verifier("client-ca-file", files.client_authorities), clock=clock, observe=observe_certificate
+        _verifier("client-ca-file", files.client_authorities), wall=wall, observe=observe_certificate
     )
-    front_proxy = _front_proxy(settings, files, clock)
+    front_proxy = _front_proxy(settings, files, wall)
     websockets = WebSocketTokens(settings.dialect, bearer, audiences=audiences)
     methods: list[IAuthenticator] = [certificates, bearer, websockets, *drop_ins(settings.flags)]
     if front_proxy is not None:
@@ -124,7 +125,7 @@ def authentication(
             methods,
             anonymous=Anonymous() if chosen.anonymous else None,
             observe=observe,
-            seconds=outside.reactor.seconds,
+            clock=outside.reactor.seconds,
             log=log,
         ),
         bearer=bearer,
@@ -133,7 +134,7 @@ def authentication(
             Signer(files.signing_key),
             issuer=accounts.issuers[0],
             audiences=audiences,
-            clock=clock,
+            wall=wall,
             extend=accounts.extend_expiration,
             max_seconds=int(accounts.max_expiration),
         ),
@@ -152,7 +153,7 @@ def _verifier(flag: str, bundle: bytes) -> ClientVerifier:
         raise ValueError(f"--{flag}: {error}") from error
 
 
-def _front_proxy(settings: Settings, files: ServerFiles, clock: Callable[[], float]) -> FrontProxy | None:
+def _front_proxy(settings: Settings, files: ServerFiles, wall: Callable[[], float]) -> FrontProxy | None:
     chosen = settings.authentication.front_proxy
     if not chosen.ca_file:
         return None
@@ -162,7 +163,7 @@ def _front_proxy(settings: Settings, files: ServerFiles, clock: Callable[[], flo
         extra=tuple(prefix.lower() for prefix in chosen.extra_prefixes),
         names=chosen.names,
     )
-    return FrontProxy(_verifier("requestheader-client-ca-file", files.proxy_authorities), headers, clock=clock)
+    return FrontProxy(_verifier("requestheader-client-ca-file", files.proxy_authorities), headers, wall=wall)
 
 
 def _local_tokens(
@@ -170,10 +171,10 @@ def _local_tokens(
     files: ServerFiles,
     informers: IInformers,
     client: IClient,
-    clock: Callable[[], float],
+    wall: Callable[[], float],
     audiences: tuple[str, ...],
 ) -> list[ITokenAuthenticator]:
-    """Sorts of tokens that are known without asking anybody."""
+    """Token authenticators that need no external service."""
     chosen = settings.authentication
     tokens: list[ITokenAuthenticator] = []
     if chosen.token_file:
@@ -188,21 +189,21 @@ def _local_tokens(
             informers,
             issuers=chosen.service_accounts.issuers,
             audiences=audiences,
-            clock=clock,
+            wall=wall,
             client=client,
             lookup=chosen.service_accounts.lookup,
         )
     )
     tokens.append(Loopback(token_hex(32), uid=token_hex(16)))
     if chosen.bootstrap_tokens:
-        tokens.append(BootstrapTokens(settings.dialect, informers, clock=clock, audiences=audiences))
+        tokens.append(BootstrapTokens(settings.dialect, informers, wall=wall, audiences=audiences))
     return tokens
 
 
 def _outside_tokens(
     settings: Settings, outside: OutboundServices, audiences: tuple[str, ...], open_id: OpenIdTokens | None
 ) -> list[ITokenAuthenticator]:
-    """Sorts of tokens that somebody outside knows: asked last, and remembered."""
+    """Token authenticators that call external services: tried last, and cached."""
 
     def remembered(method: ITokenAuthenticator, *, found: float, unknown: float) -> CachedTokens:
         return CachedTokens(
@@ -244,7 +245,7 @@ def _open_id(
         Fetcher(outside.calls, authority),
         audiences=audiences,
         reactor=outside.reactor,
-        clock=outside.clock,
+        wall=outside.wall,
         background=background.add,
     )
 
@@ -259,14 +260,14 @@ def _reviews(flag: str, path: str, outside: OutboundServices, observe: Observe) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authorization:
-    """The union that decides, and the RBAC authorizer in it (None when it is off) for checks of escalation."""
+    """The authorizer union, and its RBAC authorizer (None when RBAC is off) for escalation checks."""
 
     union: AuthorizerUnion
     rbac: RoleBasedAuthorizer | None
 
 
 def authorization(settings: Settings, informers: IInformers, *, outside: OutboundServices) -> Authorization:
-    """The authorizers of --authorization-mode. Raises ValueError naming the mode or the file that is wrong."""
+    """The authorizers of --authorization-mode. Raises ValueError naming the invalid mode or file."""
     chosen = settings.authorization
 
     def by_attributes() -> IAuthorizer:
@@ -287,7 +288,7 @@ def authorization(settings: Settings, informers: IInformers, *, outside: Outboun
                 authorized_ttl=webhook.authorized_ttl,
                 unauthorized_ttl=webhook.unauthorized_ttl,
             ),
-            seconds=outside.reactor.seconds,
+            clock=outside.reactor.seconds,
         )
 
     union = modes.make_union(
@@ -303,7 +304,7 @@ def authorization(settings: Settings, informers: IInformers, *, outside: Outboun
 
 
 class Identity:
-    """Authentication and authorization of one server, and the publisher of its authorities."""
+    """Authentication and authorization of one server, and the publisher of its CA bundles."""
 
     def __init__(
         self,
@@ -314,12 +315,12 @@ class Identity:
         calls: WebhookClient,
         metrics: ServerMetrics,
     ) -> None:
-        """Raises ValueError naming the flag and the file that is wrong."""
+        """Raises ValueError naming the invalid flag and file."""
         settings = runtime.settings
         outside = OutboundServices(
             reactor=runtime.reactor,
             calls=calls,
-            clock=runtime.wall,
+            wall=runtime.wall,
             random=runtime.random,
             token_cache=metrics.token_cache,
             token_reviews=metrics.token_reviews.observe,
@@ -338,7 +339,7 @@ class Identity:
         self.publisher = _publisher(runtime, files, client, self.authentication)
 
     def issuers(self) -> Member:
-        """Fetches what token issuers publish."""
+        """Fetches the discovery documents and keys of token issuers."""
         return as_member("issuers", self._begin, self.authentication.background.stop)
 
     def publishing(self) -> Member:

@@ -1,4 +1,4 @@
-"""The informers of a server's own gates and controllers, on its caches."""
+"""Informers of the server's own authenticators, authorizers, admission plugins and controllers, on its caches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from orchd.server.registry.object_store import ObjectStore
 
 
 def own_informers(access: ObjectStore, client: IClient, *, clock: Any, random: Random) -> CachedInformers:
-    """Built-in kinds are read where they are, served or not; custom ones through `client`, since they come and go."""
+    """Built-in kinds are read from the caches, even if not served; custom kinds through `client`, since they are added
+    and removed."""
     builtin = builtin_catalog(access.dialect)
 
     def opened(ref: ResourceRef) -> tuple[ICache, Decode] | None:

@@ -1,4 +1,4 @@
-"""OpenID discovery of the issuer of service-account tokens, as endpoints."""
+"""OpenID discovery endpoints of the service account token issuer."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ _log = Logger(namespace="orchd.authn")
 
 
 def issuer_endpoints(settings: Settings, files: ServerFiles, address: str) -> dict[str, Endpoint]:
-    """The discovery document and the keys, by path. None of them for an issuer that OpenID does not know (no https
-    URL): its tokens work here and nowhere else. `address` (host and port) is where others reach this server."""
+    """The discovery document and the key set, by path. Empty when the issuer is not a valid OpenID issuer (no https
+    URL): its tokens are valid only in this cluster. `address` (host and port) is the advertised address of this
+    server."""
     accounts = settings.authentication.service_accounts
     host = settings.serving.external_hostname
     if host:

@@ -1,4 +1,4 @@
-"""Work that one process of several does at a time: terms of work, each from winning an election to losing the lock."""
+"""Leader election: a term of work lasts from winning the election to losing the lock."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ class Term(Protocol):
     """The work of one term: made for it, started once, stopped once."""
 
     async def start(self) -> None:
-        """Begin; raises when that is not possible."""
+        """Begin; raises when that fails."""
 
     async def stop(self) -> None:
         """End everything that `start` began. Also called when that raised or was cancelled."""
 
 
-#: Makes the work of a term. The argument says whether it may write (`orchd.client.fenced`).
+#: Makes the work of a term. The argument returns True while the term may write (`orchd.client.fenced`).
 MakeTerm = Callable[[Callable[[], bool]], Term]
 
 
 class LostLeadershipError(Exception):
-    """A process that leads at most once has lost its lock."""
+    """A process that may lead only once has lost its lock."""
 
 
 class Leadership:
-    """A member of a service group that runs terms of `make`. Without election there is one term, which lasts.
+    """A service group member that runs terms of `make`. Without election there is one term, which lasts until stop.
 
-    `client` writes the lock; `recorder` records events about it. With `once` the loss of the lock is a failure of the
-    process, as the reference's components have it; otherwise it may be elected again.
+    `client` writes the lock; `recorder` records events about it. With `once`, losing the lock fails the process, as in
+    the reference's components; otherwise the process competes again.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Leadership:
             )
 
     async def start(self, failed: Callable[[Failure], None]) -> None:
-        """Returns when the work has begun, or another process does it. `failed` is told when it cannot go on."""
+        """Returns when the work has begun or another process leads. `failed` is called when it cannot continue."""
         self._failed = failed
         if self.election is None:
             await self._begin()
@@ -89,7 +89,7 @@ class Leadership:
             await self.election.start()
 
     async def stop(self) -> None:
-        """End the work and let go of the lock."""
+        """End the work and release the lock."""
         if self.election is not None:
             await self.election.stop()
         else:
@@ -97,15 +97,15 @@ class Leadership:
 
     @property
     def leading(self) -> bool:
-        """Does this process do the work?"""
+        """True if this process runs the work."""
         return self.term is not None
 
     def check(self) -> str:
-        """What is wrong with the election, "" when nothing is."""
+        """Why the election is unhealthy, "" when it is healthy."""
         return "" if self.election is None else self.election.check()
 
     def status(self) -> dict[str, float]:
-        """1 for a leader and 0 for others, by the name of the lock; empty without election."""
+        """1 for a leader and 0 otherwise, by lock name; empty without election."""
         return {} if self.election is None else {self.election.name: float(self.election.leading)}
 
     def _may_write(self) -> bool:

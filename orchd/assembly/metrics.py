@@ -61,7 +61,7 @@ def controller_metrics(counts: Callable[[], Iterable[tuple[str, Any]]]) -> Itera
 
 
 def queue_metrics(queues: Callable[[], Iterable[tuple[str, WorkQueue[Any]]]]) -> metrics.Source:
-    """Work queues by name."""
+    """Work queue metrics, by queue name."""
 
     def families() -> Iterable[Metric]:
         rows: tuple[tuple[type[Any], str, str, Callable[[WorkQueue[Any]], float]], ...] = (
@@ -99,7 +99,7 @@ def queue_metrics(queues: Callable[[], Iterable[tuple[str, WorkQueue[Any]]]]) ->
 def component_metrics(
     leaderships: Iterable[Leadership], events: Mapping[str, EventBroadcaster]
 ) -> Iterable[metrics.Source]:
-    """Which components lead here, and what became of the Events that components (by name) recorded."""
+    """Leader election metrics, and outcomes of Events recorded by components, by component name."""
 
     def leaders() -> dict[str, float]:
         return {name: value for leadership in leaderships for name, value in leadership.status().items()}
@@ -127,7 +127,7 @@ def component_metrics(
 
 
 def client_metrics(counts: RequestCounts) -> metrics.Source:
-    """What the clients of this process have asked the API server."""
+    """Request metrics of the clients in this process."""
 
     def families() -> Iterable[Metric]:
         results = CounterMetricFamily(
@@ -155,5 +155,5 @@ def client_metrics(counts: RequestCounts) -> metrics.Source:
 
 
 def selected_metrics(flags: Mapping[str, Any]) -> MetricSelection:
-    """What the metric flags select."""
+    """The metrics that the metric flags enable."""
     return metric_selection(flags["disabled-metrics"], flags["allow-metric-labels"])

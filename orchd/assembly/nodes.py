@@ -1,4 +1,4 @@
-"""The way to the agents of nodes, from the settings of a server."""
+"""Transports to kubelets, from the settings of a server."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePol
 
 @dataclass(frozen=True, slots=True)
 class NodeUpstreams:
-    """Two ways to the agents of nodes, known to both by the same certificate: `agents` for the streams of pods, wherever a
-    node says that its agent is, and `proxied` for requests that clients choose, which reach global unicast addresses."""
+    """Two transports to kubelets with the same client certificate: `agents` for pod streams, at any address a node
+    reports, and `proxied` for client-chosen requests, restricted to global unicast addresses."""
 
     agents: IUpstream
     proxied: IUpstream
 
 
 def node_upstreams(settings: Settings, reactor: Any) -> NodeUpstreams:
-    """Raises ValueError naming the flag and the file that is wrong."""
+    """Raises ValueError naming the invalid flag and file."""
     chosen, dialect = settings.nodes, settings.dialect
     own = KeyPair(dialect("{short}let-client-certificate"), chosen.cert_file, chosen.key_file, reactor)
     authority = b""
@@ -30,7 +30,7 @@ def node_upstreams(settings: Settings, reactor: Any) -> NodeUpstreams:
         try:
             authority = Path(chosen.authority_file).read_bytes()
             policy = NodePolicy(authority=authority, own=own)
-        except Exception as error:  # pyOpenSSL has an error of its own for each sort of damage
+        except Exception as error:  # pyOpenSSL raises a different error for each kind of damage
             raise ValueError(dialect("--{short}let-certificate-authority: ") + f"{chosen.authority_file}: {error}") from error
     else:
         policy = NodePolicy(own=own)

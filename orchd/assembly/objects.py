@@ -1,4 +1,4 @@
-"""Objects as the server's own parts read them: by resource in store and caches, and through informers."""
+"""Object access of the server's own components: store, caches and informers by resource."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from orchd.txkit.services import Member, as_member
 
 
 class Objects:
-    """`store` has every resource's objects; `informers` follow them for authenticators, authorizers, admission plugins and
-    controllers."""
+    """`store` holds the objects of every resource; `informers` follow them for authenticators, authorizers, admission
+    plugins and controllers."""
 
     def __init__(
         self, runtime: Runtime, storage: Storage, definitions: DefinitionTracker, outbound: Outbound, client: IClient
@@ -35,8 +35,8 @@ class Objects:
         self.informers = own_informers(self.store, client, clock=runtime.reactor, random=runtime.random)
 
     def informers_problem(self) -> str:
-        """Health probe of the informers."""
-        # Informers that controllers of a later term ask for say nothing about the server.
+        """Readiness check of the informers."""
+        # Informers that controllers of a later term start do not affect the server's readiness.
         self._synced = self._synced or self.informers.synced
         return "" if self._synced else "informers not started yet"
 

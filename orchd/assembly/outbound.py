@@ -1,4 +1,4 @@
-"""Clients for calls to other services, and the ways to nodes, pods and services."""
+"""Clients of external services, and transports to nodes, pods and services."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from orchd.txkit.services import Member, as_member
 
 
 class Outbound:
-    """`webhooks` calls admission and conversion webhooks, `reviews` the services of client configuration files;
-    `nodes` reaches kubelets, `pods` reaches pods and services. `upstream` replaces the last two."""
+    """`webhooks` calls admission and conversion webhooks, `reviews` the services of client configuration files; `nodes`
+    connects to kubelets, `pods` to pods and services. `upstream` replaces the last two."""
 
     def __init__(self, runtime: Runtime, client: IClient, upstream: IUpstream | None) -> None:
-        """Raises ValueError naming the flag and the file that is wrong."""
+        """Raises ValueError naming the invalid flag and file."""
         reactor, dialect = runtime.reactor, runtime.dialect
         self.webhooks = WebhookClient(reactor, dialect, client)
         self.reviews = WebhookClient(reactor, dialect, client, agent="{short}-apiserver")
@@ -23,11 +23,11 @@ class Outbound:
         self.pods: IUpstream = Upstream(reactor, NodePolicy()) if upstream is None else upstream
 
     def member(self) -> Member:
-        """First of all members, so that it ends last: everything else may still make calls while it stops."""
+        """The first member, so that it stops last: other members may make calls while they stop."""
         return as_member("outbound calls", self._start, self._close)
 
     async def _start(self) -> None:
-        """Connections are opened by calls."""
+        """Does nothing: calls open connections on demand."""
 
     async def _close(self) -> None:
         await self.webhooks.close()

@@ -1,4 +1,4 @@
-"""The registry of one server: the write sequence with admission, and without it for subresources that review themselves."""
+"""The registry of one server: with admission, and without it for subresources that run admission themselves."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from orchd.server.admission.chain import AdmissionChain
 from orchd.server.authz.bootstrap_policy import RBAC_GROUP
 from orchd.server.authz.escalation import EscalationCheck
 from orchd.server.escalation_guard import with_escalation_check
-from orchd.server.pipeline.verbs.subresources.foreign import unasked
+from orchd.server.pipeline.verbs.subresources.foreign import skip_admission
 from orchd.server.registry.registry import Registry
 from orchd.server.registry.strategies.table import Strategies
 from orchd.txkit.aside import Aside
 
 
 class Registries:
-    """`reviewed` runs admission on every write. `unreviewed` serves subresources that take another kind, whose verbs run
-    admission on that kind."""
+    """`reviewed` runs admission on every write. `unreviewed` is for subresources whose body is of another kind and
+    whose verbs run admission on that kind."""
 
     def __init__(self, runtime: Runtime, objects: Objects, admission: AdmissionChain, identity: Identity) -> None:
         authorization = identity.authorization
@@ -28,7 +28,7 @@ class Registries:
         )
         event_ttl = int(runtime.settings.storage.event_ttl)
         self.strategies = Strategies(objects.store, random=runtime.random, event_ttl=event_ttl)
-        self.unreviewed = Registry(objects.store, self.strategies, objects.naming, mutate=unasked, validate=unasked)
+        self.unreviewed = Registry(objects.store, self.strategies, objects.naming, mutate=skip_admission, validate=skip_admission)
         self.reviewed = Registry(
             objects.store,
             self.strategies,

@@ -1,4 +1,4 @@
-"""What every part of one server is made from."""
+"""The environment of one server: reactor, clocks, randomness, threads, dialect and settings."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from orchd.config.settings import Settings
 from orchd.dialect import Dialect
 from orchd.kinds.objects.settings import ObjectSettings
 
-#: The release whose API is served.
+#: The emulated release.
 RELEASE = "v1.23.17"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """`reactor` is any Twisted reactor; its `seconds` is the monotonic clock, `wall` gives seconds since the epoch."""
+    """`reactor` is any Twisted reactor; its `seconds` is the monotonic clock, `wall` returns epoch seconds."""
 
     settings: Settings
     objects: ObjectSettings

@@ -1,6 +1,6 @@
-"""The scheduler as both processes run it: one for each term of leadership, its configuration, and what it answers.
+"""The scheduler, in either process: one per term of leadership, with its configuration and endpoints.
 
-Imported only where the scheduler runs: it needs numpy.
+Imported only where the scheduler runs, since it needs numpy.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.txkit.services import Member, as_member
 
-#: Bytes of a pod that is posted for a dry run.
+#: Maximum size in bytes of a pod posted for a dry run.
 _BODY_LIMIT = 3 * 1024 * 1024
-#: Fields of the configuration's leader election, by the flags that replace them.
+#: Flags of leader election by the configuration field that they replace.
 _ELECTION_FLAGS = {
     "leader-elect": "elect",
     "leader-elect-lease-duration": "lease_duration",
@@ -56,7 +56,7 @@ _ELECTION_FLAGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermClients:
-    """What the scheduler of one term works with. `begin` is called before it starts, `end` after it has stopped."""
+    """Clients and informers of one term's scheduler. `begin` is called before it starts, `end` after it has stopped."""
 
     client: IClient
     informers: IInformers
@@ -65,7 +65,7 @@ class TermClients:
 
 
 class SchedulerTerm:
-    """A scheduler for as long as this process leads."""
+    """The scheduler of one term of leadership."""
 
     def __init__(self, scheduler: Scheduler, clients: TermClients) -> None:
         self.scheduler = scheduler
@@ -83,7 +83,7 @@ class SchedulerTerm:
 
 
 class SchedulerTerms:
-    """Makes the scheduler of every term, and answers for the one that runs."""
+    """Makes the scheduler of each term, and serves endpoints from the running one."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class SchedulerTerms:
         wall: Callable[[], float],
         random: Random,
     ) -> None:
-        """`clients(may_write)` gives those of one term."""
+        """`clients(may_write)` returns those of one term."""
         self.configuration = configuration
         self.leadership: Leadership | None = None
         self._events = events
@@ -130,7 +130,7 @@ class SchedulerTerms:
 
     @property
     def scheduler(self) -> Scheduler | None:
-        """The scheduler that runs; None while another process leads."""
+        """The running scheduler; None while another process leads."""
         term = None if self.leadership is None else self.leadership.term
         return term.scheduler if isinstance(term, SchedulerTerm) else None
 
@@ -140,7 +140,7 @@ class SchedulerTerms:
         return () if found is None else scheduler_metrics(found.numbers, found.queue, found.sizes)()
 
     async def explain(self, request: Request) -> Response:
-        """GET ?namespace=N&pod=P: why a pod is where it is. POST of a pod: where it would go."""
+        """GET ?namespace=N&pod=P: why a pod was placed on its node. POST of a pod: where it would be placed."""
         scheduler = self.scheduler
         if scheduler is None:
             raise errors.unavailable("the scheduler does not run in this process: another one leads")
@@ -155,9 +155,9 @@ class SchedulerTerms:
 
 
 class LocalScheduler:
-    """The scheduler of an API server, where it is elected to run it: a client of its own pipeline.
+    """The scheduler inside an API server, while that is elected leader: a client of its own pipeline.
 
-    The first term's scheduler is made at once, so that all that it reads is loaded in one go with the rest.
+    The first term's scheduler is made at once, so that its informers load together with the server's.
     """
 
     def __init__(
@@ -218,7 +218,7 @@ class LocalScheduler:
 
     @property
     def scheduler(self) -> Scheduler | None:
-        """The scheduler that runs; None while another process leads."""
+        """The running scheduler; None while another process leads."""
         return self._terms.scheduler
 
     def members(self) -> list[Member]:
@@ -236,7 +236,7 @@ class LocalScheduler:
 
 
 def read_configuration(dialect: Dialect, path: str) -> SchedulerConfiguration:
-    """What the file of --config says, or the defaults without one. Raises ConfigError."""
+    """The configuration in the file of --config, or the defaults. Raises ConfigError."""
     if not path:
         return default_configuration(dialect)
     try:
@@ -252,7 +252,7 @@ def read_configuration(dialect: Dialect, path: str) -> SchedulerConfiguration:
 def scheduler_election(
     configuration: SchedulerConfiguration, flags: Mapping[str, Any], given: Collection[str]
 ) -> ElectionSettings:
-    """The configuration's election, where no flag was given that says otherwise."""
+    """Leader election settings of the configuration, overridden by the flags that were given."""
     fields = {
         field: flags[flag] if flag in given else getattr(configuration.leader_election, field)
         for flag, field in _ELECTION_FLAGS.items()
@@ -269,7 +269,7 @@ def scheduler_election(
 
 
 async def _nothing() -> None:
-    """For members that only have an end."""
+    """Start hook of members that have only a stop hook."""
 
 
 async def _posted_pod(request: Request) -> dict[str, Any]:

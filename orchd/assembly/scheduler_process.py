@@ -1,4 +1,4 @@
-"""The scheduler in a process of its own, a client of any server of this API."""
+"""The scheduler as a separate process: a client of any API server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from orchd.scheduler.service import DEFAULT_NAME
 from orchd.txkit.services import ServiceGroup, as_member
 
 _log = Logger(namespace="orchd.scheduler")
-#: Deprecated flags and the members of the configuration that they stand for, without --config.
+#: Deprecated flags by the configuration field that they set without --config.
 _CONNECTION_FLAGS = {
     "{short}config": "config_file",
     "{short}-api-content-type": "content_type",
@@ -40,8 +40,8 @@ _LOCK_FLAGS = {"lock-object-name": "resource_name", "lock-object-namespace": "re
 
 
 def effective_configuration(settings: ComponentSettings) -> SchedulerConfiguration:
-    """What --config says, or the defaults with the deprecated flags; the flags of leader election count in either case.
-    Raises ConfigError."""
+    """The configuration of --config, or the defaults with the deprecated flags; leader election flags apply in both
+    cases. Raises ConfigError."""
     flags, given = settings.flags, settings.given
     chosen = read_configuration(settings.dialect, flags["config"])
     if not flags["config"]:
@@ -71,7 +71,7 @@ def effective_configuration(settings: ComponentSettings) -> SchedulerConfigurati
 
 
 def write_configuration(settings: ComponentSettings) -> str:
-    """Write the effective configuration where --write-config-to says; the path, "" when it does not say. Raises ConfigError
+    """Write the effective configuration to --write-config-to; returns the path, "" without the flag. Raises ConfigError
     and OSError."""
     path: str = settings.flags["write-config-to"]
     if path:
@@ -80,17 +80,17 @@ def write_configuration(settings: ComponentSettings) -> str:
 
 
 def _by_configuration(settings: ComponentSettings, configuration: SchedulerConfiguration) -> ComponentSettings:
-    """The settings, where a configuration file speaks of the same things."""
+    """Settings with the values that the configuration file overrides."""
     if not settings.flags["config"]:
         return settings
     dialect = settings.dialect
     ignored = [flag for flag in (*_CONNECTION_FLAGS, *_LOCK_FLAGS, "profiling") if flag in settings.given]
     for flag in ignored:
-        _log.warn("--{flag} counts for nothing with --config", flag=dialect(flag))
+        _log.warn("--{flag} is ignored with --config", flag=dialect(flag))
     connection = configuration.client_connection
     accepted = connection.accept_content_types
     if accepted and "application/json" not in accepted and "*/*" not in accepted:
-        # Answers are read as JSON, whatever bodies are sent as.
+        # Responses are read as JSON, whatever the content type of request bodies.
         raise ConfigError(f"--config: clientConnection.acceptContentTypes: {accepted!r} has no application/json")
     if connection.content_type not in ("", "application/json", dialect.protobuf):
         raise ConfigError(f"--config: clientConnection.contentType: unknown media type {connection.content_type!r}")
@@ -108,9 +108,9 @@ def _by_configuration(settings: ComponentSettings, configuration: SchedulerConfi
 
 
 class SchedulerProcess:
-    """The process's service. Raises OSError and ValueError for files and configurations that cannot be used.
+    """The service of the process. Raises OSError and ValueError for unusable files and configurations.
 
-    `failed` is told when it cannot start or go on; `environment` are the process's variables.
+    `failed` is called when it cannot start or continue; `environment` is the process environment.
     """
 
     def __init__(
@@ -187,4 +187,4 @@ class SchedulerProcess:
 
 
 async def _nothing() -> None:
-    """For members that only have an end."""
+    """Start hook of members that have only a stop hook."""

@@ -1,5 +1,5 @@
-"""`ApiServer`: one server as a service. This module is the table of contents of a server: its parts in the order in which
-they depend on each other, and its members in the order in which they start."""
+"""`ApiServer`: one server as a service. Table of contents of a server: its parts in dependency order, and its members
+in start order."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ from orchd.txkit.services import Member, ServiceGroup, as_member
 if TYPE_CHECKING:
     from orchd.assembly.scheduler import LocalScheduler
 
-#: Where the scheduler says why a pod is where it is.
+#: Path of the endpoint that explains pod placement.
 EXPLAIN = "/debug/scheduler/explain"
 
 
 class ApiServer:
     """One API server. Make it, run `service`, wait for `service.wait_ready()`.
 
-    `reactor` is any Twisted reactor. `endpoint` replaces --bind-address and --secure-port, `store` the store of the flags,
-    `upstream` the ways to nodes, pods and services. `failed` is called when the server cannot start or go on, `opened` once
-    when every request is served. `extra_stages` run around authentication, for requests of clients and of the server's own
-    parts; their errors become answers. Raises OSError and ValueError for files that are not as they should be.
+    `reactor` is any Twisted reactor. `endpoint` replaces --bind-address and --secure-port, `store` the configured
+    store, `upstream` the transports to nodes, pods and services. `failed` is called when the server cannot start or
+    continue, `opened` once when all requests are served. `extra_stages` run around authentication, for requests of clients
+    and of the server's own parts; their errors become answers. Raises OSError and ValueError for missing or invalid files.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class ApiServer:
         self.service = ServiceGroup(self._members(), failed, plain=(OSError, StoreError))
 
     def _members(self) -> list[Member]:
-        """In the order in which they start; they stop in reverse."""
+        """Members in start order; they stop in reverse."""
         return [
             self.outbound.member(),
             *self.api.audit(),
@@ -200,7 +200,7 @@ class ApiServer:
         return component_metrics(leaderships, events)
 
     def _make_scheduler(self, access: ClientAccess) -> LocalScheduler:
-        # Here and not above: without the scheduler nothing needs numpy.
+        # Imported here: without the scheduler the server needs no numpy.
         try:
             from orchd.assembly.scheduler import LocalScheduler
         except ModuleNotFoundError as error:
@@ -220,12 +220,12 @@ class ApiServer:
 
     @property
     def catalog(self) -> Catalog:
-        """What is served now, custom kinds included."""
+        """The served resources, custom kinds included."""
         return self.definitions.catalog
 
     @property
     def url(self) -> str:
-        """Where the server can be reached from this machine, once it listens."""
+        """URL of the server for clients on this machine; known once it listens."""
         return self.frontend.url
 
     def _open(self) -> None:

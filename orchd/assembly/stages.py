@@ -1,4 +1,4 @@
-"""The stages of one server that its settings switch on or off, in their place in the running order (docs/decisions.md 6)."""
+"""The optional stages of one server, in running order (docs/decisions.md 6)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from orchd.server.pipeline.interfaces import Stage
 from orchd.server.pipeline.stages.access_log import AccessLog
 from orchd.server.pipeline.stages.headers import CrossOrigin, DrainingStage, StrictTransport
 
-#: -v from which on each request is logged, as with the reference.
+#: The -v level from which each request is logged, as in the reference.
 _JOURNAL = 3
 
 
 def outermost(settings: Settings, clock: Callable[[], float]) -> list[Stage]:
-    """Around everything, failures included."""
+    """Stages around the whole pipeline, failures included."""
     stages: list[Stage] = []
     if settings.verbosity >= _JOURNAL:
         stages.append(AccessLog(clock))
@@ -25,7 +25,7 @@ def outermost(settings: Settings, clock: Callable[[], float]) -> list[Stage]:
 
 
 def before_authentication(settings: Settings, leaving: Callable[[], bool], trail: AuditTrail | None) -> list[Stage]:
-    """What is answered to anybody, and what is done about those who are nobody."""
+    """Stages before authentication: open endpoints, and handling of unauthenticated requests."""
     stages: list[Stage] = []
     if settings.serving.shutdown_retry_after:
         stages.append(DrainingStage(settings.dialect, leaving))
@@ -37,5 +37,5 @@ def before_authentication(settings: Settings, leaving: Callable[[], bool], trail
 
 
 def after_authentication(trail: AuditTrail | None) -> list[Stage]:
-    """What is done with what somebody asks, before it is known whether they may."""
+    """Stages between authentication and authorization."""
     return [] if trail is None else [AuditStage(trail)]

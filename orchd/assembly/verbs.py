@@ -1,4 +1,4 @@
-"""Which verbs subresources and kinds without storage have."""
+"""Verbs of subresources and of kinds that are not stored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from orchd.server.pipeline.verbs.reviews.posted import review
 from orchd.server.pipeline.verbs.subresources.binding import Bindings
 from orchd.server.pipeline.verbs.subresources.connect import Logs, Streams
 from orchd.server.pipeline.verbs.subresources.eviction import Evictions
-from orchd.server.pipeline.verbs.subresources.foreign import Foreign
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
 from orchd.server.pipeline.verbs.subresources.proxy import Proxies
 from orchd.server.pipeline.verbs.subresources.scale import Scales
 from orchd.server.pipeline.verbs.subresources.token import Tokens
@@ -27,12 +27,13 @@ from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerbDependencies:
-    """What the verbs of one server are made from. `client` acts as the server itself, `components` are the probes of
-    componentstatuses with what a healthy one says, `most_token_seconds` 0 is no limit. `nodes` are the ways to the agents of
-    nodes, whose addresses are tried in the order of `preferred`, `others` that to pods and services."""
+    """Collaborators of the verbs. `client` acts as the server itself, `components` are the probes of componentstatuses
+    with the message for healthy ones, `most_token_seconds` limits token lifetimes (0: no limit). `nodes` are the
+    transports to kubelets, whose address types are tried in the order of `preferred`; `others` connects to pods and
+    services."""
 
     catalog: Catalog
-    foreign: Foreign
+    foreign: ForeignBodyContext
     client: IClient
     authentication: Authentication
     authorizer: IAuthorizer
@@ -45,7 +46,7 @@ class VerbDependencies:
 
 
 class ClientBudgets:
-    """Disruption budgets through a client."""
+    """Reads and writes disruption budgets through a client."""
 
     _BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
 
@@ -70,7 +71,7 @@ class ClientBudgets:
 
 
 def subresource_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
-    """By ``plural/subresource``, or ``*/subresource`` for any kind."""
+    """Verbs by ``plural/subresource``, or ``*/subresource`` for any kind."""
     catalog, foreign, authentication = parts.catalog, parts.foreign, parts.authentication
     tokens = Tokens(
         catalog, foreign, authentication.issuer,
@@ -99,7 +100,7 @@ def subresource_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
 
 
 def virtual_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
-    """By plural, for kinds that are not stored."""
+    """Verbs by plural, for kinds that are not stored."""
     foreign, authorizer = parts.foreign, parts.authorizer
     return {
         "bindings": {"create": Bindings(parts.catalog, foreign).create_legacy},

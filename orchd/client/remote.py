@@ -183,7 +183,7 @@ class RemoteClient(Methods):
         return answer
 
     async def exchange(self, call: Call) -> Answer:
-        response = await self._answered(call)
+        response = await self._request(call)
         data = await self._bounded(read_body(response, _MOST_BODY))
         kinds = response.headers.getRawHeaders("Content-Type", ())
         warnings = map(warning_text, response.headers.getRawHeaders("Warning", ()))
@@ -192,7 +192,7 @@ class RemoteClient(Methods):
         )
 
     async def stream(self, call: Call, seconds: float) -> IByteStream:
-        stream: IByteStream = ByteStream(await self._answered(call), self._reactor, self._server, seconds)
+        stream: IByteStream = ByteStream(await self._request(call), self._reactor, self._server, seconds)
         return stream
 
     # -- IClient

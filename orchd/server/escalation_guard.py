@@ -19,7 +19,7 @@ def with_escalation_check(mutate: Admit, check: EscalationCheck | None, group: s
         admitted = await mutate(context, operation, obj, old)
         resource = context.resource
         if resource.group == group and admitted is not None and operation in ("CREATE", "UPDATE"):
-            # What was sent need not name the namespace that it is for.
+            # The object as sent may omit the namespace of the request.
             meant = in_namespace(context, admitted)
             if resource.plural in _ROLES:
                 await check.role(context.user, resource.plural, meant, old)

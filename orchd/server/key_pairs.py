@@ -15,8 +15,8 @@ _AGE = 10.0
 
 
 class KeyPair:
-    """Certificate and key of two files (PEM; b"" for no file), read again now and then so that they can be renewed. `flag`
-    is the certificate's. Raises ValueError naming it when they are no pair at first."""
+    """Certificate and key from two files (PEM; b"" without a file), reloaded periodically. `flag` names the
+    certificate's flag. Raises ValueError naming it when the initial files do not match."""
 
     def __init__(self, flag: str, certificate: str, key: str, clock: IReactorTime) -> None:
         self._flag = flag
@@ -31,8 +31,8 @@ class KeyPair:
             try:
                 self._found = self._read()
             except ValueError as error:
-                # Half-replaced files are normal while they are renewed: the old ones are good till then.
-                _log.warn("not read again: {error}", error=error)
+                # Files may be replaced one by one: keep the old pair until both match again.
+                _log.warn("failed to reload: {error}", error=error)
         return self._found
 
     def _read(self) -> tuple[bytes, bytes]:
@@ -43,6 +43,6 @@ class KeyPair:
             own_certificate(*pair)
         except OSError as error:
             raise ValueError(f"--{self._flag}: {error}") from error
-        except Exception as error:  # pyOpenSSL has an error of its own for each sort of damage
+        except Exception as error:  # pyOpenSSL raises a different error for each kind of damage
             raise ValueError(f"--{self._flag}: {self._files[0]} and {self._files[1]} are not a certificate and its key") from error
         return pair

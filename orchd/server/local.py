@@ -1,7 +1,6 @@
-"""`LocalClient`: a client that enters the pipeline without a socket. No shortcut around policy (docs/decisions.md 6).
+"""`LocalClient`: a client that calls the pipeline without a socket; all policy applies (docs/decisions.md 6).
 
-Every stage runs as for a request that came over HTTP; only the user is already known, and bodies are handed over as
-values.
+Every stage runs as for a request over HTTP; only the user is preset, and bodies are passed as values.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response, whole
 from orchd.server.pipeline.query import Query
 
-#: Events that wait for a local watcher before its watch is cut; it then lists again.
+#: Pending events of a local watcher at which its watch ends; the watcher then lists again.
 _MOST_EVENTS = 10_000
 
 
 @implementer(IBody)
 class ValueBody:
-    """A body that was never bytes. `value` is JSON data; `read` encodes it for those who want bytes."""
+    """A body that is a value. `value` is JSON data; `read` encodes it for callers that need bytes."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -45,13 +44,13 @@ class ValueBody:
 
 @implementer(IPipeline)
 class PipelineEntrance:
-    """The pipeline for clients that are made before it. Requests before `connect` raise RuntimeError."""
+    """Forwards to a pipeline that is built later. Requests before `connect` raise RuntimeError."""
 
     def __init__(self) -> None:
         self._pipeline: IPipeline | None = None
 
     def connect(self, pipeline: IPipeline) -> None:
-        """Hand requests to `pipeline` from now on."""
+        """Forward to `pipeline` from now on."""
         self._pipeline = pipeline
 
     async def handle(self, request: Request) -> Response:
@@ -63,7 +62,7 @@ class PipelineEntrance:
 
 @implementer(IRawClient)
 class LocalClient(Methods):
-    """Speaks for one user. `agent` is the user agent: field managers are named after it."""
+    """A client that acts as one user. `agent` is the user agent, from which field managers are named."""
 
     def __init__(self, pipeline: IPipeline, user: User, *, agent: str, clock: Callable[[], float]) -> None:
         self._pipeline = pipeline
@@ -130,7 +129,7 @@ class LocalClient(Methods):
 
 
 def _value(response: Response) -> Any:
-    """The JSON of a complete answer; the text of one that is no JSON."""
+    """The JSON value of a complete response; its text when it is not JSON."""
     body = whole(response.body)
     try:
         return orjson.loads(body)

@@ -1,4 +1,4 @@
-"""Names that are looked after one at a time: soon after something has changed, and again after a failure."""
+"""Serial work queue of names, with retries."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from twisted.logger import Logger
 from orchd.errors import ApiError
 from orchd.txkit.background import Background
 
-#: Seconds before something that failed is tried again.
+#: Seconds before a failed name is retried.
 _PAUSE = 1.0
 
 
 class RetryingWorker:
-    """Calls `look` with the names that were added, in their order, never two at once; a name that waits is not added twice.
+    """Calls `look` with the added names in order, one at a time; a queued name is not added twice.
 
-    After an ApiError a name is looked at again, unless what it names is gone (404). Any other error is logged, and the
-    name left alone until it is added again: one object that trips `look` must not keep it from the others. `what` is what
-    messages call a name.
+    After an ApiError a name is retried, unless its object does not exist (404). Any other error is logged, and the name
+    dropped until it is added again, so that one failing object does not block others. `what` names the kind of object
+    in messages.
     """
 
     _log = Logger()
@@ -35,7 +35,7 @@ class RetryingWorker:
         self._background = Background()
 
     def add(self, name: str) -> None:
-        """Look at `name` soon. Names may be added before the start."""
+        """Queue `name`. Names may be added before the start."""
         again = self._again.pop(name, None)
         if again is not None and again.active():
             again.cancel()
@@ -49,7 +49,7 @@ class RetryingWorker:
         self._background.add(self._work(), f"looking after each {self._what}")
 
     async def stop(self) -> None:
-        """Cancels the look that is under way."""
+        """Cancel the current call."""
         await self._background.stop()
         while self._again:
             self._again.popitem()[1].cancel()
@@ -68,13 +68,13 @@ class RetryingWorker:
             except ApiError as error:
                 self._failed(name, error)
             except Exception:
-                self._log.failure("{what} {name} is not looked after", what=self._what, name=name)
+                self._log.failure("{what} {name} failed and is not retried", what=self._what, name=name)
 
     def _failed(self, name: str, error: ApiError) -> None:
         if error.code == 404:
             return
         if error.code != 409:
             self._log.warn("{what} {name}: {error}", what=self._what, name=name, error=error.message)
-        # It may have been added again while it was looked at: that look is enough.
+        # It may have been added again during the call: once is enough.
         if name not in self._queue:
             self._again[name] = self._clock.callLater(_PAUSE, self.add, name)

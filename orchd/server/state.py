@@ -1,18 +1,17 @@
-"""What a server has reached in its life: steps of its start, open, stopping, draining."""
+"""Lifecycle state of a server: bootstrap steps, ready, shutting down, draining."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-#: What is wrong, "" when nothing is.
+#: The reason for being unhealthy; "" when healthy.
 Probe = Callable[[], str]
 
 
 class ServerState:
-    """Written by the composition root and the front end, read by health checks, stages and admission.
+    """Written by the composition root and the front end; read by health checks, stages and admission.
 
-    `clock` gives seconds; before `grace` seconds have passed, /livez takes steps that are still to come for granted
-    (--livez-grace-period).
+    `clock` is monotonic; until `grace` seconds have passed, /livez assumes pending steps done (--livez-grace-period).
     """
 
     def __init__(self, clock: Callable[[], float], grace: float) -> None:
@@ -20,9 +19,9 @@ class ServerState:
         self._begin = clock()
         self._grace = grace
         self._done: set[str] = set()
-        #: Every request is served: the listener accepts and all objects of a fresh cluster exist.
+        #: All requests are served: the listener accepts and all bootstrap objects exist.
         self.open = False
-        #: The stop has begun; requests are still served.
+        #: Shutdown has begun; requests are still served.
         self.stopping = False
         #: New requests are answered with Retry-After (--shutdown-send-retry-after).
         self.draining = False
@@ -34,14 +33,14 @@ class ServerState:
         return self.draining
 
     def done(self, step: str) -> None:
-        """Mark a step of the start as done, once and for all."""
+        """Mark a bootstrap step as done; it stays done."""
         self._done.add(step)
 
     def probe(self, step: str) -> Probe:
-        """Ready only once the step is done."""
+        """A check that is healthy once the step is done."""
         return lambda: "" if step in self._done else f"{step}: not finished"
 
     def lenient(self, step: str) -> Probe:
-        """As `probe`, but good for as long as the grace period lasts."""
+        """As `probe`, but healthy during the grace period."""
         strict = self.probe(step)
         return lambda: "" if self._clock() < self._begin + self._grace else strict()

@@ -1,4 +1,4 @@
-"""Where objects are kept: revisions and bytes.
+"""Persistence: revisions and bytes.
 
 Owns the store contract and its implementations. Must not read values. May import txkit.
 """

@@ -1,4 +1,4 @@
-"""Copies of the embedded store, and putting one in the store's place."""
+"""Backup and restore of the embedded store."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from orchd.store.schema import connect, sync
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a store has: current `keys`, and bytes of their values; `bad_values` are the keys whose values are not what
-    was written."""
+    """Contents of a store: number of current `keys`, and size of their values; `bad_values` are the keys with damaged
+    values."""
 
     dialect_name: str
     schema_version: int
@@ -30,7 +30,7 @@ class Summary:
 
 
 def write_backup(source: str, target: str) -> int:
-    """Copy a store that may be in use; `target` must not exist. Returns the revision. Raises sqlite3.Error, OSError."""
+    """Copy a store, in use or not; `target` must not exist. Returns the revision. Raises sqlite3.Error, OSError."""
     partial = target + ".partial"
     if os.path.exists(target):
         raise FileExistsError(f"{target} exists")
@@ -47,13 +47,13 @@ def write_backup(source: str, target: str) -> int:
 
 
 def _copy(source: str, target: str) -> int:
-    # Read-only, all pages in one read transaction: writers go on in the write-ahead log meanwhile.
+    # Read-only, all pages in one read transaction: the server continues to write to the write-ahead log.
     reading = connect(source, read_only=True)
     try:
         writing = sqlite3.connect(target, isolation_level=None)
         try:
             reading.backup(writing)
-            # A single file, without a log beside it.
+            # A single file, without a write-ahead log.
             writing.execute("PRAGMA journal_mode = DELETE").fetchone()
             return _revision(writing)
         finally:
@@ -63,8 +63,8 @@ def _copy(source: str, target: str) -> int:
 
 
 def check_copy(path: str, *, plausible: Callable[[bytes], bool] | None = None) -> Summary:
-    """Read all of a store or of a copy of one, which may be in use. Raises StoreError saying what is wrong with it; values
-    alone are no reason to. `plausible` says of a value without a checksum, or with a good one, whether it can be one."""
+    """Read all of a store or of a copy, which may be in use. Raises StoreError for damage, but not for damaged values.
+    `plausible` says whether a value can be valid, in addition to its checksum."""
     path = os.path.abspath(path)
     refuse_gone(path)
     if not os.path.exists(path):
@@ -90,7 +90,7 @@ def check_copy(path: str, *, plausible: Callable[[bytes], bool] | None = None) -
 
 
 def refuse_bad_values(path: str, summary: Summary) -> None:
-    """Raise StoreError naming the keys whose values are damaged, if there are any."""
+    """Raise StoreError naming the keys with damaged values, if there are any."""
     if summary.bad_values:
         number, some = len(summary.bad_values), ", ".join(summary.bad_values[:20])
         raise StoreError(
@@ -116,12 +116,12 @@ def back_up(source: str, target: str) -> Summary:
 
 
 def restore(source: str, target: str, *, skip_revisions: int = 1_000_000) -> int:
-    """Put a copy of the backup `source` where the store `target` is expected; no process may be using it.
+    """Replace the store `target` by a copy of the backup `source`; no process may be using it.
 
-    Clients that saw the lost writes must not take new ones for them: the restored store goes on `skip_revisions` after
-    the last revision of the backup, or of the store that it replaces if that was further (restoring one backup twice
-    gives no version twice), and serves no history from before, so that every watch and list starts over.
-    An existing store is kept beside it as ``.replaced``. Returns the revision. Raises StoreError.
+    Versions that clients saw must not be reused for new writes: the restored store continues `skip_revisions` after the
+    last revision of the backup, or of the replaced store if that is later (so restoring one backup twice never reuses a
+    version), and has no history, so that every watch and list starts over. An existing store is kept beside it as
+    ``.replaced``. Returns the revision. Raises StoreError.
     """
     source, target = os.path.abspath(source), os.path.abspath(target)
     check_copy(source)
@@ -162,23 +162,23 @@ def _restore(source: str, target: str, skip_revisions: int) -> int:
 
 
 def _set_aside(path: str, other: str) -> None:
-    """Rename a store, with its log, which belongs to it and would spoil the new file."""
+    """Rename a store with its write-ahead log, which must not be applied to the new file."""
     if os.path.exists(path):
         try:
-            # Take what the log has into the file, so that there is one thing to rename.
+            # Checkpoint the log, so that there is a single file to rename.
             connection = connect(path)
             try:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
                 connection.close()
         except sqlite3.Error:
-            # Damaged, which may be why it is replaced.
+            # A damaged store, possibly the reason for the replacement.
             pass
     move_store(path, other)
 
 
 def move_store(path: str, other: str) -> None:
-    """Rename a database and what belongs to it; what has the other name goes."""
+    """Rename a database and its auxiliary files; existing ones with the new name are deleted."""
     suffixes = ("-wal", "-shm", "")
     for suffix in suffixes:
         if os.path.exists(other + suffix):
@@ -189,7 +189,7 @@ def move_store(path: str, other: str) -> None:
 
 
 def give_to_owner(*paths: str) -> None:
-    """Files that root made in somebody's folder become theirs: a server that runs as that user has to open them."""
+    """Give files that root created to the folder's owner: a server that runs as that user has to open them."""
     if os.geteuid() == 0:
         owner = os.stat(os.path.dirname(paths[0]))
         for path in paths:
@@ -197,7 +197,7 @@ def give_to_owner(*paths: str) -> None:
 
 
 def _last_revision(path: str) -> int:
-    """That of a store that may be missing or damaged, and then has none."""
+    """The last revision of a store; 0 for a missing or damaged one."""
     if not os.path.exists(path):
         return 0
     try:

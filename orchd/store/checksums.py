@@ -1,7 +1,7 @@
-"""Checksums of the rows of the embedded store: one 63-bit number per row, of what a row is about and of its value.
+"""Row checksums of the embedded store: a 63-bit number per row, one half over the metadata and one over the value.
 
-The two halves tell different damage apart: where only the value differs, the key is known and everything else can be
-served; where the rest of the row differs, nothing of it can be believed.
+The halves distinguish kinds of damage: if only the value differs, the key is known and everything else can be served;
+otherwise nothing in the row is reliable.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Verdict(Enum):
 
 
 def row_sum(revision: int, key: str, created: int, prev: int, deleted: int, expires: float, value: bytes) -> int:
-    """The checksum of a row, with the columns of `log` as arguments."""
+    """The checksum of a row from the columns of `log`."""
     about = crc32(b"%d %d %d %d %r %b" % (revision, created, prev, deleted, expires, key.encode()))
     return (about & _HALF) << 32 | crc32(value)
 
@@ -30,7 +30,7 @@ def row_sum(revision: int, key: str, created: int, prev: int, deleted: int, expi
 def verify(
     revision: int, key: str, created: int, prev: int, deleted: int, expires: float, value: bytes, total: int | None
 ) -> Verdict:
-    """Compare a row with its checksum. Rows that releases before schema version 2 wrote have none (None), and pass."""
+    """Compare a row with its checksum. Rows from before schema version 2 have none (None) and pass."""
     if total is None:
         return Verdict.GOOD
     now = row_sum(revision, key, created, prev, deleted, expires, value)
@@ -40,5 +40,5 @@ def verify(
 
 
 def checked(value: bytes, total: int | None) -> bytes:
-    """The value of a row, as a DamagedValue when it is not what was written."""
+    """The value of a row; a DamagedValue if its checksum differs."""
     return value if total is None or total & 0xFFFFFFFF == crc32(value) else DamagedValue(value)

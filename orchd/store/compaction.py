@@ -1,4 +1,4 @@
-"""Keeps a store's history within bounds: the owner of periodic compaction."""
+"""Periodic compaction of a store's history."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _log = Logger()
 
 
 class Compaction:
-    """Every `interval` seconds forgets what is older than `keep` seconds, and whatever is more than `most` revisions.
+    """Every `interval` seconds discards history older than `keep` seconds, and all but the last `most` revisions.
 
-    History is therefore between `keep` and `keep` + `interval` seconds long. An interval of 0 switches it off.
+    History is therefore between `keep` and `keep` + `interval` seconds long. An interval of 0 disables it.
     """
 
     def __init__(self, store: IStore, reactor: Any, *, interval: float, keep: float, most: int = 0) -> None:
@@ -38,7 +38,7 @@ class Compaction:
             self._loop.start(self._interval, now=True).addErrback(self._broken)
 
     def stop(self) -> Deferred[None]:
-        """Fires when a compaction under way has ended."""
+        """Fires when a running compaction has ended."""
         if self._loop.running:
             self._loop.stop()
         running = self._running
@@ -49,7 +49,7 @@ class Compaction:
         return done
 
     def wrote(self) -> None:
-        """The store has new revisions: compact at once when there are a quarter more than `most`."""
+        """Called after writes: compact at once when there are a quarter more than `most` revisions."""
         if self._most and self._running is None:
             store = self._store
             if store.revision - store.compacted > self._most + self._most // 4:
@@ -74,11 +74,11 @@ class Compaction:
         self._running = None
 
     def _failed(self, failure: Failure) -> None:
-        # The next interval tries again; until then history is only longer than it need be.
+        # Retried at the next interval; until then history is only longer than necessary.
         if isinstance(failure.value, StoreError):
             _log.warn("compaction failed: {why}", why=str(failure.value))
         else:
             _log.failure("compaction failed", failure)
 
     def _broken(self, failure: Failure) -> None:
-        _log.failure("periodic compaction ended", failure)
+        _log.failure("periodic compaction stopped with an error", failure)

@@ -1,11 +1,11 @@
-"""What every store that only this process writes has in common: current values, guards, recent events, watches.
+"""Base of single-process stores: current values, guards, recent events, watches.
 
 All current values are held in memory, so that reads at the latest revision, guards, the `previous` of an event and the
-conflicting value of an error cost no disk access and go on when the disk fails. A store below adds where writes become
-durable (`_kick`) and where history lies that is older than the recent events (`_older`, `_undone_since`).
+conflicting value of an error cost no disk access and continue when the disk fails. Subclasses add durability (`_kick`)
+and history older than the recent events (`_older`, `_undone_since`).
 
-A write is decided and given its revision when it is submitted, against the durable state plus what is pending before
-it; it becomes visible when durable. If making it durable fails, everything pending fails with it (`_discard_pending`).
+A write is decided and assigned its revision when it is submitted, against the durable state plus pending writes; it
+becomes visible when durable. If making it durable fails, all pending writes fail with it (`_discard_pending`).
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ _PUT = EventType.PUT
 
 
 class Write:
-    """A decided write: what happened (`event`, leaving `item`), or why it cannot (`error`, for pending writes before it).
+    """A decided write: its result (`event`, leaving `item`), or why it failed (`error`, because of pending writes
+    before it).
 
-    `expires` is a time of the reactor's clock, 0 for never.
+    `expires` is on the reactor's clock, 0 for never.
     """
 
     __slots__ = ("deferred", "error", "event", "expires", "item")
@@ -61,7 +62,7 @@ class Write:
 
 
 class Core:
-    """The part of a store that lives in the reactor's thread. Not a store by itself."""
+    """The part of a store that runs in the reactor's thread. Abstract."""
 
     exclusive = True
     _log = Logger()
@@ -73,11 +74,11 @@ class Core:
         self._refusal = "the store is not started"
         self._items: dict[str, KeyValue] = {}
         self._keys: SortedList = SortedList()
-        #: The last pending write of every key that has one.
+        #: The last pending write by key.
         self._pending: dict[str, Write] = {}
         self._queue: deque[Write] = deque()
         self._next = 2
-        #: Every event above `_recent_start`, bounded by number and bytes.
+        #: Every event above `_recent_start`, bounded in number and bytes.
         self._recent: deque[Event] = deque()
         self._recent_start = 1
         self._recent_size = 0
@@ -86,26 +87,26 @@ class Core:
         self._watches = Watches(self)
         self._leases = Leases(reactor, self._expire)
 
-    # What a store below provides.
+    # Implemented by subclasses.
 
     def _kick(self) -> None:
-        """Something is in `_queue`: see that it becomes durable and then call `_committed`, in order."""
+        """Called when `_queue` is not empty: make its writes durable and then call `_committed`, in order."""
         raise NotImplementedError
 
     def _trim(self) -> None:
-        """Too many recent events: forget the first ones."""
+        """Too many recent events: drop the oldest."""
         raise NotImplementedError
 
     def _older(self, prefix: str, after: int, upto: int) -> Deferred[tuple[list[Event], int]]:
-        """Events from before the recent ones: those above `after`, and the revision up to which they are complete."""
+        """Events before the recent ones: those above `after`, and the revision up to which they are complete."""
         raise NotImplementedError
 
     def _undone_since(self, low: str, high: str | None, revision: int, upto: int) -> Deferred[list[KeyValue]]:
-        """Values as of `revision` of the keys from `low` to `high` that existed then and were written until `upto`."""
+        """Values as of `revision` of the keys from `low` to `high` that existed then and were written before `upto`."""
         raise NotImplementedError
 
     def _forget(self, revision: int) -> Deferred[None]:
-        """Remove history before `revision` from where it is kept."""
+        """Delete history before `revision` from persistent storage."""
         return succeed(None)
 
     # Writes.
@@ -135,7 +136,7 @@ class Core:
         if error is not None:
             if before is None:
                 raise error
-            # The state that stands against it is not durable yet, so the answer has to wait for that too.
+            # The conflicting state is not durable yet, so the error must wait for that too.
             write = Write(None, None, error)
         else:
             revision = self._next
@@ -154,7 +155,7 @@ class Core:
         return deferred
 
     def _committed(self, batch: Sequence[Write]) -> None:
-        """`batch` is durable: show it to readers, hand it to watches, then acknowledge."""
+        """`batch` is durable: make it visible, deliver it to watches, then acknowledge."""
         events = [write.event for write in batch if write.event is not None]
         if events:
             items, pending, keys = self._items, self._pending, self._keys
@@ -187,7 +188,7 @@ class Core:
                 write.deferred.callback(write.event.revision)
 
     def _discard_pending(self, batch: Iterable[Write]) -> list[Write]:
-        """`batch` could not be made durable: forget it and all that was decided on top of it, and return these."""
+        """`batch` was not made durable: discard and return it with all writes decided after it."""
         failed = [*batch, *self._queue]
         self._queue.clear()
         self._pending.clear()
@@ -225,7 +226,7 @@ class Core:
             upto = min(end, first + limit) if limit else end
             found = tuple(map(items.__getitem__, self._keys.islice(first, upto)))
             return Range(found, self.revision, end - upto)
-        # Taken now, because what is read of history may take until after the next write.
+        # Captured now: reading history may take until after the next write.
         kept = [item for item in map(items.__getitem__, self._keys.islice(first, end)) if item.revision <= revision]
         undone = await self._undone(low, high, revision)
         if undone:
@@ -261,7 +262,7 @@ class Core:
         return watch
 
     def recent(self, after: int) -> Sequence[Event] | None:
-        """Every event above `after`; None when that is older than the events in memory."""
+        """Every event above `after`; None when it is older than the events in memory."""
         if after < self._recent_start:
             return None
         return tuple(islice(self._recent, after - self._recent_start, None))
@@ -282,7 +283,7 @@ class Core:
             self._recent_start = event.revision
 
     def _load(self, items: Iterable[KeyValue], revision: int, compacted: int) -> None:
-        """Begin with what was found; everything before is history that only the store below knows."""
+        """Start from the loaded state; earlier history is only in persistent storage."""
         self._items = {item.key: item for item in items}
         self._keys = SortedList(self._items)
         self.revision = self._recent_start = revision
@@ -290,7 +291,7 @@ class Core:
         self._next = revision + 1
 
     def _close(self, why: str) -> None:
-        """Refuse everything from now on and end what runs."""
+        """Reject calls from now on and end watches."""
         self._refusal = why
         self._leases.stop()
         self._watches.end(UnavailableError(why))
@@ -308,5 +309,5 @@ def _key(item: KeyValue) -> str:
 
 
 def _size(event: Event) -> int:
-    """Bytes that remembering an event keeps alive: what it replaced (the new value is kept anyway, or is in the next)."""
+    """Memory that an event holds: the replaced value (the new one is held anyway, or by the next event)."""
     return 0 if event.previous is None else len(event.previous.value)

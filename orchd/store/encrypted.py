@@ -1,4 +1,4 @@
-"""Encryption at rest: a store around a store. What lies inside is sealed, what is handed out is in clear."""
+"""Encryption at rest: a store wrapper that encrypts values in the inner store and returns them decrypted."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from orchd.store.interfaces import (
 from orchd.txkit.coroutines import start
 
 _log = Logger()
-#: Remembers which prefixes were ever sealed, so that their values are looked at when the configuration changes or goes.
+#: Records which prefixes were ever encrypted, so that their values are checked when the configuration changes.
 _RECORD: Final = "/.sealed"
-#: Values that are looked at in one go.
+#: Number of values checked per batch.
 _PAGE: Final = 500
 
 
 class EncryptionStateError(StoreError):
-    """A value that cannot be opened. Names the resource; neither keys nor values are in the message."""
+    """A value that cannot be decrypted. The message names the resource, but no keys or values."""
 
     def __init__(self, resource: str, key: str, why: str) -> None:
         super().__init__(
@@ -48,7 +48,8 @@ class EncryptionStateError(StoreError):
 
 
 async def refuse_encrypted(store: IStore, mark: bytes) -> None:
-    """Raise SealedError when a started store without encryption has sealed values: they would be served as they are."""
+    """Raise EncryptionStateError if a store without encryption configuration has encrypted values: they would be served
+    undecrypted."""
     for prefix in await _recorded(store):
         await _refuse_sealed(store, prefix, mark)
 
@@ -77,7 +78,7 @@ async def _each(store: IStore, prefix: str) -> AsyncIterator[KeyValue]:
 
 
 def is_object(value: bytes) -> bool:
-    """Is this an object in JSON? What another key makes of a sealed one never is."""
+    """True for a JSON object. A value decrypted with a wrong key never is one."""
     if value[:1] != b"{":
         return False
     try:
@@ -89,11 +90,11 @@ def is_object(value: bytes) -> bool:
 
 @implementer(IStore)
 class EncryptedStore:
-    """`rules` by key prefix (``/secrets/``). `plausible` says whether an opened value can be one: it finds out a wrong
-    key at start where the way of encryption cannot. `mark` begins all sealed values.
+    """`rules` by key prefix (``/secrets/``). `plausible` validates decrypted values: it detects a wrong key at start
+    for unauthenticated encryption. `mark` is the prefix of all encrypted values.
 
-    A value that cannot be opened later (another server with other keys wrote it) ends the watch that meets it, and
-    `healthy` says which resource it belongs to: a server that cannot read what it serves must not be asked.
+    A value that cannot be decrypted later (written by another server with other keys) ends the watch that receives it,
+    and `healthy` names its resource: such a server must not be ready.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class EncryptedStore:
         self._rules = tuple(rules.items())
         self._mark = mark
         self._plausible = plausible
-        #: What could not be opened, by key.
+        #: Errors of undecryptable values, by key.
         self._troubles: dict[str, str] = {}
 
     @property
@@ -121,7 +122,7 @@ class EncryptedStore:
     def healthy(self) -> str:
         return self.inner.healthy() or next(iter(self._troubles.values()), "")
 
-    # Life.
+    # Lifecycle.
 
     def start(self) -> Deferred[None]:
         return start(self._start())
@@ -135,7 +136,7 @@ class EncryptedStore:
             raise
 
     async def _check(self) -> None:
-        """Every sealed value can be opened, or the server does not start."""
+        """Decrypt every encrypted value; a failure prevents the start."""
         before = await _recorded(self.inner)
         for prefix, rule in self._rules:
             async for item in _each(self.inner, prefix):
@@ -151,14 +152,15 @@ class EncryptedStore:
         try:
             done = await self.reseal()
         except UnavailableError as error:
-            # They can be read, and the next start tries again.
-            _log.warn("cannot encrypt anew: {why}", why=str(error))
+            # The values are readable, and the next start retries.
+            _log.warn("failed to re-encrypt values: {why}", why=str(error))
         else:
             if done:
-                _log.info("encrypted {done} values anew with the first key of their resource", done=done)
+                _log.info("re-encrypted {done} values with the first key of their resource", done=done)
 
     async def _record(self, before: list[str], prefixes: list[str]) -> None:
-        """Before anything is sealed it is known that it may be. Raises UnavailableError when it cannot be written."""
+        """Record the prefixes before anything is encrypted. Raises UnavailableError when the record cannot be
+        written."""
         prefixes = sorted({*before, *prefixes})
         if prefixes == before:
             return
@@ -172,7 +174,7 @@ class EncryptedStore:
         except UnavailableError:
             raise
         except StoreError:
-            # Another server was first; what it wrote counts.
+            # Another server was faster; its record applies.
             await self._record(await _recorded(self.inner), prefixes)
 
     def stop(self) -> Deferred[None]:
@@ -192,7 +194,7 @@ class EncryptedStore:
 
     def _open(self, rule: Rule, key: str, value: bytes) -> bytes:
         if value.__class__ is DamagedValue:
-            # Whoever is handed it knows not to serve it.
+            # Receivers must not serve a DamagedValue.
             return value
         try:
             found = rule.open(value, key)
@@ -237,9 +239,9 @@ class EncryptedStore:
             raise RevisionConflictError(error.key, self._item(error.current)) from error
 
     async def reseal(self) -> int:
-        """Write anew whatever is not sealed with the first key of its resource; returns how many values that were.
+        """Rewrite values that are not encrypted with the first key of their resource; returns their number.
 
-        The middle of a rotation: afterwards the old keys can go from the configuration of all servers.
+        The middle step of a key rotation: afterwards the old keys can be removed from the configuration of all servers.
         """
         stale: list[KeyValue] = []
         for prefix, rule in self._rules:
@@ -250,7 +252,7 @@ class EncryptedStore:
                 await self.update(item.key, self._item(item).value, expected=item.revision)
                 done += 1
             except RevisionConflictError:
-                # Whoever changed it has sealed it anew.
+                # Changed concurrently, and so encrypted with the first key.
                 continue
         return done
 
@@ -278,7 +280,7 @@ class EncryptedStore:
             prefix, after=after, on_events=opened.events, on_end=opened.end, on_progress=on_progress
         )
         if opened.over:
-            # It ended while it was being made.
+            # It ended during its creation.
             opened.watch.cancel()
         watch: IWatch = opened.watch
         return watch
@@ -286,7 +288,7 @@ class EncryptedStore:
 
 @implementer(ISharedStore)
 class SharedEncryptedStore(EncryptedStore):
-    """A `SealedStore` around a store that others write too."""
+    """An `EncryptedStore` around a shared store."""
 
     inner: ISharedStore
 
@@ -304,7 +306,7 @@ class SharedEncryptedStore(EncryptedStore):
 
 
 class _Opened:
-    """A watch whose events are opened on their way."""
+    """A watch that decrypts events."""
 
     def __init__(self, store: EncryptedStore, on_events: OnEvents, on_end: OnEnd) -> None:
         self.watch: Any = None

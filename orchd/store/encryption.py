@@ -1,4 +1,4 @@
-"""Ways to encrypt a value. What is sealed begins with a prefix that names the way and the key."""
+"""Encryption algorithms for values. Encrypted values begin with a prefix that names the algorithm and the key."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from cryptography.hazmat.primitives.padding import PKCS7
 _BLOCK: Final = 16
 _NONCE: Final = 12
 
-#: Gives that many random bytes that nobody can guess.
+#: Returns that many bytes from a cryptographically secure source.
 Randomness = Callable[[int], bytes]
 
 
 class DecryptionError(Exception):
-    """A value that a key does not open."""
+    """A value that cannot be decrypted with a key."""
 
 
 class Encrypter(Protocol):
-    """One key in one use. `context` is authenticated where the way can: the value's own key, so that values cannot be
-    exchanged behind the server's back."""
+    """One key with an algorithm. `context` is authenticated data where supported: the value's key, so that values
+    cannot be swapped in the store."""
 
-    #: What sealed values begin with; b"" for values in clear.
+    #: The prefix of encrypted values; b"" for plaintext.
     prefix: bytes
 
     def seal(self, value: bytes, context: bytes) -> bytes: ...
 
     def open(self, data: bytes, context: bytes) -> bytes:
-        """`data` is what follows the prefix. Raises UnsealError."""
+        """`data` follows the prefix. Raises DecryptionError."""
 
 
 class Identity:
@@ -50,7 +50,7 @@ class Identity:
 class AesGcm:
     """AES in Galois/Counter Mode (NIST SP 800-38D): a random nonce of 12 bytes, then the ciphertext with its tag.
 
-    Nonces are random, so one key should seal no more than 2^32 values.
+    Nonces are random, so one key should encrypt no more than 2^32 values.
     """
 
     def __init__(self, prefix: bytes, key: bytes, randomness: Randomness = os.urandom) -> None:
@@ -72,7 +72,7 @@ class AesGcm:
 class AesCbc:
     """AES in Cipher Block Chaining Mode (NIST SP 800-38A) with PKCS#7 padding: a random block, then the ciphertext.
 
-    It cannot tell a changed value from a good one, only most of those that another key sealed.
+    It is unauthenticated: it detects most values encrypted with another key, but not modified ones.
     """
 
     def __init__(self, prefix: bytes, key: bytes, randomness: Randomness = os.urandom) -> None:
@@ -98,7 +98,7 @@ class AesCbc:
 class SecretBox:
     """XSalsa20 and Poly1305 as NaCl's secretbox: a random nonce of 24 bytes, then the box. Needs PyNaCl.
 
-    Raises ImportError when it is not installed.
+    Raises ImportError when PyNaCl is not installed.
     """
 
     def __init__(self, prefix: bytes, key: bytes, randomness: Randomness = os.urandom) -> None:
@@ -121,7 +121,8 @@ class SecretBox:
 
 
 class Rule:
-    """How the values of one resource are kept: the first of `sealers` seals, all open. `mark` begins whatever is sealed."""
+    """Encryption of one resource: the first of `sealers` encrypts, all decrypt. `mark` is the prefix of encrypted
+    values."""
 
     def __init__(self, resource: str, sealers: tuple[Encrypter, ...], mark: bytes) -> None:
         self.resource = resource
@@ -132,7 +133,7 @@ class Rule:
         return self._sealers[0].seal(value, key.encode())
 
     def open(self, data: bytes, key: str) -> bytes:
-        """Raises UnsealError saying what is missing; the message has nothing of the value."""
+        """Raises DecryptionError naming the missing key; the message contains no part of the value."""
         sealed = data.startswith(self._mark)
         error = DecryptionError("no key of the configuration has its name" if sealed else "it is in clear, without provider identity")
         for sealer in self._sealers:
@@ -146,6 +147,6 @@ class Rule:
         raise error
 
     def stale(self, data: bytes) -> bool:
-        """Would sealing it anew change how it is kept?"""
+        """True if re-encrypting would change the prefix of the value."""
         first = self._sealers[0].prefix
         return not data.startswith(first) if first else data.startswith(self._mark)

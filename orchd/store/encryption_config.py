@@ -22,7 +22,7 @@ from orchd.dialect import Dialect
 from orchd.store.encryption import AesCbc, AesGcm, Encrypter, Identity, Rule, SecretBox
 
 _AES_SIZES: Final = (16, 24, 32)
-#: provider -> how a key is used, sizes of keys in bytes.
+#: provider -> its class, and key sizes in bytes.
 _KEYED: Final[Mapping[str, tuple[Callable[[bytes, bytes], Encrypter], tuple[int, ...]]]] = {
     "aescbc": (AesCbc, _AES_SIZES),
     "aesgcm": (AesGcm, _AES_SIZES),
@@ -31,14 +31,14 @@ _KEYED: Final[Mapping[str, tuple[Callable[[bytes, bytes], Encrypter], tuple[int,
 
 
 def mark_of(dialect: Dialect) -> bytes:
-    """What every sealed value begins with."""
+    """The prefix of every encrypted value."""
     return dialect("{abbr}:enc:").encode()
 
 
 def parse_encryption(text: str, dialect: Dialect, key_of: Callable[[str], str]) -> dict[str, Rule]:
-    """Rules by store prefix (``/secrets/``). `key_of` gives the part of store keys of a resource (``deployments.apps``).
+    """Rules by store prefix (``/secrets/``). `key_of` returns the resource's part of store keys (``deployments.apps``).
 
-    Raises ValueError that names the field.
+    Raises ValueError naming the field.
     """
     try:
         found = yaml.safe_load(text)
@@ -90,7 +90,7 @@ def _keys(kind: str, settings: Any, path: str, dialect: Dialect) -> list[Encrypt
         if name in names:
             raise ValueError(f"{at}.name: {name!r} is given twice")
         names.add(name)
-        # No message has the secret.
+        # Messages must not contain the secret.
         try:
             raw = b64decode(secret, validate=True) if isinstance(secret, str) else b""
         except binascii.Error:

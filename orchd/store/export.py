@@ -1,6 +1,6 @@
-"""All that a store has at one moment, taken out of the embedded store's file or made into one.
+"""Export of the embedded store's contents at one moment, and creation of a store from such contents.
 
-Values are copied as they are kept: what is encrypted stays so.
+Values are copied as stored: encrypted values stay encrypted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from orchd.store.schema import connect, create, sync
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """`expires` has the end of keys with a time to live, in seconds since the epoch."""
+    """`expires` holds the expiration of keys with a time to live, in epoch seconds."""
 
     dialect_name: str
     revision: int
@@ -33,10 +33,10 @@ class Content:
 
 @contextmanager
 def export_content(path: str) -> Iterator[Content]:
-    """What the embedded store at `path` has; nobody may use it meanwhile. Raises StoreError."""
+    """The contents of the embedded store at `path`, which must not be in use. Raises StoreError."""
     path = os.path.abspath(path)
     try:
-        # Before the lock, which would leave a file in a folder that has no store.
+        # Checked before the lock, which would create a file in a folder without a store.
         summary = check_copy(path)
         lock = FileLock(path)
     except OSError as error:
@@ -57,7 +57,7 @@ def export_content(path: str) -> Iterator[Content]:
 
 
 def import_content(path: str, content: Content) -> Summary:
-    """Make a store that begins with `content`, under its revisions and without history. Raises StoreError."""
+    """Create a store with `content` at its revisions, without history. Raises StoreError."""
     path = os.path.abspath(path)
     partial = path + ".partial"
     try:
@@ -68,7 +68,7 @@ def import_content(path: str, content: Content) -> Summary:
                 raise StoreError(f"there is a store at {path} already")
             known = read_highwater(path)
             if known is not None and known >= content.revision:
-                # Another store was here and gave these versions to other writes.
+                # A previous store here used these versions for other writes.
                 content = replace(content, revision=known + 1)
             write_file(partial, content)
             os.rename(partial, path)
@@ -83,7 +83,8 @@ def import_content(path: str, content: Content) -> Summary:
 
 
 def write_file(path: str, content: Content) -> None:
-    """Make a database file of `content`, complete and synced. Raises sqlite3.Error, OSError, and leaves nothing then."""
+    """Create a database file with `content`, complete and synced. Raises sqlite3.Error, OSError, and leaves no file
+    then."""
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
     try:
         _write(path, content)
@@ -102,7 +103,7 @@ def _write(path: str, content: Content) -> None:
         for item in content.items:
             revision = item.revision
             if revision in used:
-                # Keys that others wrote in one transaction share a revision, which no two have here.
+                # Keys written in one etcd transaction share a revision; here each needs its own.
                 last += 1
                 revision = last
             used.add(revision)
@@ -110,7 +111,7 @@ def _write(path: str, content: Content) -> None:
             connection.execute("INSERT INTO log VALUES (?,?,?,?,?,?,?,?)", (*row, row_sum(*row)))
         connection.execute("UPDATE meta SET value = ? WHERE name = 'compacted'", (str(last),))
         connection.execute("COMMIT")
-        # A single file, without a log beside it.
+        # A single file, without a write-ahead log.
         connection.execute("PRAGMA journal_mode = DELETE").fetchone()
     finally:
         connection.close()

@@ -1,8 +1,8 @@
-"""How far a store was: a small file beside it with the last acknowledged revision.
+"""The high-water mark of a store: a small file beside it with the last acknowledged revision.
 
-It is written after each commit and never synced. So it is never ahead of the store, and behind it only after the machine
-lost power. A store that ends before it has lost acknowledged writes: its database is gone, empty or truncated, its
-journal is gone or garbled, or an older copy was put in its place.
+It is written after each commit and never synced. So it is never ahead of the store, and behind it only after a power
+failure. A store that ends before it has lost acknowledged writes: its database is missing, empty or truncated, its
+journal is missing or garbled, or an older copy was put in its place.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from zlib import crc32
 
 
 def highwater_file(path: str) -> str:
-    """The file for the store `path`. Not named like the database, so that it stays when that and its journal go."""
+    """The file for the store `path`. Its name differs from the database's, so that it is not deleted along with it."""
     return os.path.splitext(path)[0] + ".revision"
 
 
 def read_highwater(path: str) -> int | None:
-    """The last revision that the store `path` is known to have had. None when there is no such file: the store is new, or an
-    older release wrote it; 0 when the file is there but not readable."""
+    """The last revision that the store `path` is known to have had. None without the file: the store is new, or from an
+    older release; 0 when the file is unreadable."""
     try:
         with open(highwater_file(path), "rb") as file:
             data = file.read(64)
@@ -38,7 +38,7 @@ def _check(revision: bytes) -> bytes:
 
 
 class HighWater:
-    """The file, open for writing. Raises OSError when it cannot be made."""
+    """The file, open for writing. Raises OSError when it cannot be created."""
 
     def __init__(self, path: str) -> None:
         name = highwater_file(path)
@@ -52,7 +52,7 @@ class HighWater:
                 os.close(folder)
 
     def write(self, revision: int) -> None:
-        """Say that `revision` is durable. A failure is ignored: the file is then behind, which does no harm."""
+        """Record that `revision` is durable. Failures are ignored: the mark is then behind, which is harmless."""
         digits = b"%020d" % revision
         with suppress(OSError):
             os.pwrite(self._fd, b"%b %b\n" % (digits, _check(digits)), 0)
@@ -62,7 +62,7 @@ class HighWater:
 
 
 def set_highwater(path: str, revision: int) -> None:
-    """Begin anew: a store that ends at `revision` was put at `path`. Raises OSError."""
+    """Reset the mark: a store that ends at `revision` was put at `path`. Raises OSError."""
     mark = HighWater(path)
     try:
         mark.write(revision)

@@ -1,4 +1,4 @@
-"""The store's contract: ordered keys, one global revision, guarded writes, watches from a revision (docs/decisions.md 4).
+"""Contracts of stores: ordered keys, one global revision, guarded writes, watches (docs/decisions.md 4).
 
 Keys are text such as ``/pods/default/a`` and are ordered by their UTF-8 bytes; values are bytes that the store never
 reads. A revision is a positive integer that every write raises by exactly one; a fresh store is at revision 1.
@@ -15,11 +15,11 @@ from zope.interface import Attribute, Interface
 
 
 class StoreError(Exception):
-    """Base of what a store raises besides programming errors."""
+    """Base class of the errors that a store raises."""
 
 
 class KeyExistsError(StoreError):
-    """`create` found the key."""
+    """`create` found an existing key."""
 
     def __init__(self, key: str) -> None:
         super().__init__(f"key exists: {key}")
@@ -27,7 +27,7 @@ class KeyExistsError(StoreError):
 
 
 class RevisionConflictError(StoreError):
-    """A guarded write found another revision. `current` is what is there now, None when the key is gone."""
+    """A guarded write found another revision. `current` is the present item, None when the key does not exist."""
 
     def __init__(self, key: str, current: KeyValue | None) -> None:
         super().__init__(f"revision conflict at {key}: " + ("gone" if current is None else str(current.revision)))
@@ -36,7 +36,7 @@ class RevisionConflictError(StoreError):
 
 
 class ClaimedError(StoreError):
-    """A write wanted what another key holds (`holder`), since `revision`."""
+    """A write tried to take a claim that another key (`holder`) has held since `revision`."""
 
     def __init__(self, claim: str, holder: str, revision: int) -> None:
         super().__init__(f"{claim} is held by {holder}")
@@ -64,12 +64,11 @@ class FutureRevisionError(StoreError):
 
 
 class UnavailableError(StoreError):
-    """The store cannot take writes or answer now (disk full, read-only, disconnected); the message says why."""
+    """The store cannot serve writes or reads now (disk full, read-only, disconnected); the message says why."""
 
 
 class DamagedValue(bytes):
-    """The value of a key of which a store knows that it is not what was written. It must not be served; the key can be
-    deleted, or given a new value."""
+    """A value that is known to be damaged. It must not be served; the key can be deleted or overwritten."""
 
     __slots__ = ()
 
@@ -103,7 +102,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Items of a range, the store revision they are consistent with, and how many more the range has."""
+    """Items of a range, the store revision they are consistent with, and the number of remaining items."""
 
     items: tuple[KeyValue, ...]
     revision: int
@@ -112,9 +111,9 @@ class Range:
 
 #: Receives events in revision order, each batch as it became durable. Must not raise and must not block.
 OnEvents = Callable[[Sequence[Event]], None]
-#: Called once when a watch ends on its own: CompactedError, or UnavailableError after which the caller starts anew.
+#: Called once when a watch ends by itself: CompactedError, or UnavailableError, after which the caller watches anew.
 OnEnd = Callable[[StoreError], None]
-#: Says up to which revision a watch is complete, whether or not events came.
+#: Reports the revision up to which a watch is complete, with or without events.
 OnProgress = Callable[[int], None]
 
 
@@ -128,9 +127,9 @@ class IWatch(Interface):
 class IStore(Interface):
     """Revisions and bytes. Every method may be called from the reactor's thread only and never blocks it.
 
-    A write's Deferred fires when the write is durable and after every watch on this store has been handed its event,
-    in the same reactor turn. Cancelling a write's Deferred does not undo or stop the write.
-    Coroutine methods may finish without suspending.
+    A write's Deferred fires when the write is durable and after every watch on this store has received its event, in
+    the same reactor turn. Cancelling a write's Deferred does not undo or stop the write. Coroutine methods may finish
+    without suspending.
     """
 
     revision: int = Attribute("Revision of the last durable write that this process knows of.")
@@ -138,13 +137,13 @@ class IStore(Interface):
     exclusive: bool = Attribute("Only this process writes, so that `revision` is always the newest one there is.")
 
     def healthy() -> str:
-        """"" while reads and writes are served, else the reason why not, for readiness checks."""
+        """"" while reads and writes are served, else the reason, for readiness checks."""
 
     def start() -> Deferred[None]:
-        """Open. Fires when reads and writes are served; fails with a StoreError that says what to do."""
+        """Open. Fires when reads and writes are served; fails with a StoreError that names the remedy."""
 
     def stop() -> Deferred[None]:
-        """Finish the writes under way, end watches, close. Later calls fail with UnavailableError."""
+        """Complete pending writes, end watches, close. Later calls fail with UnavailableError."""
 
     async def create(key: str, value: bytes, *, ttl: int | None = None) -> int:
         """Write a key that must not exist; `ttl` seconds until it is deleted by the store. Returns the revision.
@@ -175,29 +174,30 @@ class IStore(Interface):
     def watch(
         prefix: str, *, after: int, on_events: OnEvents, on_end: OnEnd, on_progress: OnProgress | None = None
     ) -> IWatch:
-        """Every event with a revision above `after` whose key begins with `prefix`, in order, none twice, none left out.
+        """Every event with a revision above `after` whose key begins with `prefix`, in order, exactly once.
 
-        Past events may be delivered before the call returns or in later turns. `on_progress` is called once when
-        all that had happened by the time of the call is delivered (in the turn in which the watch becomes live, and so
-        maybe before the call returns), and again whenever a store learns that a watch without events is complete up to
-        a newer revision. `on_end(CompactedError)`, in a later turn, when `after` is older than `compacted`."""
+        Past events may be delivered before the call returns or in later turns. `on_progress` is called once when all
+        events up to the time of the call are delivered (in the turn in which the watch becomes live, so possibly before
+        the call returns), and again whenever the store learns that a watch without events is complete up to a newer
+        revision. `on_end(CompactedError)`, in a later turn, when `after` is older than `compacted`."""
 
     async def compact(revision: int) -> None:
-        """Forget history before `revision`; current values stay. A revision at or below `compacted` does nothing."""
+        """Discard history before `revision`; current values stay. A revision at or below `compacted` does nothing."""
 
 
 class ISharedStore(IStore):
-    """A store that other processes write too, so that nobody knows by itself what is free: names that only one key may
-    hold (an address, a port) are claimed and given up in the same moment as the write that they belong to."""
+    """A store with several writing processes. Claims are cluster-wide unique names (an address, a port), each held by
+    one key; they are taken and released in the same transaction as the write that they belong to."""
 
     async def write(
         key: str, value: bytes | None, *, expected: int, take: Collection[str], leave: Collection[str],
         ttl: int | None = None,
     ) -> int:
-        """As `create` (`expected` 0), `update` or `delete` (`value` None). The claims in `take`, which must be nobody's,
-        become the key's, and those in `leave` become free, if the write happens; otherwise nothing of it does.
+        """As `create` (`expected` 0), `update` or `delete` (`value` None). In the same transaction the key takes the
+        claims in `take`, which must be unclaimed, and releases those in `leave`; if the write fails, claims do not
+        change.
 
         Raises ClaimedError besides what these raise."""
 
     async def free(claimed: ClaimedError) -> None:
-        """Free a claim that its holder turned out not to need, unless something happened to it since."""
+        """Release a claim that its holder does not need, unless it changed since."""

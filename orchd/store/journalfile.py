@@ -1,4 +1,4 @@
-"""Looking into the write-ahead log beside a database for commits that SQLite would leave out.
+"""Detects commits in the write-ahead log of a database that SQLite would ignore.
 
 SQLite takes a log up to the first frame that does not fit and ignores the rest, which is right for the torn end of a crash.
 Frames of the log's present generation carry its two salts. So when two or more commits with these salts follow the
@@ -15,16 +15,16 @@ from typing import Final
 _HEADER: Final = 32
 _FRAME: Final = 24
 _MAGIC: Final = (0x377F0682, 0x377F0683)
-#: Where the index says how many frames are good, and what says that it is initialised.
+#: Offsets in the index of the number of valid frames, and of the initialised flag.
 _INDEX_MAX_FRAME: Final = 16
 _INDEX_INIT: Final = 12
 
 
 def lost_commits(path: str) -> int:
-    """How many commits of the log of the database `path` come after a frame that is not what was written.
+    """Number of commits in the log of the database `path` that follow a garbled frame.
 
-    To be asked while a connection that has read the database is open (its index says how far the log is good) and
-    nobody writes. 0 when all is well; a log whose own header is garbled counts as one commit, whatever it has.
+    Call it while a connection that has read the database is open (its index says how far the log is valid) and no
+    process writes. 0 for an intact log; a log with a garbled header counts as one commit.
     """
     try:
         with open(path + "-wal", "rb") as file:
@@ -33,7 +33,7 @@ def lost_commits(path: str) -> int:
             if size <= _HEADER:
                 return 0
             if not _good(head):
-                # A log that was made longer by nothing but zeros has no commits.
+                # A log extended only by zeros has no commits.
                 return 1 if head.strip(b"\0") or file.read(_FRAME).strip(b"\0") else 0
             page, salts = struct.unpack(">I", head[8:12])[0], head[16:24]
             good = _good_frames(path)
@@ -49,7 +49,7 @@ def lost_commits(path: str) -> int:
 
 
 def _good(head: bytes) -> bool:
-    """Is the checksum of a log's header right?"""
+    """True if the checksum of a log's header is correct."""
     magic = struct.unpack(">I", head[:4])[0]
     if magic not in _MAGIC:
         return False
@@ -62,7 +62,7 @@ def _good(head: bytes) -> bool:
 
 
 def _good_frames(path: str) -> int:
-    """Frames that SQLite has accepted, by its index. 0 without one: the whole log is then looked at as if none was."""
+    """Number of frames that SQLite has accepted, from its index. 0 without an index: then all frames are checked."""
     try:
         with open(path + "-shm", "rb") as file:
             index = file.read(_INDEX_MAX_FRAME + 4)

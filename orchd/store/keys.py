@@ -8,7 +8,7 @@ _LAST = "\U0010ffff"
 
 
 def check_key(key: str) -> None:
-    """Refuse what no store could keep; raises ValueError (UnicodeEncodeError for a lone surrogate)."""
+    """Reject keys that cannot be stored; raises ValueError (UnicodeEncodeError for a lone surrogate)."""
     if not key:
         raise ValueError("a key must not be empty")
     if not key.isascii():
@@ -16,11 +16,11 @@ def check_key(key: str) -> None:
 
 
 def prefix_end(prefix: str) -> str | None:
-    """The first key after all that begin with `prefix`; None when there is no end ("" is the prefix of all)."""
+    """The first key after all that begin with `prefix`; None without an upper bound ("" is the prefix of all)."""
     while prefix:
         last = prefix[-1]
         if last != _LAST:
-            # U+D800 to U+DFFF are no characters: nothing valid lies between.
+            # U+D800 to U+DFFF are surrogates: no valid text lies between.
             return prefix[:-1] + ("\ue000" if last == "\ud7ff" else chr(ord(last) + 1))
         prefix = prefix[:-1]
     return None

@@ -1,4 +1,4 @@
-"""Keys that end by themselves: remembers until when, and has them deleted."""
+"""Keys with a time to live: tracks deadlines and deletes expired keys."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from twisted.python.failure import Failure
 
 from orchd.store.interfaces import RevisionConflictError, StoreError
 
-#: Deletions begun in one reactor turn, so that a thousand expired events do not hold up requests.
+#: Maximum deletions per reactor turn, so that a thousand expired events do not delay requests.
 _BURST = 200
-#: Seconds until a deletion that failed is tried again.
+#: Seconds until a failed deletion is retried.
 _RETRY = 1.0
 
 
@@ -83,5 +83,5 @@ class Leases:
 
     def _failed(self, failure: Failure, key: str, revision: int) -> None:
         if not isinstance(failure.value, RevisionConflictError):
-            # The writer is unavailable; nothing else fails a guarded deletion.
+            # The store is unavailable; guarded deletions fail for no other reason.
             self._again(key, revision)

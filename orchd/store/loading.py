@@ -1,4 +1,4 @@
-"""All that a database file has, read once in the order of revisions and verified on the way."""
+"""Loads a database file in one pass in the order of revisions, and verifies checksums."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orchd.store.checksums import Verdict, verify
 from orchd.store.interfaces import DamagedValue, KeyValue
 from orchd.store.open_errors import DialectMismatchError, ForeignFileError, NewerSchemaError, StoreDamagedError
 
-#: A value that somebody made a text is a changed value like any other.
+#: A value whose type was changed to text is damaged like any other changed value.
 _ROWS = """
 SELECT revision, key, created, prev, deleted, expires, CAST(value AS BLOB), {} FROM log WHERE revision > ? ORDER BY revision
 """
@@ -18,7 +18,7 @@ SELECT revision, key, created, prev, deleted, expires, CAST(value AS BLOB), {} F
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What a database says about itself."""
+    """Metadata of a database."""
 
     version: int
     dialect_name: str
@@ -27,8 +27,8 @@ class Header:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """Current `items`; the value of one that is not what was written is a DamagedValue. `leases` are (expires, key,
-    revision). `bad_rows` are revisions of which nothing can be believed, `bad_values` the current keys with DamagedValue."""
+    """Current `items`; damaged values are DamagedValue. `leases` are (expires, key, revision). `bad_rows` are revisions
+    of damaged rows, `bad_values` the current keys with DamagedValue."""
 
     items: list[KeyValue]
     leases: list[tuple[float, str, int]]
@@ -58,12 +58,12 @@ def check_dialect(header: Header, path: str, dialect_name: str) -> None:
 
 
 def rows_query(version: int) -> str:
-    """The statement that reads rows above a revision, in order, of a database with schema `version`."""
+    """The query for rows above a revision, in order, of a database with schema `version`."""
     return _ROWS.format("sum" if version > 1 else "NULL")
 
 
 class Loading:
-    """Takes rows in the order of their revisions; the last one of each key says what is there."""
+    """Processes rows in the order of their revisions; the last one of each key is its current state."""
 
     def __init__(self) -> None:
         self._items: dict[str, KeyValue] = {}
@@ -92,7 +92,7 @@ class Loading:
         return Loaded(
             items=list(items.values()),
             leases=[(end, key, items[key].revision) for key, end in self._expires.items()],
-            # The last write may have been a deletion that compaction has forgotten.
+            # The last write may have been a deletion that was compacted.
             revision=max(self.revision, compacted),
             bad_rows=self._bad_rows,
             bad_values=[item.key for item in items.values() if item.value.__class__ is DamagedValue],
@@ -100,14 +100,14 @@ class Loading:
 
 
 def load(connection: sqlite3.Connection, header: Header, path: str) -> Loaded:
-    """Read everything. Raises sqlite3.Error, and StoreDamagedError for what is no row of this program."""
+    """Read all rows. Raises sqlite3.Error, and StoreDamagedError for a malformed row."""
     loading = Loading()
     try:
         for row in connection.execute(rows_query(header.version), (0,)):
             loading.take(*row)
     except sqlite3.OperationalError as error:
         if "decode" in str(error):
-            # A text that is no UTF-8 is no trouble with the disk.
+            # Invalid UTF-8 is damage, not a disk error.
             raise StoreDamagedError(path, str(error)) from error
         raise
     except (TypeError, ValueError, AttributeError) as error:

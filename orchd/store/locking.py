@@ -1,4 +1,4 @@
-"""The exclusive right to a store."""
+"""Exclusive lock on an embedded store."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from orchd.store.open_errors import StoreLockedError
 
 
 class FileLock:
-    """Held in a file beside the store and on the database file itself, so that it holds also when the file beside it is
-    unlinked; given up by the kernel however a process ends.
+    """Locks a file beside the store and the database file itself, so that it holds even if the former is unlinked; the
+    kernel releases it when the process ends.
 
-    The lock on the database file is one of `flock`, which SQLite's own ones (`fcntl`) do not meet. But closing a
-    descriptor of that file drops SQLite's locks in this process: `release` comes after all connections are closed.
+    The lock on the database file uses `flock`, which does not conflict with SQLite's own (`fcntl`). But closing a
+    descriptor of that file drops SQLite's locks in this process: call `release` after all connections are closed.
     Raises StoreLockedError, OSError.
     """
 
@@ -33,13 +33,13 @@ class FileLock:
         except BaseException:
             os.close(self._fd)
             raise
-        # The number is for the message of whoever comes second; a full disk must not keep the first one out.
+        # The process id is for error messages of other processes; a full disk must not prevent the start.
         with suppress(OSError):
             os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, b"%d\n" % os.getpid(), 0)
 
     def cover(self) -> None:
-        """Lock the database file too; to be called again when it has just been made."""
+        """Lock the database file too; call again after creating it."""
         if self._database is not None:
             return
         try:
@@ -60,7 +60,7 @@ class FileLock:
 
 
 def is_locked(path: str) -> bool:
-    """Does a process hold the FileLock of the store `path`?"""
+    """True if a process holds the FileLock of the store `path`."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

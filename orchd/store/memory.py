@@ -1,4 +1,4 @@
-"""The store without a disk: for tests and for embedding. All that it promises holds until the process ends."""
+"""In-memory store for tests and embedding. Durability ends with the process."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from orchd.store.interfaces import Event, IStore, KeyValue
 
 @implementer(IStore)
 class MemoryStore(Core):
-    """`history_events` and `history_bytes` bound what `range` and `watch` can look back on; beyond, it compacts itself.
+    """`history_events` and `history_bytes` limit the history of `range` and `watch`; beyond them it compacts itself.
 
-    Writes are acknowledged before the coroutine suspends, unless they are made while events are handed out.
+    Writes are acknowledged before the coroutine suspends, except those made during event delivery.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class MemoryStore(Core):
         return self._compaction.stop()
 
     def _kick(self) -> None:
-        # A write from inside a watch's callback waits its turn, so that every watch sees events in revision order.
+        # A write from a watch callback waits, so that every watch sees events in revision order.
         if self._busy:
             return
         self._busy = True
@@ -58,7 +58,7 @@ class MemoryStore(Core):
             self._busy = False
 
     def _trim(self) -> None:
-        """History is what memory has: to forget events is to compact."""
+        """All history is in memory: dropping events is compaction."""
         excess = len(self._recent) - self._recent_events
         size = self._recent_bytes
         last = self._recent[0].revision + max(0, excess - 1)

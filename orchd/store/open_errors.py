@@ -1,4 +1,4 @@
-"""Why a store does not open. Every message says what to do."""
+"""Errors on opening a store. Every message names a remedy."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Opening the embedded store, with every reason to refuse.
+"""Opens the embedded store, after checks that may reject it.
 
-Everything is looked at through a connection that cannot write before one is made that can: closing that one would take
-the write-ahead log into the file, and what is refused must stay as it was found.
+Everything is checked through a read-only connection before a writable one is opened: closing a writable one would
+checkpoint the write-ahead log, and a rejected store must stay unchanged.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from orchd.store.locking import FileLock
 from orchd.store.open_errors import StoreDamagedError
 from orchd.store.schema import check, connect, create, make_empty, migrate
 
-#: Errors of SQLite with which reads go on: no room, a disk that fails, a file system that became read-only.
+#: SQLite errors after which reads continue: disk full, disk error, read-only file system.
 _NO_WRITING: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What an opened store contains. `connection` is None when there is no room for one that can write; `trouble` says
-    why the store cannot be written, "" when it can."""
+    """An opened store. `connection` is None when a writable one is impossible; `trouble` is the reason why the store is
+    read-only, "" when it is writable."""
 
     connection: sqlite3.Connection | None
     loaded: Loaded
@@ -36,14 +36,14 @@ class Found:
 
 
 def open_store(path: str, dialect_name: str, *, lock: FileLock, check_seconds: float) -> Found:
-    """Open or create the store that `lock` is on. Raises a refusal or UnavailableError."""
+    """Open or create the store locked by `lock`. Raises an open error or UnavailableError."""
     try:
         _make_if_new(path, dialect_name)
         lock.cover()
         try:
             header, loaded = examine(path, dialect_name, check_seconds)
         except sqlite3.OperationalError as error:
-            # No room for the journal's index, perhaps: without it nothing can be written, but everything read.
+            # Probably no space for the journal's index: without it nothing can be written, but everything read.
             header, loaded = examine(path, dialect_name, check_seconds, exclusive=True)
             return Found(connection=None, loaded=loaded, compacted=header.compacted, trouble=str(error))
         try:
@@ -60,14 +60,14 @@ def open_store(path: str, dialect_name: str, *, lock: FileLock, check_seconds: f
 
 
 def _make_if_new(path: str, dialect_name: str) -> None:
-    """Make the store, unless there is one or was one."""
+    """Create the store, unless one exists or existed."""
     refuse_gone(path)
     if not os.path.exists(path):
         make_empty(path, dialect_name)
 
 
 def refuse_gone(path: str) -> None:
-    """Raise StoreDamagedError for a database that is gone or empty although there was one."""
+    """Raise StoreDamagedError for a missing or empty database where one existed."""
     known = read_highwater(path)
     was = f", and it had revision {known}" if known else ""
     journal = os.path.exists(path + "-wal") and os.path.getsize(path + "-wal") > 0
@@ -81,16 +81,16 @@ def refuse_gone(path: str) -> None:
 def examine(
     path: str, dialect_name: str | None, check_seconds: float, *, exclusive: bool = False, in_use: bool = False
 ) -> tuple[Header, Loaded]:
-    """Look at a database without writing to it: everything that can be wrong with it is raised, as a refusal or as
-    sqlite3.Error. `dialect_name` None takes any. `exclusive` needs no journal index, and keeps others out meanwhile;
-    `in_use` is for a database that a server may be writing to."""
-    # Before the database is read, which goes on while a server writes.
+    """Check a database without writing to it; raises an open error or sqlite3.Error. `dialect_name` None accepts any.
+    `exclusive` needs no journal index, and blocks other processes meanwhile; `in_use` is for a database that a server
+    may be writing to."""
+    # Read before the database, which a server may extend meanwhile.
     known = read_highwater(path) or 0
     connection = connect(path, read_only=not exclusive, exclusive=exclusive)
     try:
         connection.execute("BEGIN")
         if known == 0 and _is_blank(connection):
-            # Of an older release that was killed at its first start.
+            # From an older release that was killed during its first start.
             return Header(version=0, dialect_name=dialect_name or "", compacted=1), _nothing()
         header = read_header(connection, path)
         if dialect_name is not None:
@@ -124,7 +124,7 @@ def _is_blank(connection: sqlite3.Connection) -> bool:
 
 
 def open_for_writing(path: str, dialect_name: str) -> sqlite3.Connection:
-    """A connection to a database that was examined, brought up to date. Raises sqlite3.Error."""
+    """A writable, migrated connection to a checked database. Raises sqlite3.Error."""
     connection = connect(path)
     try:
         if _is_blank(connection):
@@ -139,7 +139,7 @@ def open_for_writing(path: str, dialect_name: str) -> sqlite3.Connection:
 
 
 def _try_to_write(connection: sqlite3.Connection) -> str:
-    """Why nothing can be written, "" when it can: a write that changes nothing that matters tells it at once."""
+    """Why nothing can be written, "" if writable: determined by a harmless write."""
     try:
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('opened', ?)", (str(time.time()),))
     except sqlite3.OperationalError as error:

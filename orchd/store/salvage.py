@@ -1,4 +1,4 @@
-"""Accepting the loss: a new store made of what can be read of a damaged one."""
+"""Salvage: a new store from the readable part of a damaged one, accepting data loss."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from orchd.store.open_errors import StoreDamagedError
 from orchd.store.opening import examine, refuse_gone
 from orchd.store.schema import connect, sync
 
-#: Revisions that are left out, so that no version that a client may have seen is given again.
+#: Number of skipped revisions, so that no version that a client may have seen is reused.
 _SKIP: Final = 1_000_000
-#: Failures in a row after which revisions are skipped faster, and how far to look where nothing says how many there are.
+#: Consecutive failures after which revisions are skipped faster, and how far to scan if the last revision is unknown.
 _PATIENCE: Final = 1000
 _FURTHER: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Salvaged:
-    """`keys` were kept. `lost_keys` had values that are not what was written, `lost_rows` are revisions of which nothing could be
-    believed, `complete` says that everything else could be read. `aside` is the damaged store now."""
+    """Number of `keys` kept. `lost_keys` had damaged values, `lost_rows` are revisions of damaged rows, `complete` is
+    True if everything else was readable. `aside` is the new path of the damaged store."""
 
     revision: int
     keys: int
@@ -40,9 +40,9 @@ class Salvaged:
 
 
 def salvage(path: str, dialect_name: str) -> Salvaged:
-    """Replace the damaged store `path`, which nobody may be using, by one with what can be read of it, under later
-    revisions and without history. Where the last write of a key is lost, an older state of it may come back. The damaged
-    one is kept beside it. Raises StoreError, also when there is nothing to salvage."""
+    """Replace the damaged store `path`, which must not be in use, by one with its readable contents, at later revisions
+    and without history. Where the last write of a key is lost, an older state of it may reappear. The damaged store is
+    kept beside it. Raises StoreError, also when nothing is readable."""
     path = os.path.abspath(path)
     if not os.path.exists(path) and read_highwater(path) is None and not os.path.exists(path + "-wal"):
         raise StoreError(f"there is no store at {path}")
@@ -65,7 +65,7 @@ def _damaged(path: str) -> bool:
     except StoreDamagedError:
         return True
     except sqlite3.OperationalError:
-        # The disk, not the data.
+        # A disk error, not damage.
         raise
     except (sqlite3.DatabaseError, UnicodeDecodeError):
         return True
@@ -98,15 +98,15 @@ def _salvage(path: str, dialect_name: str) -> Salvaged:
 
 
 def _read(path: str, dialect_name: str, known: int) -> tuple[Header, Loaded, bool]:
-    """What can be read, and whether that is all up to the last revision that is known."""
+    """The readable contents, and whether they are complete up to the last known revision."""
     nothing = Header(version=0, dialect_name=dialect_name, compacted=1)
     if not os.path.exists(path) or os.path.getsize(path) == 0:
         return nothing, Loading().done(1), False
     connection = connect(path, read_only=True)
     try:
-        # What is no text must not end the reading; its row does not fit its checksum.
+        # Invalid text must not stop the reading; its row fails the checksum.
         connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-        # Otherwise SQLite reads nothing of a file that is shorter than its header says.
+        # Otherwise SQLite refuses a file that is shorter than its header says.
         connection.execute("PRAGMA writable_schema = ON")
         try:
             header = read_header(connection, path)
@@ -121,7 +121,7 @@ def _read(path: str, dialect_name: str, known: int) -> tuple[Header, Loaded, boo
 
 
 def _read_rows(connection: sqlite3.Connection, version: int, loading: Loading, known: int) -> bool:
-    """Take every row that can be read; was none left out?"""
+    """Read every readable row; True if none was skipped."""
     query, at, failures, complete = rows_query(version), 0, 0, True
     upto = max(known, _last(connection)) or _FURTHER
     while True:
@@ -136,7 +136,7 @@ def _read_rows(connection: sqlite3.Connection, version: int, loading: Loading, k
                     complete = False
             return complete
         except sqlite3.DatabaseError:
-            # A broken page: go on behind it.
+            # A broken page: continue after it.
             complete = False
             failures += 1
             at += 1 + failures // _PATIENCE

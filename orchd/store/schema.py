@@ -1,4 +1,4 @@
-"""The file of the embedded store: its tables, connections to it, and making an empty one.
+"""The file of the embedded store: tables, connections, and creation.
 
 One row of `log` is one write, keyed by its revision; `prev` is the revision that it replaced (0: none). A write
 therefore only appends, whatever its key: the current values are the rows that no other row names as `prev` and that are
@@ -32,11 +32,11 @@ CREATE TABLE log (
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
-#: Statements that lead from a schema version to the next one: MIGRATIONS[n] from version n to n + 1.
+#: Migration statements: MIGRATIONS[n] leads from schema version n to n + 1.
 MIGRATIONS: dict[int, str] = {1: "ALTER TABLE log ADD COLUMN sum INTEGER"}
 
 def sync(path: str) -> None:
-    """Make a file's contents, or a directory's names, durable."""
+    """fsync a file's contents, or a directory's names."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
@@ -45,13 +45,13 @@ def sync(path: str) -> None:
 
 
 def connect(path: str, *, read_only: bool = False, exclusive: bool = False) -> sqlite3.Connection:
-    """A connection with the settings that durability rests on. Belongs to the thread that makes it. One that is `exclusive`
-    keeps all others out, and needs no file for the journal's index."""
+    """A connection with the settings required for durability. Belongs to the thread that makes it. An `exclusive` one
+    blocks all others, and needs no file for the journal's index."""
     uri = "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection = sqlite3.connect(uri + ("?mode=ro" if read_only else "?mode=rw"), uri=True, isolation_level=None)
     try:
         if exclusive:
-            # Before anything that reads the file, or the index is made.
+            # Must precede everything that reads the file or creates the index.
             connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchone()
         connection.execute("PRAGMA busy_timeout = 10000")
         connection.execute("PRAGMA temp_store = MEMORY")
@@ -64,10 +64,10 @@ def connect(path: str, *, read_only: bool = False, exclusive: bool = False) -> s
 
 
 def make_empty(path: str, dialect_name: str) -> None:
-    """Make the store `path`, which must not exist: the name appears when the file is complete and synced."""
+    """Create the store `path`, which must not exist: the name appears when the file is complete and synced."""
     partial = path + ".partial"
     for suffix in ("", "-wal", "-shm", "-journal"):
-        # Of an attempt that did not come to its end.
+        # Left by an interrupted attempt.
         if os.path.exists(partial + suffix):
             os.unlink(partial + suffix)
     os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -82,13 +82,13 @@ def make_empty(path: str, dialect_name: str) -> None:
     except BaseException:
         os.unlink(partial)
         raise
-    # SQLite makes the contents of the file durable, not its name.
+    # SQLite syncs the contents of the file, not its directory entry.
     sync(os.path.dirname(path))
 
 
 def create(connection: sqlite3.Connection, dialect_name: str) -> None:
-    """Make an empty file a store at revision 1."""
-    # Before the first table, or it takes a rewrite of the file.
+    """Initialize an empty file as a store at revision 1."""
+    # Must precede the first table; later it would need a rewrite of the file.
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL").fetchall()
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
@@ -102,7 +102,7 @@ def create(connection: sqlite3.Connection, dialect_name: str) -> None:
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Bring a store of schema `version` up to date, step by step."""
+    """Migrate a store of schema `version` step by step to the current one."""
     for step in range(version, SCHEMA_VERSION):
         connection.execute("BEGIN IMMEDIATE")
         for statement in MIGRATIONS[step].split(";"):
@@ -112,9 +112,9 @@ def migrate(connection: sqlite3.Connection, version: int) -> None:
 
 
 def check(connection: sqlite3.Connection, path: str, seconds: float) -> None:
-    """SQLite's own check of the file's structure, given up after `seconds`: a big store must not take minutes to start.
+    """SQLite's structural check of the file, stopped after `seconds`: a big store must not take minutes to start.
 
-    Loading afterwards reads every page of the log in any case, and fails where one is broken.
+    Loading reads every page of the log in any case, and fails at broken ones.
     """
     deadline = time.monotonic() + seconds
     connection.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)

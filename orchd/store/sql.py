@@ -1,7 +1,7 @@
-"""The statements of the embedded store: append, compact, look back. Used in the threads that own the connections.
+"""SQL statements of the embedded store: append, compact, read history. Run in the threads that own the connections.
 
-SQLite gives up the interpreter's lock around every step of a statement and has to win it back from a busy reactor
-after each, so a batch is one statement with many rows (or a few), not many statements.
+SQLite releases the GIL around every step of a statement and has to reacquire it from a busy reactor after each, so a
+batch is one statement with many rows (or a few), not many statements.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _WIDTH = 8
 _SIZES = (64, 32, 16, 8, 4, 2, 1)
 _INSERT = {n: "INSERT INTO log VALUES " + ",".join([_ROW] * n) for n in _SIZES}
 
-#: Revisions per step of compaction: between two steps, writes get their turn.
+#: Revisions per compaction step: writes run between steps.
 COMPACTION_STEP = 1000
-#: Pages that one step gives back to the file system.
+#: Pages released to the file system per step.
 _VACUUM_PAGES = 512
-#: Bounds of one piece of history that is read for a watch.
+#: Limits of one batch of history read for a watch.
 _PIECE_EVENTS = 1000
 
 _PAST = """
@@ -32,7 +32,7 @@ FROM log AS e LEFT JOIN log AS p ON p.revision = e.prev
 WHERE e.revision > ? AND e.revision <= ? AND e.key >= ? AND (? IS NULL OR e.key < ?)
 ORDER BY e.revision LIMIT ?
 """
-# What the first write after a revision replaced is what was there at that revision.
+# What the first write after a revision replaced is the state at that revision.
 _UNDONE = """
 SELECT key, CAST(value AS BLOB), sum, revision, created FROM log WHERE revision IN (
     SELECT prev FROM log
@@ -42,7 +42,7 @@ SELECT key, CAST(value AS BLOB), sum, revision, created FROM log WHERE revision 
 
 
 def append(connection: sqlite3.Connection, batch: Sequence[Write]) -> int:
-    """Make the writes of a batch durable, all or none; returns how many there were. Raises sqlite3.Error."""
+    """Commit the writes of a batch, all or none; returns their number. Raises sqlite3.Error."""
     rows: list[object] = []
     count = 0
     for write in batch:
@@ -81,13 +81,13 @@ def append(connection: sqlite3.Connection, batch: Sequence[Write]) -> int:
 
 
 def roll_back(connection: sqlite3.Connection) -> None:
-    """End a transaction that failed; SQLite may have done so itself."""
+    """Roll back a failed transaction; SQLite may have done so itself."""
     if connection.in_transaction:
         connection.execute("ROLLBACK")
 
 
 def compact_step(connection: sqlite3.Connection, low: int, high: int) -> None:
-    """Forget what the writes above `low` and up to `high` replaced, and the deletions among them."""
+    """Delete the rows that writes above `low` and up to `high` replaced, and deletions among those writes."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         connection.execute(
@@ -95,7 +95,7 @@ def compact_step(connection: sqlite3.Connection, low: int, high: int) -> None:
             (low, high),
         )
         connection.execute("DELETE FROM log WHERE revision > ? AND revision <= ? AND deleted = 1", (low, high))
-        # Two compactions may take turns; the one that is behind must not take back what the other has said.
+        # Concurrent compactions: the one behind must not lower the compacted revision.
         connection.execute(
             "UPDATE meta SET value = ? WHERE name = 'compacted' AND CAST(value AS INTEGER) < ?", (str(high), high)
         )
@@ -106,7 +106,7 @@ def compact_step(connection: sqlite3.Connection, low: int, high: int) -> None:
 
 
 def vacuum_step(connection: sqlite3.Connection) -> bool:
-    """Give some free pages back; is there more to give?"""
+    """Release some free pages; True if there are more."""
     free: int = connection.execute("PRAGMA freelist_count").fetchone()[0]
     # One page per step of the statement; as a script because `execute` stops at the first row without columns.
     connection.executescript(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})")
@@ -114,7 +114,7 @@ def vacuum_step(connection: sqlite3.Connection) -> bool:
 
 
 def checkpoint(connection: sqlite3.Connection) -> None:
-    """Take the write-ahead log into the file, which only then becomes shorter. Waits for nobody who reads."""
+    """Checkpoint the write-ahead log and truncate it. Does not wait for readers."""
     connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
@@ -126,7 +126,7 @@ def probe(connection: sqlite3.Connection) -> None:
 def past_events(
     connection: sqlite3.Connection, low: str, high: str | None, after: int, upto: int
 ) -> tuple[list[Event], int]:
-    """Some of the events of a key range above `after`, and the revision up to which these are all."""
+    """A batch of events of a key range above `after`, and the revision up to which they are complete."""
     events: list[Event] = []
     for revision, key, created, deleted, value, total, prev, old, old_total, old_created in connection.execute(
         _PAST, (after, upto, low, high, high, _PIECE_EVENTS)
@@ -137,8 +137,8 @@ def past_events(
     return events, events[-1].revision if len(events) == _PIECE_EVENTS else upto
 
 
-def undone(connection: sqlite3.Connection, low: str, high: str | None, revision: int, upto: int) -> list[KeyValue]:
-    """The values at `revision` of those keys of a range that were written between it and `upto`."""
+def values_before(connection: sqlite3.Connection, low: str, high: str | None, revision: int, upto: int) -> list[KeyValue]:
+    """The values at `revision` of the keys in a range that were written between it and `upto`."""
     return [
         KeyValue(key, checked(value, total), at, created)
         for key, value, total, at, created in connection.execute(_UNDONE, (revision, upto, low, high))

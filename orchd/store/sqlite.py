@@ -1,8 +1,8 @@
 """The embedded store: one SQLite file, write-ahead log, full sync, one writer thread with group commit.
 
-Writes are decided in the reactor's thread (`core`) and appended by the writer thread; those that arrive while a commit
-is under way share the next one, and each batch comes back to the reactor once. History that is older than what memory
-keeps is read in a second thread, on a connection of its own.
+Writes are decided in the reactor's thread (`core`) and appended by the writer thread; those that arrive during a commit
+share the next one, and the reactor is notified once per batch. History older than the events in memory is read in a
+second thread, on its own connection.
 """
 
 from __future__ import annotations
@@ -33,34 +33,33 @@ from orchd.store.schema import connect
 from orchd.store.worker import Worker
 from orchd.txkit.histogram import Histogram
 
-#: Writes per commit; more of them wait for the next.
+#: Maximum writes per commit; more wait for the next.
 _BATCH = 1024
-#: Seconds between attempts to write after a write has failed.
+#: Seconds between write attempts after a failed write.
 _PROBE = 1.0
-#: Errors of SQLite after which a commit has certainly not happened. After any other, such as a failed sync, its bytes may
-#: be in the journal, and a process that opens the file later may find them.
+#: SQLite errors after which a commit certainly did not happen. After any other, such as a failed sync, its bytes may be
+#: in the journal, and a process that opens the file later may find them.
 _NOT_COMMITTED = (
     sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_IOERR_WRITE,
 )  # fmt: skip
-#: Upper bounds of the histograms, in seconds and in writes.
+#: Bucket upper bounds of the histograms, in seconds and in writes.
 COMMIT_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 BATCH_BUCKETS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0)
 
 
 @implementer(IStore)
 class SqliteStore(Core):
-    """`path` is the data file. `history_events` bounds persisted history by number, `history_seconds` by time;
-    `recent_events` and `recent_bytes` what of it memory keeps. `check_seconds` bounds the check of the file at start.
+    """`path` is the data file. `history_events` limits persisted history by number, `history_seconds` by time;
+    `recent_events` and `recent_bytes` limit its part in memory. `check_seconds` limits the check of the file at start.
 
     `switch_interval` is set as the interpreter's (`sys.setswitchinterval`, seconds) while the store is open, if that is
-    longer; 0 leaves it alone. After a commit the writer thread needs the interpreter's lock to say so. A busy reactor
-    gives it up only for moments, around system calls, each of which restarts the writer's wait for a switch to be
-    forced: with the default of 5 ms, commits of a fully busy process were seen to wait for seconds, with this one for
-    no longer than the reactor's turn.
+    longer; 0 leaves it unchanged. After a commit the writer thread needs the GIL to report it. A busy reactor releases
+    it only briefly, around system calls, each of which restarts the writer's wait for a forced switch: with the default
+    of 5 ms, commits of a fully busy process took seconds, with this one no longer than the reactor's turn.
 
-    Figures for metrics: `commits`, `writes`, `failed_commits`, histograms of `commit_seconds` and `batch_sizes` (writes
-    per commit), `file_size`.
+    Metrics: `commits`, `writes`, `failed_commits`, histograms of `commit_seconds` and `batch_sizes` (writes per
+    commit), `file_size`.
     """
 
     def __init__(
@@ -94,21 +93,21 @@ class SqliteStore(Core):
         self._lock: FileLock | None = None
         self._writer: Worker
         self._reader: Worker
-        #: Each used in the thread of its worker only. None while there is no room for what a connection needs.
+        #: Each is used in its worker's thread only. None while resources for a connection are lacking.
         self._connection: sqlite3.Connection | None = None
         self._reading: sqlite3.Connection | None = None
         self._mark: HighWater | None = None
-        #: A commit is on its way to the writer, which has not yet looked at the queue.
+        #: True if the writer was notified but has not yet read the queue.
         self._scheduled = False
-        #: Set by the writer when a commit fails: nothing more is written before the reactor has heard of it.
+        #: Set by the writer when a commit fails: no writes until the reactor has handled it.
         self._broken = False
-        #: A commit failed of which nobody knows whether it is in the file: see before anything else is written.
+        #: True after a commit with unknown outcome: the file must be read before the next write.
         self._uncertain = False
         self._trouble = ""
         self._probing: Any = None
         self._stopping: Deferred[None] | None = None
 
-    # Life.
+    # Lifecycle.
 
     def healthy(self) -> str:
         return self._refusal or self._trouble
@@ -144,8 +143,8 @@ class SqliteStore(Core):
         self._load(loaded.items, loaded.revision, found.compacted)
         if loaded.bad_values:
             self._log.error(
-                "{number} values of {path} differ from their checksums and are not served: {keys}; delete these objects, or "
-                "restore a backup",
+                "{number} values of {path} are damaged (checksum mismatch) and not served: {keys}; delete these "
+                "objects, or restore a backup",
                 number=len(loaded.bad_values), path=self.path, keys=", ".join(loaded.bad_values[:20]),
             )  # fmt: skip
         self._writer.post(self._open_mark)
@@ -162,12 +161,12 @@ class SqliteStore(Core):
         self._reading = connect(self.path, read_only=True)
 
     def _open_mark(self) -> None:
-        """In the writer's thread."""
+        """Open the high-water mark, in the writer's thread."""
         try:
             self._mark = HighWater(self.path)
         except OSError as error:
-            # Without it less damage is noticed; the next attempt is made when the store can write.
-            self._log.warn("cannot record beside the store how far it is: {why}", why=str(error))
+            # Without it less damage is detected; retried when the store can write.
+            self._log.warn("failed to open the high-water mark of the store: {why}", why=str(error))
         else:
             self._mark.write(self.revision)
 
@@ -177,7 +176,7 @@ class SqliteStore(Core):
         return Deferred.fromCoroutine(self._stop())
 
     async def _stop(self) -> None:
-        # New writes are refused, those already queued are written.
+        # New writes are rejected, queued ones are written.
         self._refusal = "the store is stopped"
         self._leases.stop()
         await self._compaction.stop()
@@ -203,7 +202,7 @@ class SqliteStore(Core):
             self._lock = None
 
     def file_size(self) -> int:
-        """Bytes on disk: the file and the log that has not been taken into it."""
+        """Size on disk in bytes: the file and its write-ahead log."""
         size = 0
         for suffix in ("", "-wal"):
             with suppress(OSError):
@@ -237,7 +236,7 @@ class SqliteStore(Core):
                 self._uncertain = True
                 why = f"{why}; the write may have been applied or not"
         failed = self._discard_pending(batch)
-        # Only now: the writer must not see what was decided on top of the failed batch, but must see what comes next.
+        # Only now: the writer must not see writes decided after the failed batch, but must see later ones.
         self._broken = False
         for write in failed:
             write.deferred.errback(UnavailableError(why))
@@ -252,7 +251,7 @@ class SqliteStore(Core):
         return trouble
 
     def _well(self) -> None:
-        self._log.info("the store can write again")
+        self._log.info("the store is writable again")
         self._trouble = ""
         if self._probing is not None and self._probing.active():
             self._probing.cancel()
@@ -265,15 +264,15 @@ class SqliteStore(Core):
         Deferred.fromCoroutine(self._try_again()).addErrback(self._probe_failed)
 
     async def _try_again(self) -> None:
-        """Find out whether writing works, and what is in the file after a commit of which that was not known."""
+        """Test whether writing works, and read the file after a commit with unknown outcome."""
         if self._connection is None:
             self._connection = await self._writer.run(partial(open_for_writing, self.path, self._dialect_name))
         if self._reading is None:
             await self._reader.run(self._connect_reader)
         found = await self._writer.run(partial(self._probed, self._connection))
         if found:
-            # The commit that failed is in the file after all.
-            self._log.warn("{count} writes that failed have happened", count=len(found))
+            # The failed commit is in the file after all.
+            self._log.warn("{count} writes that were reported as failed have been committed", count=len(found))
             outdated = self._discard_pending(())
             self._committed([_write_of(event) for event in found])
             self._next = self.revision + 1
@@ -292,16 +291,15 @@ class SqliteStore(Core):
     # ... and in the writer's.
 
     def _probed(self, connection: sqlite3.Connection) -> list[Event]:
-        """Write something that changes nothing, and look for events that the file has and nobody knows of. Raises
-        sqlite3.Error."""
+        """Test writing, and read events in the file that are not in memory. Raises sqlite3.Error."""
         sql.probe(connection)
         events, _ = sql.past_events(connection, "", None, self.revision, sys.maxsize)
-        # What is queued was decided without them.
+        # Queued writes were decided without them.
         self._broken = bool(events)
         return events
 
     def _commit(self) -> None:
-        # In this order: a write that is queued after the look has then seen the flag down and posts a job of its own.
+        # In this order: a write queued after the read then sees the cleared flag and posts its own job.
         self._scheduled = False
         if self._broken:
             return
@@ -317,7 +315,7 @@ class SqliteStore(Core):
                 raise _NoWritingError
             count = sql.append(self._connection, batch)
         except Exception as error:
-            # Of any sort: the writers have to hear of it, and the thread must live.
+            # Any exception: the writers must get it, and the thread must continue.
             self._broken = True
             self._reactor.callFromThread(self._not_written, batch, error)
             return
@@ -330,7 +328,7 @@ class SqliteStore(Core):
     # History.
 
     def _trim(self) -> None:
-        """Half, so that it is rare; the file has them too."""
+        """Drop half of the events, so that it is rare; the file has them too."""
         last = self._recent_start + len(self._recent) // 2
         self._drop_recent(lambda event: event.revision <= last)
 
@@ -339,7 +337,7 @@ class SqliteStore(Core):
         return self._read(lambda: sql.past_events(_open(self._reading), prefix, high, after, upto))
 
     def _undone_since(self, low: str, high: str | None, revision: int, upto: int) -> Deferred[list[KeyValue]]:
-        return self._read(lambda: sql.undone(_open(self._reading), low, high, revision, upto))
+        return self._read(lambda: sql.values_before(_open(self._reading), low, high, revision, upto))
 
     def _read(self, job: Any) -> Deferred[Any]:
         if self._reading is None:
@@ -355,7 +353,7 @@ class SqliteStore(Core):
         return ensureDeferred(self._forget_stepwise(revision))
 
     async def _forget_stepwise(self, revision: int) -> None:
-        """Steps are jobs of the writer, so that writes which arrive meanwhile come in between."""
+        """Each step is a separate job of the writer, so that writes can run in between."""
         connection = self._connection
         if connection is None:
             raise UnavailableError(f"cannot compact: {self._trouble}")
@@ -368,13 +366,13 @@ class SqliteStore(Core):
             while not self._refusal and await self._writer.run(lambda: sql.vacuum_step(connection)):
                 pass
             if not self._refusal:
-                # A store that nobody writes to would keep its size for ever.
+                # Without this a store without writes would never shrink.
                 await self._writer.run(lambda: sql.checkpoint(connection))
         except sqlite3.Error as error:
             raise UnavailableError(f"cannot compact: {error} ({self.path})") from error
 
     async def backup(self, path: str | os.PathLike[str]) -> int:
-        """Copy the store, as of now or a little later, into a new file while it goes on working.
+        """Copy the store, as of now or slightly later, into a new file while it is in use.
 
         Returns the revision of the copy. Raises StoreError when the file exists or cannot be written. The copy is
         complete when its name appears.
@@ -395,11 +393,11 @@ def _compacted(connection: sqlite3.Connection) -> int:
 
 
 class _NoWritingError(Exception):
-    """A commit was not tried."""
+    """A commit was not attempted."""
 
 
 def _certain(error: Exception) -> bool:
-    """Is it known that the commit which failed with `error` has not happened?"""
+    """True if the commit that failed with `error` certainly did not happen."""
     if not isinstance(error, sqlite3.Error):
         return False
     code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
@@ -412,7 +410,7 @@ def _open(connection: sqlite3.Connection | None) -> sqlite3.Connection:
 
 
 def _write_of(event: Event) -> Write:
-    """A write that nobody waits for."""
+    """A write without a waiter."""
     item = None if event.type is EventType.DELETE else KeyValue(event.key, event.value, event.revision, event.created)
     write = Write(event, item)
     write.deferred.addErrback(lambda _: None)

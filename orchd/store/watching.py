@@ -1,4 +1,4 @@
-"""Watches of a store that lives in this process: first the past, then every batch as it becomes durable."""
+"""Watches of an in-process store: past events first, then every batch as it becomes durable."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ _log = Logger()
 
 
 class History(Protocol):
-    """What watches need of the store that they belong to."""
+    """What watches need from their store."""
 
     revision: int
     compacted: int
     _reactor: Any
 
     def recent(self, after: int) -> Sequence[Event] | None:
-        """Every event above `after`; None when that is older than the events in memory."""
+        """Every event above `after`; None when it is older than the events in memory."""
 
     def _older(self, prefix: str, after: int, upto: int) -> Deferred[tuple[list[Event], int]]:
-        """Events from before the recent ones: those above `after`, and the revision up to which they are complete."""
+        """Events before the recent ones: those above `after`, and the revision up to which they are complete."""
 
 
 @implementer(IWatch)
 class Watch:
-    """One watch. It is live once it has been handed everything up to the store's revision, past otherwise."""
+    """One watch: live once it has received everything up to the store's revision, catching up before that."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Watch:
         on_progress: OnProgress | None,
     ) -> None:
         self.prefix = prefix
-        #: Everything at or below was delivered, or was not asked for.
+        #: Revisions up to this one were delivered, or not requested.
         self.after = after
         self.active = True
         self._owner = owner
@@ -65,7 +65,7 @@ class Watch:
         self._owner.discard(self)
 
     def deliver(self, events: Sequence[Event]) -> None:
-        """Hand over those that concern this watch. A consumer that raises has missed them, so its watch ends."""
+        """Deliver the matching events. A callback that raises has missed them, so its watch ends."""
         if events and events[0].revision <= self.after:
             events = [event for event in events if event.revision > self.after]
         if not events:
@@ -79,7 +79,7 @@ class Watch:
         try:
             self._on_events(events)
         except Exception:
-            # Whatever it is, the write is durable, and the other watches and the writers must hear of it.
+            # Any exception: the write is durable, and other watches and the writers must be notified.
             _log.failure("a watch of {prefix} failed", prefix=prefix)
             self.end(UnavailableError("the consumer of the watch failed"))
 
@@ -94,7 +94,7 @@ class Watch:
 
 
 class Watches:
-    """All watches of a store. Those that are live get every batch; the others read the past first."""
+    """All watches of a store. Live ones get every batch; the others read past events first."""
 
     def __init__(self, store: History) -> None:
         self._store = store
@@ -118,7 +118,7 @@ class Watches:
                 watch.deliver(events)
 
     def progress(self, revision: int) -> None:
-        """Nothing happened up to `revision` that the live watches have not been handed."""
+        """Report to the live watches that there are no further events up to `revision`."""
         for watch in tuple(self._live):
             watch.progress(revision)
 
@@ -127,7 +127,7 @@ class Watches:
             watch.end(error)
 
     def _advance(self, watch: Watch) -> None:
-        """Hand over what memory has and go live, or have the next piece of older history read."""
+        """Deliver events from memory and go live, or request the next batch of older history."""
         store = self._store
         if not watch.active:
             return
@@ -149,7 +149,7 @@ class Watches:
     def _read(self, found: tuple[list[Event], int], watch: Watch) -> None:
         events, upto = found
         if watch.after < self._store.compacted:
-            # Compaction overtook the reading, which may have left something out.
+            # Compacted during the read, which may be incomplete.
             self._advance(watch)
         elif watch.active:
             watch.deliver(events)

@@ -1,4 +1,4 @@
-"""A thread with a queue: what must not hold up the reactor runs there, one job after the other."""
+"""A worker thread with a queue, for blocking jobs, which run in order."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ T = TypeVar("T")
 
 
 class Worker:
-    """One thread. Jobs run in the order in which they were given; a job that raises fails its own Deferred only."""
+    """One thread. Jobs run in submission order; a job that raises fails only its own Deferred."""
 
     def __init__(self, reactor: Any, name: str) -> None:
         self._reactor = reactor
         self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        # Not to outlive a process that forgot to stop it: nothing acknowledged depends on an orderly end.
+        # A daemon thread, so that it cannot block process exit: acknowledged writes need no orderly end.
         self._thread = Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
     def run(self, job: Callable[[], T]) -> Deferred[T]:
-        """Run `job` in the thread; its result arrives in the reactor's."""
+        """Run `job` in the thread; the result is delivered in the reactor's."""
         result: Deferred[T] = Deferred()
 
         def work() -> None:
             try:
                 value = job()
             except Exception:
-                # Whatever it is belongs to whoever waits for the job.
+                # Any exception belongs to the Deferred of the job.
                 self._reactor.callFromThread(result.errback, Failure())
             else:
                 self._reactor.callFromThread(result.callback, value)
@@ -40,11 +40,11 @@ class Worker:
         return result
 
     def post(self, job: Callable[[], None]) -> None:
-        """Run `job`, which must not raise and reports for itself."""
+        """Run `job`, which must not raise and reports its own result."""
         self._jobs.put(job)
 
     def stop(self) -> None:
-        """End the thread after the jobs that it has; waits for that only as long as a thread takes to end."""
+        """End the thread after its queued jobs; waits only for the thread's end."""
         self._jobs.put(None)
         self._thread.join()
 

@@ -1,6 +1,6 @@
 """The contract of `IClient` as checks that any implementation can be put through.
 
-Each check is a coroutine function that is given a `ClientSubject`; `CHECKS` lists them all. They need a server with
+Each check is a coroutine function with a `ClientSubject` argument; `CHECKS` lists them all. They need a server with
 namespaces and config maps, and no controllers.
 """
 
@@ -26,7 +26,7 @@ _SECONDS = 20.0
 
 @dataclass(frozen=True, kw_only=True)
 class ClientSubject:
-    """A client that may do everything, and a namespace of its own to do it in."""
+    """A client with all permissions, and a namespace for it."""
 
     client: IClient
     namespace: str
@@ -45,7 +45,7 @@ class ClientSubject:
         return made
 
     async def event(self, stream: IWatchStream) -> WatchEvent | None:
-        """The next event that is no bookmark."""
+        """The next event that is not a bookmark."""
         while True:
             event = await within(start(_next(stream)), _SECONDS, self.reactor)
             if event is None or event.type != "BOOKMARK":
@@ -65,7 +65,7 @@ async def _next(stream: IWatchStream) -> WatchEvent | None:
 
 
 async def check_create_and_get(s: ClientSubject) -> None:
-    """What was created can be read, with what the server added."""
+    """A created object can be read, with the fields that the server added."""
     made = await s.make("a", k="v")
     found = await s.client.get(MAPS, s.namespace, "a")
     assert found["metadata"]["uid"] == made["metadata"]["uid"]
@@ -73,13 +73,13 @@ async def check_create_and_get(s: ClientSubject) -> None:
 
 
 async def check_text_survives(s: ClientSubject) -> None:
-    """Text outside ASCII and characters with a meaning in URLs come back as they were."""
+    """Non-ASCII text and characters with a meaning in URLs are returned unchanged."""
     await s.make("text", value='ä "quoted" \U0001f600\n%2F?&=')
     assert (await s.client.get(MAPS, s.namespace, "text"))["data"]["value"] == 'ä "quoted" \U0001f600\n%2F?&='
 
 
 async def check_not_found(s: ClientSubject) -> None:
-    """A refusal carries code, reason, message and details of the server's Status."""
+    """An error carries code, reason, message and details of the server's Status."""
     error = await s.refused(s.client.get(MAPS, s.namespace, "none"))
     assert (error.code, error.reason) == (404, "NotFound")
     assert error.message == 'configmaps "none" not found'
@@ -87,7 +87,7 @@ async def check_not_found(s: ClientSubject) -> None:
 
 
 async def check_exists_and_conflict(s: ClientSubject) -> None:
-    """A name is taken once; an update of an old state is refused."""
+    """A name can be created once; an update from an old version is rejected."""
     made = await s.make("twice")
     assert (await s.refused(s.make("twice"))).reason == "AlreadyExists"
     await s.client.update(MAPS, s.namespace, "twice", {**made, "data": {"a": "1"}})
@@ -103,7 +103,7 @@ async def check_invalid(s: ClientSubject) -> None:
 
 
 async def check_dry_run(s: ClientSubject) -> None:
-    """A dry run answers and writes nothing."""
+    """A dry run responds and writes nothing."""
     await s.client.create(MAPS, s.namespace, s.map("dry"), dry_run=True)
     assert (await s.refused(s.client.get(MAPS, s.namespace, "dry"))).code == 404
 
@@ -149,7 +149,7 @@ async def check_list(s: ClientSubject) -> None:
 
 
 async def check_delete(s: ClientSubject) -> None:
-    """Deletes honour preconditions; a deleted object is gone."""
+    """Deletes honour preconditions; a deleted object does not exist."""
     made = await s.make("gone")
     wrong = {"preconditions": {"uid": "another"}}
     assert (await s.refused(s.client.delete(MAPS, s.namespace, "gone", options=wrong))).code == 409
@@ -159,7 +159,7 @@ async def check_delete(s: ClientSubject) -> None:
 
 
 async def check_delete_collection(s: ClientSubject) -> None:
-    """A collection is deleted as far as the selector reaches."""
+    """A collection is deleted within the selector."""
     await s.make("c1")
     await s.make("c2")
     await s.client.delete_collection(MAPS, s.namespace, label_selector="name=c1")
@@ -169,7 +169,7 @@ async def check_delete_collection(s: ClientSubject) -> None:
 
 
 async def check_subresource(s: ClientSubject) -> None:
-    """Subresources are read and written under their object."""
+    """Subresources are read and written by the name of their object."""
     found = await s.client.get(NAMESPACES, "", s.namespace, subresource="status")
     assert found["status"]["phase"] == "Active"
     changed = {**found, "status": {**found["status"], "phase": "Active"}}
@@ -207,7 +207,7 @@ async def check_stream(s: ClientSubject) -> None:
 
 
 async def check_watch(s: ClientSubject) -> None:
-    """A watch tells of each change after the version it starts from, in order."""
+    """A watch reports each change after its start version, in order."""
     version = (await s.client.list(MAPS, s.namespace))["metadata"]["resourceVersion"]
     stream = await s.client.watch(MAPS, s.namespace, resource_version=version)
     made = await s.make("w", k="1")
@@ -221,7 +221,7 @@ async def check_watch(s: ClientSubject) -> None:
 
 
 async def check_watch_many(s: ClientSubject) -> None:
-    """Events that nobody asks for yet wait; none is lost, however slowly they are taken."""
+    """Unread events are buffered; none is lost, however slowly they are read."""
     version = (await s.client.list(MAPS, s.namespace))["metadata"]["resourceVersion"]
     stream = await s.client.watch(MAPS, s.namespace, resource_version=version, label_selector="name!=other")
     for number in range(60):
@@ -234,13 +234,13 @@ async def check_watch_many(s: ClientSubject) -> None:
 
 
 async def check_watch_refused(s: ClientSubject) -> None:
-    """A watch that cannot begin raises the server's refusal."""
+    """A watch that cannot begin raises the server's error."""
     error = await s.refused(s.client.watch(MAPS, s.namespace, field_selector="spec.none=1"))
     assert error.code == 400
 
 
 async def check_cancel(s: ClientSubject) -> None:
-    """Whoever waits for an event may be cancelled, and the stream goes on."""
+    """Waiting for an event can be cancelled, and the stream continues."""
     stream = await s.client.watch(MAPS, s.namespace, resource_version="0")
     waiting: Deferred[Any] = start(_next(stream))
     if not waiting.called:

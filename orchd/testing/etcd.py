@@ -29,12 +29,12 @@ from orchd.testing.process import free_port
 
 
 def find_etcd() -> str | None:
-    """The program: the one that $ORCHD_ETCD names, or the one on the path (Debian: etcd-server) if it is there."""
+    """Path of the etcd program: $ORCHD_ETCD, or found in PATH (Debian: etcd-server)."""
     return shutil.which(os.environ.get("ORCHD_ETCD", "etcd"))
 
 
 class Etcd:
-    """One member that is a whole cluster. Its ports and data stay the same when it is started again.
+    """A single-member etcd cluster. Ports and data are kept across restarts.
 
     `tls` are further arguments such as ``--cert-file=...``; with them the URL is https.
     """
@@ -81,7 +81,7 @@ class Etcd:
         self.signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """End it without a word."""
+        """Kill it without an orderly stop."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -90,10 +90,10 @@ class Etcd:
 
 @implementer(IStore)
 class Rebased:
-    """A store whose revisions are shown as if it had begun at 1 when it was started.
+    """A store whose revisions are shifted to begin at 1 at its start.
 
-    etcd counts the writes of everybody, and recording the dialect is one: a suite that names revisions sees the same
-    ones as with a fresh store, as long as nobody else writes.
+    etcd counts the writes of all its users, and recording the dialect is one: a suite with fixed revisions sees those
+    of a fresh store, as long as there are no other writers.
     """
 
     def __init__(self, store: Any) -> None:

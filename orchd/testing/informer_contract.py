@@ -1,7 +1,7 @@
 """The contract of `IInformer` as checks that any implementation can be put through.
 
-Each check is a function that is given an `InformerSubject`; `CHECKS` lists them all. They need an informer of config maps with
-nothing in the namespaces ``a`` and ``b`` yet; what other namespaces have is not looked at.
+Each check is a function with an `InformerSubject` argument; `CHECKS` lists them all. They need an informer of config
+maps with empty namespaces ``a`` and ``b``; other namespaces are ignored.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any
 
 from orchd.client.interfaces import IInformer, Object
 
-#: Where the checks put their objects.
+#: Namespaces used by the checks.
 NAMESPACES = ("a", "b")
 Told = tuple[str, "str | None", "str | None"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class InformerSubject:
-    """An informer of config maps, and ways to change what it shows.
+    """An informer of config maps, and functions that change its objects.
 
-    `put` creates or replaces an object, `remove` deletes one by namespace and name; `settle` lets everything arrive that is
-    under way.
+    `put` creates or replaces an object, `remove` deletes one by namespace and name; `settle` delivers all pending
+    events.
     """
 
     informer: IInformer
@@ -31,7 +31,7 @@ class InformerSubject:
     settle: Callable[[], object]
 
     def change(self, name: str, data: str, *, namespace: str = "a", **labels: str) -> None:
-        """Create or replace a config map and let that arrive."""
+        """Create or replace a config map and wait for its event."""
         metadata: dict[str, Any] = {"name": name, "namespace": namespace}
         if labels:
             metadata["labels"] = labels
@@ -39,18 +39,18 @@ class InformerSubject:
         self.settle()
 
     def end(self, name: str, *, namespace: str = "a") -> None:
-        """Delete a config map and let that arrive."""
+        """Delete a config map and wait for its event."""
         self.remove(namespace, name)
         self.settle()
 
 
 @dataclass(slots=True)
 class RecordingListener:
-    """A listener that writes down what it is told: the type, and the data of the object before and after."""
+    """A listener that records events: the type, and the data of the object before and after."""
 
     informer: IInformer
     told: list[Told] = field(default_factory=list)
-    #: What the informer showed of the object while it told of it.
+    #: The object as the informer returned it during the event.
     shown: list[str | None] = field(default_factory=list)
 
     def __call__(self, event: str, old: Object | None, new: Object | None) -> None:
@@ -72,7 +72,7 @@ def _names(found: Iterable[Object]) -> list[str]:
 
 
 def check_reads(subject: InformerSubject) -> None:
-    """`get` and `list` show what there is, by namespace and by labels."""
+    """`get` and `list` return the existing objects, by namespace and by labels."""
     subject.change("m", "1", tier="x", zone="y")
     subject.change("n", "2", namespace="b", tier="x")
     informer = subject.informer
@@ -89,7 +89,7 @@ def check_reads(subject: InformerSubject) -> None:
 
 
 def check_tells_of_changes(subject: InformerSubject) -> None:
-    """Listeners are told of every change, with the object before and after it."""
+    """Listeners receive every change, with the object before and after it."""
     listener = RecordingListener(subject.informer)
     subject.informer.add_listener(listener)
     subject.settle()
@@ -100,7 +100,7 @@ def check_tells_of_changes(subject: InformerSubject) -> None:
 
 
 def check_tells_late_listeners_what_there_is(subject: InformerSubject) -> None:
-    """What is there when a listener comes is told to it as ADDED, once, and not to others again."""
+    """A new listener receives existing objects as ADDED, once; other listeners do not receive them again."""
     first, second = RecordingListener(subject.informer), RecordingListener(subject.informer)
     subject.informer.add_listener(first)
     subject.change("m", "1")
@@ -113,7 +113,7 @@ def check_tells_late_listeners_what_there_is(subject: InformerSubject) -> None:
 
 
 def check_shows_what_it_tells(subject: InformerSubject) -> None:
-    """While listeners are told of a change, `get` shows it already."""
+    """During a listener's call, `get` returns the new state."""
     listener = RecordingListener(subject.informer)
     subject.informer.add_listener(listener)
     subject.settle()
@@ -124,7 +124,7 @@ def check_shows_what_it_tells(subject: InformerSubject) -> None:
 
 
 def check_indexes(subject: InformerSubject) -> None:
-    """An index holds objects by what its function gives, from before and after it was added, and follows changes."""
+    """An index holds objects by the values of its function, existing ones and later ones, and follows changes."""
     informer = subject.informer
     subject.change("m", "1")
     informer.add_index("contract/data", lambda obj: [str((obj.get("data") or {}).get("x"))])
@@ -139,7 +139,7 @@ def check_indexes(subject: InformerSubject) -> None:
 
 
 def check_index_is_current_for_listeners(subject: InformerSubject) -> None:
-    """While listeners are told of a change, indexes have it already."""
+    """During a listener's call, indexes have the new state."""
     informer = subject.informer
     informer.add_index("contract/namespace", lambda obj: [obj["metadata"]["namespace"]])
     seen: list[int] = []
@@ -157,7 +157,7 @@ def check_index_is_current_for_listeners(subject: InformerSubject) -> None:
 
 
 def check_several_values_of_an_object(subject: InformerSubject) -> None:
-    """An index function may give any number of values for an object."""
+    """An index function may return any number of values for an object."""
     subject.informer.add_index("contract/letters", lambda obj: list((obj.get("data") or {}).get("x") or ""))
     subject.change("m", "xy")
     subject.change("n", "")
@@ -166,7 +166,7 @@ def check_several_values_of_an_object(subject: InformerSubject) -> None:
 
 
 def check_unknown_index(subject: InformerSubject) -> None:
-    """Asking for an index that was not added is a KeyError."""
+    """Querying an unknown index raises KeyError."""
     asks: tuple[Callable[[str, str], object], ...] = (subject.informer.by_index, subject.informer.holds)
     for ask in asks:
         try:
@@ -177,7 +177,7 @@ def check_unknown_index(subject: InformerSubject) -> None:
 
 
 def check_objects_are_shared(subject: InformerSubject) -> None:
-    """A change makes a new object; one that was handed out before stays as it was."""
+    """A change creates a new object; earlier ones stay unchanged."""
     subject.change("m", "1")
     before = subject.informer.get("a", "m")
     subject.change("m", "2")

@@ -1,4 +1,4 @@
-"""An `IInformers` double that a test drives: objects go in by hand, listeners and indexes hear of it at once."""
+"""An `IInformers` double driven by a test: objects are put in by hand, listeners and indexes are updated at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _key(obj: Object) -> tuple[str, str]:
 
 @implementer(IInformer)
 class MemoryInformer:
-    """One resource. `put` and `remove` play the server; `synced` starts true and may be set false."""
+    """One resource. `put` and `remove` act as the server; `synced` starts True and may be set to False."""
 
     def __init__(self) -> None:
         self.synced = True
@@ -40,7 +40,7 @@ class MemoryInformer:
         await self.wait_synced()
 
     def sync(self) -> None:
-        """Let the first list arrive."""
+        """Complete the first list."""
         self.synced = True
         waiting, self._waiting = self._waiting, []
         for waiter in waiting:
@@ -90,7 +90,7 @@ class MemoryInformer:
             listener("ADDED" if old is None else "MODIFIED", old, obj)
 
     def remove(self, namespace: str, name: str) -> None:
-        """Delete an object. KeyError when it is not there."""
+        """Delete an object. KeyError when it does not exist."""
         old = self._objects.pop((namespace, name))
         self._forget((namespace, name))
         for listener in self._listeners:
@@ -109,7 +109,7 @@ class MemoryInformer:
 
 @implementer(IInformers)
 class MemoryInformers:
-    """Informers made when first asked for. `put(ref, *objects)` fills one."""
+    """Informers created on first use. `put(ref, *objects)` fills one."""
 
     def __init__(self) -> None:
         self._informers: dict[ResourceRef, MemoryInformer] = {}

@@ -1,4 +1,4 @@
-"""Informers that are late on demand: events wait until a test lets them arrive, in their order.
+"""Informers with controllable delay: events are held until a test delivers them, in order.
 
     informers = LaggingInformers(source)
     informers.hold(PODS)            # from now on nothing new is shown of pods
@@ -6,7 +6,7 @@
     informers.deliver(PODS, 1)      # one event arrives
     informers.release(PODS)         # all of them, and what comes next at once
 
-What a double shows that is never late proves nothing about code that waits.
+Code that waits needs tests with a double that lags.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from orchd.testing.informers import MemoryInformer
 
 
 class LaggingInformer(MemoryInformer):
-    """A copy of what `source` shows, as late as a test wants it to be."""
+    """A delayed copy of `source`."""
 
     def __init__(self, source: IInformer) -> None:
         super().__init__()
@@ -31,14 +31,14 @@ class LaggingInformer(MemoryInformer):
 
     @property
     def waiting(self) -> int:
-        """Events that have not arrived."""
+        """Number of held events."""
         return len(self._late)
 
     async def wait_synced(self) -> None:
         await self._source.wait_synced()
 
     def deliver(self, count: int | None = None) -> None:
-        """Let so many events arrive, the oldest first; all of them without a number."""
+        """Deliver this many events, oldest first; all of them without a number."""
         for _ in range(len(self._late) if count is None else count):
             old, new = self._late.popleft()
             if new is not None:
@@ -54,7 +54,7 @@ class LaggingInformer(MemoryInformer):
 
 @implementer(IInformers)
 class LaggingInformers:
-    """Lagging informers over those of `source`; none is late before `hold`."""
+    """Delayed informers over those of `source`; none is delayed before `hold`."""
 
     def __init__(self, source: IInformers) -> None:
         self._source = source
@@ -66,14 +66,14 @@ class LaggingInformers:
         return self._informers[ref]
 
     def hold(self, ref: ResourceRef) -> None:
-        """Keep events of a resource back."""
+        """Hold the events of a resource."""
         self.informer(ref).held = True
 
     def deliver(self, ref: ResourceRef, count: int | None = None) -> None:
-        """Let so many events of a resource arrive; all of them without a number."""
+        """Deliver this many events of a resource; all of them without a number."""
         self.informer(ref).deliver(count)
 
     def release(self, ref: ResourceRef) -> None:
-        """Let everything of a resource arrive, from now on at once."""
+        """Deliver all events of a resource, and later ones at once."""
         self.informer(ref).held = False
         self.informer(ref).deliver()

@@ -1,12 +1,12 @@
-"""Are the answers that concurrent clients got possible in one order of events? (Herlihy and Wing, "Linearizability")
+"""Linearizability check of concurrent histories (Herlihy and Wing, "Linearizability").
 
-Clients record what they ask of a key and what they hear (`History`); `explain` looks for an order in which each
-operation happens at one moment between call and return, and every answer is the one that a single register with
-guarded writes gives. Keys are judged one by one, which is enough for each to be linearizable; `check_order` holds writes to
-different keys to the order of their revisions. The search is the one of Wing and Gong, with states that were seen left out.
+Clients record their calls and results by key (`History`); `explain` searches for an order in which each operation
+happens at one moment between call and return, and every result is that of a single register with guarded writes. Keys
+are checked separately, which is sufficient for linearizability of each; `check_order` checks that writes to different
+keys follow the order of their revisions. The search is that of Wing and Gong, with visited states skipped.
 
-A write whose answer never came may have happened at any time after its call, or not at all. Written values must be
-unique, so that a read tells which write it saw.
+A write without a result may have happened at any time after its call, or not at all. Written values must be unique, so
+that a read identifies the write it saw.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Kind(Enum):
 
 class Outcome(Enum):
     OK = "ok"
-    #: The guard did not hold: nothing was written.
+    #: The guard failed: nothing was written.
     REFUSED = "refused"
-    #: No answer, or one that does not say whether it was written.
+    #: No result, or one that leaves open whether the write happened.
     UNKNOWN = "unknown"
 
 
-#: A register's value and the revision of its last write; None when there is none.
+#: A register's value and the revision of its last write; None when it does not exist.
 State = tuple[str, int] | None
 
 
@@ -40,7 +40,7 @@ State = tuple[str, int] | None
 class Operation:
     """One operation on one key. `called` and `returned` are on one clock; `expected` is the guard (0: must not exist).
 
-    `found` is what a GET saw, `revision` what a write that went well was given.
+    `found` is the result of a GET, `revision` that of a successful write.
     """
 
     client: str
@@ -62,19 +62,19 @@ class Operation:
 
 @dataclass
 class History:
-    """What all clients did. Appending is atomic, so that threads may share one."""
+    """The operations of all clients. Appending is atomic, so that threads may share one."""
 
     clock: Callable[[], float] = time.monotonic
     operations: list[Operation] = field(default_factory=list)
 
     def begin(self, client: str, kind: Kind, key: str, *, value: str = "", expected: int = 0) -> Operation:
-        """Note a call, before it is made. What never ends counts as UNKNOWN."""
+        """Record a call before it is made. Calls without an end count as UNKNOWN."""
         made = Operation(client=client, kind=kind, key=key, called=self.clock(), value=value, expected=expected)
         self.operations.append(made)
         return made
 
     def saw(self, operation: Operation, found: State) -> None:
-        """A GET's answer."""
+        """Record the result of a GET."""
         operation.found, operation.outcome, operation.returned = found, Outcome.OK, self.clock()
 
     def wrote(self, operation: Operation, revision: int) -> None:
@@ -87,11 +87,11 @@ class History:
         return [each for each in self.operations if each.key == key]
 
     def count(self, outcome: Outcome, key: str) -> int:
-        """Writes to a key that ended so."""
+        """Number of writes to a key with this outcome."""
         return sum(each.kind is not Kind.GET and each.outcome is outcome for each in self.of(key))
 
     def check(self) -> None:
-        """AssertionError unless every key is linearizable and revisions are in the order of time."""
+        """AssertionError unless every key is linearizable and revisions follow real time."""
         for key in {each.key for each in self.operations}:
             wrong = explain(self.of(key))
             assert not wrong, wrong
@@ -100,9 +100,10 @@ class History:
 
 
 def explain(operations: Sequence[Operation]) -> str:
-    """ "" when the operations on one key are linearizable, else how far an order was found and what could not follow.
+    """ "" when the operations on one key are linearizable, else the longest order found and the operations that could
+     not follow.
 
-    A GET without an answer tells nothing and is left out. Raises ValueError when a value was written twice.
+    A GET without a result is ignored. Raises ValueError when a value was written twice.
     """
     told = [each for each in operations if each.kind is not Kind.GET or each.outcome is Outcome.OK]
     told.sort(key=lambda each: each.called)
@@ -116,11 +117,11 @@ class _Search:
     def __init__(self, operations: list[Operation]) -> None:
         self._operations = operations
         self._needed = sum(each.outcome is not Outcome.UNKNOWN for each in operations)
-        #: Revisions of writes whose answer did not come, where somebody saw them.
+        #: Revisions of writes without a result that were read later.
         self._seen = {each.found[0]: each.found[1] for each in operations if each.found is not None}
 
     def run(self) -> str:
-        # Which operations have happened (bits), what the register holds then, how many of the needed ones are among them.
+        # Completed operations (bits), state of the register, and number of completed mandatory operations.
         todo: list[tuple[int, State, int]] = [(0, None, 0)]
         known: set[tuple[int, State]] = set()
         best: tuple[int, int, State] = (-1, 0, None)
@@ -141,7 +142,7 @@ class _Search:
         return f"after {count} of {self._needed} operations the key holds {state}; none of these can follow:\n{stuck}"
 
     def _candidates(self, done: int) -> list[int]:
-        """What may happen next: what was called before anything that has not happened yet had returned."""
+        """Operations that may happen next: those called before any pending operation returned."""
         found, first_return = [], math.inf
         first = (~done & (done + 1)).bit_length() - 1
         for number in range(first, len(self._operations)):
@@ -161,13 +162,13 @@ class _Search:
             if not possible:
                 continue
             if after == state:
-                # What changes nothing can as well happen at once: no other order has to be tried.
+                # An operation without effect can happen immediately: no other order has to be tried.
                 return [(number, after)]
             following.append((number, after))
         return following
 
     def _applied(self, number: int, state: State) -> tuple[bool, State]:
-        """Could the operation have happened here, and what is there then?"""
+        """The state after the operation; None if it could not have happened here."""
         operation = self._operations[number]
         if operation.kind is Kind.GET:
             return operation.found == state, state
@@ -179,15 +180,15 @@ class _Search:
         if operation.kind is Kind.DELETE:
             return True, None
         if operation.outcome is Outcome.UNKNOWN:
-            # Unseen: a revision of its own that nobody names.
+            # Never read: a unique unknown revision.
             return True, (operation.value, self._seen.get(operation.value, -1 - number))
         return state is None or operation.revision > state[1], (operation.value, operation.revision)
 
 
 def check_order(operations: Sequence[Operation]) -> str:
-    """ "" when no revision was given twice and a write that began after another had returned has the greater one.
+    """ "" when no revision was returned twice and a write that began after another returned has the greater one.
 
-    Reads count too: none may show a revision that is greater than that of a later write.
+    Reads count too: none may return a revision greater than that of a later write.
     """
     written = [each for each in operations if each.revision]
     revisions = {each.revision for each in written}

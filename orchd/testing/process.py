@@ -1,6 +1,6 @@
-"""`DaemonProcess`: a real `twistd orchd` in its own process, for tests that need one to start, stop and kill.
+"""`DaemonProcess`: a real `twistd orchd` process for tests to start, stop and kill.
 
-Blocking by design: a test that talks to another process from a thread of its own needs no reactor.
+Blocking by design: a test that talks to another process from its own thread needs no reactor.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _TREE = Path(orchd.__file__).resolve().parents[1]
 
 
 class NotReady(Exception):
-    """The process ended, or did not answer in time. The text holds the end of its log."""
+    """The process ended, or was not ready in time. The text contains the end of its log."""
 
 
 def free_port() -> int:
-    """A TCP port of the loopback address that nothing listened on a moment ago."""
+    """A TCP port of the loopback address that was free a moment ago."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -45,10 +45,10 @@ def free_port() -> int:
 
 
 class DaemonProcess:
-    """One server process on a data folder. `start` waits until it answers `ok` at /readyz.
+    """One server process on a data folder. `start` waits until /readyz returns `ok`.
 
-    `folder` receives the data folder ``data`` and the log ``log``; a second process on the same `folder` continues both.
-    `flags` are added to the command line as they are. As a context manager it starts, and stops what still runs.
+    `folder` holds the data folder ``data`` and the log ``log``; a second process on the same `folder` continues both.
+    `flags` are added to the command line unchanged. As a context manager it starts, and stops a running process.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class DaemonProcess:
         """Exit status; None while it runs, negative after a signal."""
         return None if self._process is None else self._process.poll()
 
-    #: What twistd is to run.
+    #: The twistd plugin to run.
     program = "orchd"
 
     @property
@@ -105,10 +105,10 @@ class DaemonProcess:
             *self.flags,
         )
 
-    # -- life
+    # -- lifecycle
 
     def launch(self) -> None:
-        """Start without waiting."""
+        """Start without waiting for readiness."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = os.pathsep.join(filter(None, [str(_TREE), os.environ.get("PYTHONPATH")]))
         self._output = self.log_file.open("ab")
@@ -148,7 +148,7 @@ class DaemonProcess:
         return self.wait(timeout)
 
     def kill(self) -> None:
-        """kill -9, and wait until it is gone."""
+        """kill -9, and wait for the end."""
         if self._process is not None and self.status is None:
             self._process.kill()
             self.wait()
@@ -173,10 +173,10 @@ class DaemonProcess:
             if error is None:
                 raise
 
-    # -- talking to it
+    # -- requests
 
     def context(self) -> ssl.SSLContext:
-        """What a client needs to trust the server and be its administrator."""
+        """TLS context that trusts the server and has the administrator's certificate."""
         config = yaml.safe_load(self.config_file.read_text())
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
         context = ssl.create_default_context(cadata=_decoded(cluster, "certificate-authority-data"))
@@ -192,7 +192,7 @@ class DaemonProcess:
     def request(
         self, method: str, path: str, body: Any = None, *, content_type: str = "application/json", timeout: float = PATIENCE
     ) -> tuple[int, Any]:
-        """One request as administrator: the status code and the decoded JSON, or text if it is none."""
+        """Send one request as administrator: the status code and the decoded JSON, or text if it is not JSON."""
         connection = self.connect(timeout)
         try:
             return exchange(connection, method, path, body, content_type=content_type)
@@ -205,12 +205,12 @@ class DaemonProcess:
         try:
             return self.request("GET", "/readyz", timeout=30) == (200, "ok")
         except (OSError, http.client.HTTPException, ValueError, TypeError):
-            return False  # being written, not listening yet, or another server's: ask again
+            return False  # partially written, not listening yet, or another server's: retry
 
 
 class ComponentProcess(DaemonProcess):
-    """The controllers or the scheduler in a process of its own, as the administrator of `server`. `start` waits until it
-    answers `ok` at /readyz."""
+    """The controllers or the scheduler as a separate process, as the administrator of `server`. `start` waits until
+    /readyz returns `ok`."""
 
     def __init__(self, component: str, server: DaemonProcess, folder: Path, *flags: str) -> None:
         super().__init__(folder, *flags, dialect=server.dialect)
@@ -234,7 +234,7 @@ class ComponentProcess(DaemonProcess):
         )
 
     def context(self) -> ssl.SSLContext:
-        """As the server's administrator; the component's own certificate is not checked."""
+        """TLS context with the administrator's certificate; the component's certificate is not verified."""
         context = super().context()
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -249,7 +249,7 @@ def exchange(
     *,
     content_type: str = "application/json",
 ) -> tuple[int, Any]:
-    """One request on an open connection; see `DaemonProcess.request`."""
+    """Send one request on an open connection; see `DaemonProcess.request`."""
     data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
     connection.request(method, path, data, {"Content-Type": content_type} if data is not None else {})
     answer = connection.getresponse()

@@ -1,4 +1,4 @@
-"""Results of coroutines that finish without waiting for the outside: most of what tests await."""
+"""Results of coroutines that finish without suspending, as most awaited ones in tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def result_of(coroutine: Coroutine[Deferred[Any], Any, T]) -> T:
-    """What `coroutine` returns; raises what it raises, or AssertionError when it has to wait."""
+    """The result of `coroutine`; raises its error, or AssertionError when it suspends."""
     outcome: list[Any] = []
     Deferred.fromCoroutine(coroutine).addBoth(outcome.append)
     assert outcome, "the coroutine is still waiting"

@@ -1,12 +1,12 @@
-"""A whole server in process: memory store, no sockets, no threads, time that stands still. For tests of what is behind HTTP.
+"""A whole server in process: memory store, no sockets, no threads, a manual clock. For tests above the HTTP layer.
 
     server = make_server(tmp_path)
     admin = server.client("admin", "system:masters")
     obj = run(admin.create(PODS, "a", {...}))          # IClient, every stage as over the wire
     answer = run(server.request("GET", "/api/v1/pods", user=...))
 
-With the memory store hardly anything waits: `run` gives the result of a coroutine at once, and fails a test in which it
-would not come without time going on (`server.clock.advance`).
+With the memory store few calls suspend: `run` returns the result of a coroutine immediately, and fails a test in which
+it needs the clock to advance (`server.clock.advance`).
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from orchd.txkit.coroutines import start
 
 T = TypeVar("T")
 
-#: When tests happen, in seconds since the epoch.
+#: The time of tests in epoch seconds.
 NOW = 1_800_000_000.0
 
 
 def run(coro: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that does not have to wait. AssertionError when it waits."""
+    """The result of a coroutine that does not suspend. AssertionError when it does."""
     outcome: list[Any] = []
     start(coro).addBoth(outcome.append)
     assert outcome, "the coroutine waits for something"
@@ -56,7 +56,7 @@ def run(coro: Coroutine[Any, Any, T]) -> T:
 
 
 class StillReactor(Clock):
-    """As much of a reactor as a server without sockets asks for."""
+    """The part of a reactor that a server without sockets uses."""
 
     def getThreadPool(self) -> InlineThreads:
         return InlineThreads()
@@ -70,7 +70,7 @@ class _Host:
 
 
 class _Port:
-    """A listening port that nobody reaches."""
+    """A listening port without a socket."""
 
     def getHost(self) -> _Host:
         return _Host()
@@ -98,7 +98,7 @@ class BytesBody:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response as tests look at it; `stream` is None or what would follow."""
+    """A response for tests; `stream` is None or the stream that would follow."""
 
     code: int
     headers: Mapping[str, str]
@@ -111,7 +111,7 @@ class Answer:
 
 
 class InProcessServer:
-    """A started `ApiServer` and ways in."""
+    """A started `ApiServer` and its clients."""
 
     def __init__(self, server: ApiServer, clock: StillReactor) -> None:
         self.server = server
@@ -122,7 +122,7 @@ class InProcessServer:
         return self.server.settings.dialect
 
     def client(self, name: str = "admin", *groups: str, agent: str = "test") -> LocalClient:
-        """A client that acts as a user; without groups as a member of system:masters."""
+        """A client that acts as a user; by default a member of system:masters."""
         return LocalClient(self.server.pipeline, user(name, *groups), agent=agent, clock=self.clock.seconds)
 
     async def request(
@@ -135,7 +135,7 @@ class InProcessServer:
         headers: Mapping[str, str] | None = None,
         hijack: Callable[[], Any] | None = None,
     ) -> Answer:
-        """Send a request with its query in `path`; `body` is bytes or JSON data. Errors are answers."""
+        """Send a request; `path` includes the query, `body` is bytes or JSON data. Errors are returned as responses."""
         raw, _, query = path.partition("?")
         given = {"user-agent": "test/1", "content-type": "application/json", **(headers or {})}
         named = {name.lower(): (value,) for name, value in given.items()}
@@ -156,7 +156,7 @@ class InProcessServer:
         return Answer(response.code, dict(response.headers), whole(response.body), response)
 
     def stop(self) -> None:
-        """Stop it; what is still to come after that comes now."""
+        """Stop the server, and run its pending calls."""
         stopped = self.server.service.stopService()
         for _ in range(10):
             if stopped.called:
@@ -166,15 +166,15 @@ class InProcessServer:
 
 
 def user(name: str, *groups: str) -> User:
-    """A user as authentication would give it; without groups a member of system:masters."""
+    """A user as made by authentication; by default a member of system:masters."""
     return User(name=name, groups=(*(groups or (MASTERS_GROUP,)), AUTHENTICATED_GROUP))
 
 
 def make_server(
     folder: Path, *flags: str, wall: Callable[[], float] = lambda: NOW, upstream: IUpstream | None = None
 ) -> InProcessServer:
-    """A started server whose files (keys, certificates) are in `folder`. `flags` are those of the command line; the
-    controllers and the scheduler are off unless they say otherwise. `upstream` stands for nodes, pods and services."""
+    """A started server with its files (keys, certificates) in `folder`. `flags` are those of the command line;
+    controllers and scheduler are disabled by default. `upstream` replaces nodes, pods and services."""
     options = Options(capabilities=capabilities())
     options.parseOptions(["--controllers=-*", "--scheduler=false", *flags, f"--data-dir={folder}"])
     clock = StillReactor()

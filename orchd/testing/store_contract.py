@@ -1,6 +1,6 @@
 """The contract of `IStore` as checks that any implementation can be put through.
 
-Each check is a coroutine function that is given a `Subject`; `CHECKS` lists them all. Run them under the real reactor:
+Each check is a coroutine function with a `Subject` argument; `CHECKS` lists them all. Run them under the real reactor:
 implementations use threads and sockets.
 """
 
@@ -29,11 +29,11 @@ from orchd.store.interfaces import (
 
 @dataclass(kw_only=True)
 class Subject:
-    """A started, fresh store under test. `many` is how many keys the check with many keys writes.
+    """A started, fresh store under test. `many` is the number of keys in the check with many keys.
 
-    `shared`: the store is one of several on the same data. Then writes to one key are still decided in the order of
-    submission, but writes to different keys may overtake each other; an acknowledgement comes after the event, but maybe
-    in a later turn; and the store may tell progress more often. `largest` is the size of a value that it must take.
+    `shared`: several stores use the same data. Then writes to one key are still decided in submission order, but writes
+    to different keys may be reordered; an acknowledgement comes after the event, but possibly in a later turn; and the
+    store may report progress more often. `largest` is the size of a value that it must accept.
     """
 
     store: IStore
@@ -43,7 +43,7 @@ class Subject:
     largest: int = 3 * 1024 * 1024
 
     def in_order(self, revisions: Sequence[int]) -> list[int]:
-        """Revisions of writes to different keys, in the order of submission where the store promises that."""
+        """Revisions of writes to different keys, in submission order where the store guarantees that."""
         return sorted(revisions) if self.shared else list(revisions)
 
     async def until(self, true: Callable[[], bool], *, seconds: float = 600.0) -> None:
@@ -57,7 +57,7 @@ class Subject:
 
 @dataclass
 class Seen:
-    """A consumer of a watch that writes down what it gets."""
+    """A watch consumer that records what it receives."""
 
     events: list[Event] = field(default_factory=list)
     batches: list[int] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Seen:
 
 
 async def raises(kind: type[Exception], awaited: Awaitable[object]) -> Any:
-    """The error of `kind` that `awaited` ends with."""
+    """The error of type `kind` that `awaited` raises."""
     try:
         await awaited
     except kind as error:
@@ -88,14 +88,14 @@ async def raises(kind: type[Exception], awaited: Awaitable[object]) -> Any:
 
 
 async def present(store: IStore, key: str, *, revision: int = 0) -> KeyValue:
-    """A key that must exist."""
+    """Read a key that must exist."""
     found: KeyValue | None = await store.get(key, revision=revision)
     assert found is not None, key
     return found
 
 
 async def outcomes(coroutines: Sequence[Any]) -> list[Any]:
-    """Start all in order, without waiting in between; their results, or the errors they ended with."""
+    """Start all in order, without waiting in between; their results or errors."""
     started: list[Deferred[Any]] = [ensureDeferred(each) for each in coroutines]
     found: list[Any] = []
     for deferred in started:
@@ -117,7 +117,7 @@ async def check_fresh_store(subject: Subject) -> None:
 
 
 async def check_life_of_a_key(subject: Subject) -> None:
-    """Each write raises the revision by one; creation survives updates and ends with the deletion."""
+    """Each write raises the revision by one; the creation revision is kept by updates and ends with the deletion."""
     store = subject.store
     assert await store.create("/a", b"1") == 2
     assert await store.get("/a") == KeyValue("/a", b"1", 2, 2)
@@ -131,7 +131,7 @@ async def check_life_of_a_key(subject: Subject) -> None:
 
 
 async def check_guards(subject: Subject) -> None:
-    """A write whose guard fails changes nothing, and says what is there instead."""
+    """A write whose guard fails changes nothing, and its error has the current item."""
     store = subject.store
     await store.create("/a", b"1")
     assert (await raises(KeyExistsError, store.create("/a", b"2"))).key == "/a"
@@ -144,7 +144,7 @@ async def check_guards(subject: Subject) -> None:
 
 
 async def check_races(subject: Subject) -> None:
-    """Of concurrent writes with one guard the first wins; the others fail and harm nobody in their batch."""
+    """Of concurrent writes with the same guard the first wins; the others fail without affecting their batch."""
     store = subject.store
     got = await outcomes(
         [
@@ -168,7 +168,7 @@ async def check_races(subject: Subject) -> None:
 
 
 async def check_dependent_writes_in_flight(subject: Subject) -> None:
-    """Guards are decided in the order of submission, against the writes before them that are still under way."""
+    """Guards are decided in submission order, against pending earlier writes."""
     store = subject.store
     got = await outcomes(
         [
@@ -187,7 +187,7 @@ async def check_dependent_writes_in_flight(subject: Subject) -> None:
 
 
 async def check_counters(subject: Subject) -> None:
-    """Concurrent readers that write what they read, plus one, lose no step: guarded updates are linearizable."""
+    """Concurrent increments lose no step: guarded updates are linearizable."""
     store, seen = subject.store, Seen()
     keys = ["/counter/a", "/counter/b"]
     for key in keys:
@@ -216,7 +216,7 @@ async def check_counters(subject: Subject) -> None:
 
 
 async def check_events_come_before_the_acknowledgement(subject: Subject) -> None:
-    """When a write's Deferred fires, watches have its event already, and that in the same turn of the reactor."""
+    """When a write's Deferred fires, watches have received its event, in the same turn of the reactor."""
     store, seen = subject.store, Seen()
     turns: list[str] = []
 
@@ -239,7 +239,7 @@ async def check_events_come_before_the_acknowledgement(subject: Subject) -> None
 
 
 async def check_event_contents(subject: Subject) -> None:
-    """An event has the new value, the creation revision and what was there before."""
+    """An event has the new value, the creation revision and the previous value."""
     store, seen = subject.store, Seen()
     seen.watch(store, "/", 1)
     await store.create("/a", b"1")
@@ -254,7 +254,7 @@ async def check_event_contents(subject: Subject) -> None:
 
 
 async def check_writes_from_a_watch(subject: Subject) -> None:
-    """A callback may write; every watch still sees all events in order."""
+    """A watch callback may write; every watch still sees all events in order."""
     store, first, last = subject.store, Seen(), Seen()
     made: list[Deferred[int]] = []
 
@@ -272,7 +272,7 @@ async def check_writes_from_a_watch(subject: Subject) -> None:
 
 
 async def check_range(subject: Subject) -> None:
-    """Ranges are in the order of bytes, from `start` on, and count what the limit left out."""
+    """Ranges are in byte order, begin at `start`, and count the items beyond the limit."""
     store = subject.store
     for name in ("b", "a", "c/x", "c", "ca", "d"):
         await store.create(f"/p/{name}", name.encode())
@@ -298,7 +298,7 @@ async def check_range(subject: Subject) -> None:
 
 
 async def check_reads_at_a_revision(subject: Subject) -> None:
-    """Every revision since compaction can be read as it was, however much came later."""
+    """Every revision since the compacted one can be read, whatever was written later."""
     store = subject.store
     states: dict[int, dict[str, bytes]] = {1: {}}
     state: dict[str, bytes] = {}
@@ -329,7 +329,7 @@ async def check_reads_at_a_revision(subject: Subject) -> None:
 
 
 async def check_future_revisions(subject: Subject) -> None:
-    """A read ahead of the store fails; a watch from there has only what comes later than it."""
+    """A read at a future revision fails; a watch from there receives only later events."""
     store, seen = subject.store, Seen()
     error = await raises(FutureRevisionError, store.range("/", revision=5))
     assert (error.revision, error.current) == (5, 1)
@@ -342,7 +342,7 @@ async def check_future_revisions(subject: Subject) -> None:
 
 
 async def check_watch_from_every_revision(subject: Subject) -> None:
-    """Past events, then live ones, none twice and none left out, wherever a watch begins."""
+    """Past events, then live ones, exactly once each, from any start revision."""
     store = subject.store
     for i in range(30):
         await store.create(f"/{'ab'[i % 2]}/{i}", b"")
@@ -363,7 +363,7 @@ async def check_watch_from_every_revision(subject: Subject) -> None:
 
 
 async def check_watch_begun_under_load(subject: Subject) -> None:
-    """Watches that begin while writes are under way miss nothing and repeat nothing."""
+    """Watches that begin during writes miss nothing and repeat nothing."""
     store = subject.store
     writes: list[Deferred[int]] = []
     watches: list[tuple[int, Seen]] = []
@@ -383,7 +383,7 @@ async def check_watch_begun_under_load(subject: Subject) -> None:
 
 
 async def check_cancelled_watch(subject: Subject) -> None:
-    """Nothing is called after `cancel`, which may be said twice and from inside a callback."""
+    """No callback after `cancel`, which may be called twice and from inside a callback."""
     store, seen = subject.store, Seen()
     watch = seen.watch(store, "/", 1)
     other: list[Any] = []
@@ -402,7 +402,7 @@ async def check_cancelled_watch(subject: Subject) -> None:
 
 
 async def check_compaction(subject: Subject) -> None:
-    """Compaction forgets what cannot be asked for any more, and nothing that can."""
+    """Compaction discards unreachable history, and nothing else."""
     store = subject.store
     await store.create("/a", b"1")
     await store.create("/b", b"1")
@@ -432,7 +432,7 @@ async def check_compaction(subject: Subject) -> None:
 
 
 async def check_awkward_keys_and_values(subject: Subject) -> None:
-    """Any valid text is a key, ordered by UTF-8 bytes; values are bytes of any sort, megabytes too."""
+    """Any valid text is a key, ordered by UTF-8 bytes; values are any bytes, including megabytes."""
     store = subject.store
     names = ["\x00", "a", "a\x00b", "a\x01", "z", "é", "日本", "\ud7ff", "\ue000", "\uffff", "\U0001f600", "\U0010ffff"]
     value = bytes(range(256)) * (subject.largest // 256)
@@ -452,7 +452,7 @@ async def check_awkward_keys_and_values(subject: Subject) -> None:
 
 
 async def check_many_keys(subject: Subject) -> None:
-    """A hundred thousand keys are nothing special."""
+    """A hundred thousand keys work like a few."""
     store, many = subject.store, subject.many
     for begin in range(0, many, 2000):
         writes = [
@@ -469,7 +469,7 @@ async def check_many_keys(subject: Subject) -> None:
 
 
 async def check_ttl(subject: Subject) -> None:
-    """A key with a time to live is deleted by the store; a later write decides anew."""
+    """A key with a time to live is deleted by the store; a later write replaces its deadline."""
     store, seen = subject.store, Seen()
     seen.watch(store, "/", 1)
     await store.create("/gone", b"1", ttl=1)
@@ -484,7 +484,7 @@ async def check_ttl(subject: Subject) -> None:
 
 
 async def check_cancelled_write(subject: Subject) -> None:
-    """Cancelling who waits for a write does not undo it."""
+    """Cancelling the waiter of a write does not undo the write."""
     store, seen = subject.store, Seen()
     seen.watch(store, "/", 1)
     write = ensureDeferred(store.create("/a", b"1"))
@@ -495,7 +495,7 @@ async def check_cancelled_write(subject: Subject) -> None:
 
 
 async def check_failing_consumer(subject: Subject) -> None:
-    """A watch whose consumer raises ends; the write and the other watches are not harmed."""
+    """A watch whose callback raises ends; the write and other watches are unaffected."""
     store, seen, ends = subject.store, Seen(), Seen()
 
     def on_events(events: Sequence[Event]) -> None:
@@ -509,7 +509,7 @@ async def check_failing_consumer(subject: Subject) -> None:
 
 
 async def check_stop(subject: Subject) -> None:
-    """Stopping finishes the writes under way, ends watches, and refuses what comes later."""
+    """Stop completes pending writes, ends watches, and rejects later calls."""
     store, seen = subject.store, Seen()
     seen.watch(store, "/", 1)
     writes = [ensureDeferred(store.create(f"/{i}", b"")) for i in range(10)]

@@ -1,9 +1,9 @@
-"""Three servers on one etcd, on this machine: one cluster that goes on when one of them ends.
+"""Three servers on one etcd, on this machine: a cluster that survives the end of one of them.
 
     python -m orchd.testing.trio FOLDER [FLAG...]
 
-starts them on ports 6443 to 6445 and says where; they end with it. FOLDER keeps everything, so that a second start goes
-on where the first one ended.
+starts them on ports 6443 to 6445 and prints their addresses; they end with it. FOLDER holds all data, so that a second
+start continues where the first one ended.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PORTS = (6443, 6444, 6445)
 
 
 class Trio:
-    """`servers` are the three processes, `etcd` what they share. As a context manager it starts and ends all."""
+    """`servers` are the three processes, `etcd` is their store. As a context manager it starts and ends all."""
 
     def __init__(self, folder: Path, *flags: str, ports: Sequence[int] = ()) -> None:
         program = find_etcd()
@@ -56,7 +56,7 @@ class Trio:
         return self
 
     def _share(self, first: DaemonProcess, other: DaemonProcess) -> None:
-        """One authority and one key for tokens: what one server issued all take."""
+        """Share one CA and one token signing key, so that each server accepts what the others issued."""
         target = other.data / "pki"
         if not target.exists():
             other.data.mkdir(mode=0o700, parents=True)
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str]) -> int:
     if not arguments or arguments[0].startswith("-"):
         sys.stderr.write(f"{__doc__}\n")
         return 2
-    # From now on a signal ends whatever is under way, and with it all processes.
+    # From now on a signal ends all processes.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)
     with Trio(Path(arguments[0]).resolve(), *arguments[1:], ports=_PORTS) as trio:

@@ -1,4 +1,4 @@
-"""Names that are looked after one at a time."""
+"""Names that are processed one at a time."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_refused_at_start(kept: Path, tmp_path: Path, spoil: Callable[[Path], No
     before = file.read_bytes()
     server.launch()
     assert server.wait() == 1
-    assert re.search(f"the server cannot go on: .*({message})", server.log)
+    assert re.search(f"the server cannot continue: .*({message})", server.log)
     assert file.read_bytes() == before
 
 

@@ -104,7 +104,7 @@ def test_a_configuration(server: DaemonProcess, tmp_path: Path) -> None:
         assert node_of(server, "for-default") == ""
         assert holder(server, "other-lock")
         assert scheduler.request("GET", "/debug/pprof/")[0] == 404
-        assert "counts for nothing with --config" in scheduler.log
+        assert "is ignored with --config" in scheduler.log
 
 
 def test_two_of_them(server: DaemonProcess, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What policies make of a write: mutating and validating chains, one module per plugin.
+"""Admission control: mutating and validating chains, one module per plugin.
 
 Owns admission plugins and webhooks. Must not store anything. May import client.interfaces,
 authz.interfaces, kinds and txkit.

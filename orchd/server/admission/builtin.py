@@ -1,6 +1,6 @@
-"""The built-in plugins in order, which of them are on by default, and how flags choose.
+"""The built-in plugins in chain order, the default set, and selection by flags.
 
-The order of the mutating and validating chains is the order here: it is policy, so it is data.
+The order here is the order of the mutating and validating chains.
 """
 
 from __future__ import annotations
@@ -102,30 +102,30 @@ class BuiltIn:
 
 
 BUILT_INS: tuple[BuiltIn, ...] = tuple(BuiltIn(c.name, c.help, c) for c in _CLASSES)
-#: Names of the built-in plugins that exist.
+#: Names of the implemented plugins.
 BUILT = tuple(b.name for b in BUILT_INS)
-#: Names of those that are on without any flag.
+#: Names of the plugins that are enabled by default.
 DEFAULT_ON = tuple(name for name in BUILT if name in _DEFAULT)
 
 
 def drop_ins() -> list[Any]:
-    """Factories found in `orchd.plugins`, by name. Raises ValueError naming one that is not what it should be."""
+    """Factories found in `orchd.plugins`, by name. Raises ValueError naming an invalid one."""
     found = []
     for factory in getPlugins(IAdmissionPluginFactory, orchd.plugins):
         try:
             verifyObject(IAdmissionPluginFactory, factory)
         except Exception as error:
-            # Any failure of a foreign object must name its culprit.
+            # Any exception of a drop-in must name the drop-in.
             raise ValueError(f"admission plugin {factory!r} cannot be used: {error}") from error
         found.append(factory)
     return sorted(found, key=lambda f: str(f.name))
 
 
 def choose(enable: Iterable[str], disable: Iterable[str], *, more: Sequence[Any] = ()) -> list[Any]:
-    """The factories that are on, in order: built-in ones, then drop-ins (`more`), which are on when enabled by name.
+    """The enabled factories in order: built-in ones, then drop-ins (`more`), which are enabled by name.
 
-    `disable` beats the default set; a name in both lists is an error. Raises ValueError for a name that is not known
-    (naming the nearest) or not built yet.
+    `disable` overrides the default set; a name in both lists is an error. Raises ValueError for an unknown name
+    (suggesting the nearest) or an unimplemented plugin.
     """
     wanted, unwanted = list(enable), list(disable)
     factories = {f.name: f for f in (*BUILT_INS, *more)}
@@ -158,9 +158,9 @@ def make_chain(
     more: Sequence[Any] = (),
     observe: Observe | None = None,
 ) -> AdmissionChain:
-    """The chain that flags ask for. `configurations` are the sections of --admission-control-config-file by plugin.
+    """The chain that flags select. `configurations` are the sections of --admission-control-config-file by plugin.
 
-    Raises ValueError as `choose` does, for a section of an unknown plugin, and for a configuration that is wrong.
+    Raises ValueError as `choose` does, for a section of an unknown plugin, and for an invalid configuration.
     """
     sections = configurations or {}
     factories = choose(enable, disable, more=more)

@@ -1,7 +1,7 @@
-"""The two chains of admission: plugins in order, chosen once per operation and resource.
+"""The mutating and validating chains: plugins in order, selected once per operation and resource.
 
-`admit` and `validate` have the shape that `orchd.server.registry` asks for. A plugin that changed an object after others had
-seen it can have the mutating chain run once more.
+`admit` and `validate` have the signatures that `orchd.server.registry` requires. A plugin that changed an object after
+earlier plugins ran can request another run of the mutating chain.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Observe = Callable[[str, str, str, float, bool], None]
 
 
 class WriteContext(Protocol):
-    """What the chain reads of the registry's context."""
+    """The part of the registry's context that the chain reads."""
 
     user: User
     resource: Resource
@@ -62,7 +62,7 @@ def _kind(resource: Resource, obj: Object | None) -> tuple[str, str, str] | None
 
 
 def review_of(context: WriteContext, operation: str, obj: Object | None, old: Object | None, name: str = "") -> Review:
-    """A Review from the registry's view of a write. `name` is that of the URL where the objects do not tell it."""
+    """A Review of a registry write. `name` is that of the URL, for objects without it."""
     return Review(
         operation=operation,
         resource=context.resource,
@@ -81,7 +81,7 @@ def review_of(context: WriteContext, operation: str, obj: Object | None, old: Ob
 
 
 class AdmissionChain:
-    """The plugins that are on, in order. Mutating ones run first, one after the other; then the validating ones."""
+    """The enabled plugins, in order. Mutating plugins run first, one after the other; then the validating ones."""
 
     def __init__(self, plugins: Iterable[IAdmissionPlugin], *, observe: Observe | None = None) -> None:
         self.plugins = tuple(plugins)
@@ -93,13 +93,13 @@ class AdmissionChain:
         self._steps: dict[tuple[str, Resource, str], tuple[list[Step], list[Step]]] = {}
 
     def steps(self, operation: str, resource: Resource, subresource: str) -> tuple[list[Step], list[Step]]:
-        """The mutating and the validating steps of one sort of write."""
+        """The mutating and validating plugins for an operation and resource."""
         key = (operation, resource, subresource)
         found = self._steps.get(key)
         if found is None:
             found = self._choose(operation, resource, subresource)
             if len(self._steps) > 8192:
-                # Custom resources come and go, each with an identity of its own.
+                # Custom resources are added and removed; each has its own identity.
                 self._steps.clear()
             self._steps[key] = found
         return found
@@ -118,7 +118,7 @@ class AdmissionChain:
         return mutating, validating
 
     async def admit_review(self, review: Review) -> None:
-        """Run the mutating chain on a review. Raises ApiError of the first plugin that refuses."""
+        """Run the mutating chain on a review. Raises the ApiError of the first plugin that rejects."""
         steps = self.steps(review.operation, review.resource, review.subresource)[0]
         await self._run(steps, review, "admit")
         if review.reinvoke:
@@ -126,7 +126,7 @@ class AdmissionChain:
             await self._run(steps, review, "admit")
 
     async def validate_review(self, review: Review) -> None:
-        """Run the validating chain on a review. Raises ApiError of the first plugin that refuses."""
+        """Run the validating chain on a review. Raises the ApiError of the first plugin that rejects."""
         await self._run(self.steps(review.operation, review.resource, review.subresource)[1], review, "validate")
 
     async def _run(self, steps: list[Step], review: Review, phase: str) -> None:
@@ -147,7 +147,7 @@ class AdmissionChain:
     async def admit(
         self, context: WriteContext, operation: str, obj: Object | None, old: Object | None, *, name: str = ""
     ) -> Object | None:
-        """The registry's `mutate`: gives back the object to go on with."""
+        """The registry's `mutate`: returns the object to continue with."""
         if not self.steps(operation, context.resource, context.subresource)[0]:
             return obj
         review = review_of(context, operation, obj, old, name)
@@ -157,7 +157,7 @@ class AdmissionChain:
     async def validate(
         self, context: WriteContext, operation: str, obj: Object | None, old: Object | None, *, name: str = ""
     ) -> Object | None:
-        """The registry's `validate`: only refuses; gives back `obj`."""
+        """The registry's `validate`: rejects or returns `obj`."""
         if self.steps(operation, context.resource, context.subresource)[1]:
             await self.validate_review(review_of(context, operation, obj, old, name))
         return obj

@@ -1,4 +1,4 @@
-"""Admission: what the cluster's policies make of a write. A mutating chain in series, then a validating one (docs/decisions.md 3, 7)."""
+"""Contracts of admission: policy on writes, a mutating and then a validating chain (docs/decisions.md 3, 7)."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class Review:
     reinvocation: bool = False
     #: A mutating plugin sets it to have the mutating chain run once more.
     reinvoke: bool = False
-    #: What mutating webhooks remember from one run of the chain to the next.
+    #: State that mutating webhooks keep from one run of the chain to the next.
     rounds: Any = None
 
-#: Beginning of the audit annotations that show what webhooks did to an object: for records that may show objects.
+#: Prefix of the audit annotations that show webhook patches; only for audit levels that include objects.
 PATCH_ANNOTATION = "patch.webhook.admission.{abbr}.io/"
 
 
@@ -61,12 +61,12 @@ class IWebhooks(Protocol):
 
 
 class IAdmissionPlugin(Interface):
-    """What both chains know of a plugin. Refuse by raising ApiError (usually `errors.forbidden`)."""
+    """An admission plugin of either chain. Rejects by raising ApiError (usually `errors.forbidden`)."""
 
     name: str = Attribute("As in --enable-admission-plugins.")
 
     def handles(operation: str) -> bool:
-        """Asked once per operation at start."""
+        """True if the plugin runs for `operation`. Called once per operation at start."""
 
 
 class IMutatingPlugin(IAdmissionPlugin):
@@ -77,7 +77,7 @@ class IMutatingPlugin(IAdmissionPlugin):
 
 class IValidatingPlugin(IAdmissionPlugin):
     async def validate(review: Review) -> None:
-        """Sees the final object; must not change it."""
+        """Check the final object; must not change it."""
 
 
 def _no_reviewer(path: str, pause: float) -> Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]:
@@ -86,46 +86,48 @@ def _no_reviewer(path: str, pause: float) -> Callable[[Mapping[str, Any]], Await
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginContext:
-    """What a plugin may lean on: handed to its factory once."""
+    """Collaborators of a plugin, passed once to its factory."""
 
     dialect: Dialect
     client: IClient
     informers: IInformers
-    #: The authorizer, for plugins that ask whether the user could do something: `async (Action) -> Verdict`.
+    #: The authorizer, for plugins that check permissions of the user: `async (Action) -> Verdict`.
     authorize: Callable[..., Any]
     #: Effective flags by name, and the plugin's own section of --admission-control-config-file (None without one).
     flags: Mapping[str, Any]
     configuration: Mapping[str, Any] | None = None
     #: Seconds since the epoch.
-    clock: Callable[[], float]
-    #: An IReactorTime for bounded waits (informers that are not synced yet); None refuses at once instead.
+    wall: Callable[[], float]
+    #: An IReactorTime for bounded waits (for informers that have not synced); None: reject immediately instead.
     reactor: Any = None
-    #: The catalog in force, for plugins that must find the resource of a kind.
+    #: The current catalog, to find the resource of a kind.
     catalog: Callable[[], Catalog] | None = None
-    #: Random characters that are fit for the end of a name.
+    #: Returns random characters that are valid at the end of a name.
     random_suffix: Callable[[int], str] = field(default=lambda length: "x" * length)
-    #: A random UUID.
+    #: Returns a random UUID.
     uid: Callable[[], str] = field(default=lambda: "00000000-0000-4000-8000-000000000000")
-    #: How webhooks are called; without it they are not.
+    #: Calls webhooks; None disables webhook plugins.
     webhooks: IWebhooks | None = None
-    #: `reviewer(file, pause)` makes the way to the service of a client configuration file: it posts a review and gives back
-    #: the answer, trying again after `pause` seconds. Raises ValueError naming the file; the way raises WebhookError.
+    #: `reviewer(file, pause)` makes the client of the service in a client configuration file: it posts a review and
+    #: returns the response, retrying after `pause` seconds. Raises ValueError naming the file; the client raises
+    #: WebhookError.
     reviewer: Callable[[str, float], Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]] = field(default=_no_reviewer)
-    #: An object of a resource, in the storage version, with canonical shape and defaults.
+    #: Converts an object of a resource to the storage version, with canonical shape and defaults.
     settle: Callable[[Resource, dict[str, Any]], dict[str, Any]] = field(default=lambda resource, obj: obj)
-    #: An object of a custom kind in the version of a resource of it, by a webhook where that is needed. Raises ApiError 500.
+    #: Converts a custom object to the version of a resource, through the conversion webhook if needed. Raises ApiError
+    #: 500.
     translate: Callable[[Resource, dict[str, Any]], Awaitable[dict[str, Any]]] | None = None
-    #: Is the server open? Before that its own writes are not shown to webhooks.
+    #: True once the server is ready. Until then webhooks are not called for its own writes.
     serving: Callable[[], bool] = field(default=lambda: True)
-    #: `observe_webhook(name, type, operation, seconds, rejected, what went wrong, HTTP status)` after every call.
+    #: `observe_webhook(name, type, operation, seconds, rejected, error type, HTTP status)` after every call.
     observe_webhook: Callable[[str, str, str, float, bool, str, int], None] = field(default=lambda *_: None)
 
 
 class IAdmissionPluginFactory(Interface):
-    """A plugin by name: the built-ins' ordered tuple holds these, drop-ins are found by `getPlugins`."""
+    """A named factory of a plugin: built-ins are in an ordered tuple, drop-ins are found by `getPlugins`."""
 
     name: str = Attribute("Unique name.")
     help: str = Attribute("One paragraph for the operator.")
 
     def make(context: PluginContext) -> IAdmissionPlugin:
-        """The plugin. Raises ValueError naming the key of a configuration that is wrong."""
+        """The plugin. Raises ValueError naming the invalid configuration key."""

@@ -1,4 +1,4 @@
-"""What built-in plugins share: what they are asked about, waiting for informers, and building changed objects."""
+"""Base of built-in plugins: selection of resources, waiting for informers, and helpers to build changed objects."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource
 from orchd.server.admission.interfaces import CREATE, UPDATE, PluginContext, Review
 
-#: Seconds that a request waits for a plugin's informers.
+#: Maximum seconds that a request waits for a plugin's informers.
 SYNC_TIMEOUT = 10.0
 NOT_READY = "not yet ready to handle request"
 
 
 class Plugin:
-    """Base of the built-in plugins.
+    """Base class of the built-in plugins.
 
-    `operations` are those it handles; `resources` are templates ``plural.group`` or ``plural/subresource.group`` (the core
-    group has no dot) outside of which it is not asked, None for all. `informers` names what it reads.
+    `operations` are the handled ones; `resources` are templates ``plural.group`` or ``plural/subresource.group`` (the
+    core group has no dot) to which the plugin is restricted, None for all. `informers` names the resources that it
+    reads.
     """
 
     name: ClassVar[str] = ""
@@ -42,24 +43,24 @@ class Plugin:
         self.setup()
 
     def setup(self) -> None:
-        """Called at the end of construction, for a plugin's own state."""
+        """Hook at the end of construction, for a plugin's own state."""
 
     def handles(self, operation: str) -> bool:
         return operation in self.operations
 
     def interested(self, resource: Resource, subresource: str) -> bool:
-        """Asked once per resource and subresource by the chain."""
+        """True if the plugin handles a resource and subresource; the chain calls this once for each."""
         if self._about is None:
             return True
         path = f"{resource.plural}/{subresource}" if subresource else resource.plural
         return (resource.group, path) in self._about
 
     def informer(self, position: int) -> IInformer:
-        """The informer at a position of `informers`."""
+        """The informer at an index of `informers`."""
         return self._read[position]
 
     async def wait_ready(self, review: Review) -> None:
-        """Wait until every informer has its first list. Raises ApiError 403 after a while."""
+        """Wait until every informer has synced. Raises ApiError 403 on timeout."""
         for informer in self._read:
             if not informer.synced:
                 await self._wait(informer, review)
@@ -81,7 +82,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def name_of(review: Review) -> str:
-    """The name as refusals show it: of the request, else of the object, else what it will be generated from."""
+    """The name in error messages: of the request, else of the object, else its generateName."""
     if review.name:
         return review.name
     meta = (review.object or {}).get("metadata") or {}
@@ -99,7 +100,7 @@ def refuse(review: Review, why: str, causes: Iterable[Cause] = ()) -> ApiError:
 
 
 def refuse_all(review: Review, reasons: list[str]) -> ApiError:
-    """A refusal for one or several reasons; several are bracketed."""
+    """A rejection with one or several reasons; several are bracketed."""
     return refuse(review, reasons[0] if len(reasons) == 1 else f"[{', '.join(reasons)}]")
 
 
@@ -120,21 +121,21 @@ def spec(obj: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def with_metadata(obj: Object, **changes: Any) -> Object:
-    """A copy of the spine of `obj` with these members of metadata."""
+    """A shallow copy of `obj` with these members of metadata."""
     return {**obj, "metadata": {**metadata(obj), **changes}}
 
 
 def with_spec(obj: Object, **changes: Any) -> Object:
-    """A copy of the spine of `obj` with these members of spec."""
+    """A shallow copy of `obj` with these members of spec."""
     return {**obj, "spec": {**spec(obj), **changes}}
 
 
 def is_true(text: str | None) -> bool:
-    """The words that annotations use for true."""
+    """True for the boolean strings that annotations accept as true."""
     return text in ("1", "t", "T", "TRUE", "true", "True")
 
 
-#: The lists of containers in a pod's spec.
+#: The container lists of a pod spec.
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 
 

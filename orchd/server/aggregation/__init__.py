@@ -1,4 +1,4 @@
-"""API groups that other servers answer: whether they could, and forwarding requests to them.
+"""API aggregation: availability of API groups served by other servers, and forwarding of requests.
 
-Owns what is registered elsewhere and the condition of each APIService. Must not decide who may ask: that is done before.
+Owns aggregated APIServices and their conditions. Must not authorize: the pipeline has done that before.
 """

@@ -1,4 +1,4 @@
-"""What APIServices say: which groups and versions another server answers, and where it is."""
+"""Aggregated APIServices: groups and versions served by other servers, and their locations."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from orchd.kinds.catalog import version_priority
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AggregatedService:
-    """One APIService that names a service. `authority` (PEM) signs the server's certificate, b"" for whom this machine
-    trusts; `unchecked` takes any."""
+    """One APIService with a service. `authority` (PEM) verifies the server's certificate, b"" uses the system's CAs;
+    `unchecked` skips verification."""
 
     name: str
     group: str
@@ -31,7 +31,7 @@ class AggregatedService:
 
     @property
     def host(self) -> str:
-        """Who has to answer."""
+        """The name that the server's certificate must have."""
         return f"{self.service}.{self.namespace}.svc"
 
     @property
@@ -40,7 +40,7 @@ class AggregatedService:
 
 
 def registered_of(obj: Object) -> AggregatedService | None:
-    """None for an APIService that this server answers itself."""
+    """None for a locally served APIService."""
     spec = obj.get("spec") or {}
     service = spec.get("service")
     if service is None:
@@ -65,14 +65,14 @@ def _pem(bundle: str) -> bytes:
     try:
         return base64.b64decode(bundle)
     except binascii.Error:
-        # Validation refuses such bundles; an older store may have one. Nobody is trusted by it.
+        # Validation rejects such bundles, but an older store may have one. It verifies no certificate.
         return b""
 
 
 class AggregatedServices:
-    """The APIServices that lead elsewhere, by group and version; follows an informer of APIServices.
+    """The aggregated APIServices by group and version; follows an informer of APIServices.
 
-    `changed` is called with the object before and after each change, None where there is none."""
+    `changed` is called with the object before and after each change, None where it does not exist."""
 
     def __init__(self, informer: IInformer, changed: Callable[[Object | None, Object | None], None]) -> None:
         self._changed = changed
@@ -87,8 +87,8 @@ class AggregatedServices:
         return self._found.get((group, version))
 
     def groups(self) -> tuple[dict[str, Any], ...]:
-        """The discovery documents of groups with versions that are answered elsewhere (kind APIGroup, without kind and
-        apiVersion), in order. The same value as long as nothing changes."""
+        """The discovery documents of aggregated groups (kind APIGroup, without kind and apiVersion), in order. The same
+        value while nothing changes."""
         if self._groups is None:
             by_group: dict[str, list[AggregatedService]] = {}
             for each in self._found.values():

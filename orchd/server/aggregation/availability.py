@@ -1,4 +1,4 @@
-"""`Availability`: the condition of APIServices, from the services that they name and those services' endpoints."""
+"""`Availability`: sets the Available condition of APIServices from their services, endpoints and probes."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from orchd.kinds.objects.scalars import timestamp
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of
 from orchd.server.retrying_worker import RetryingWorker
 
-#: Seconds between looks at servers that should answer.
+#: Seconds between probes of available servers.
 _EVERY = 30.0
 _AVAILABLE: Final = "Available"
 #: (status, reason, message)
 Finding = tuple[str, str, str]
-#: Asks a server whether it answers: what is wrong, "" when nothing is.
+#: Probes a server: the reason why it is unavailable, "" when it is available.
 Probe = Callable[[AggregatedService], Awaitable[str]]
 _PASSED: Final = ("True", "Passed", "all checks passed")
 
 
 def finding(server: AggregatedService | None, service: Object | None, endpoints: Object | None) -> Finding | None:
-    """What can be said of an APIService without asking its `server` (None: it is this one); None when it has to be asked.
-    `service` is the one it names, `endpoints` that one's."""
+    """The condition of an APIService as far as it is known without a probe; `server` is None for a local one. None when
+    a probe is needed. `service` is the one it references, `endpoints` are that service's."""
     if server is None:
         return "True", "Local", "Local APIServices are always available"
     quoted = f'service/{server.service} in "{server.namespace}"'
@@ -54,7 +54,7 @@ def _ready(endpoints: Object, port_name: str) -> bool:
 
 
 def concluded(status: Object, found: Finding, *, now: str) -> Object:
-    """`status` with the condition; the time of its last transition stays where only words change."""
+    """`status` with the condition; lastTransitionTime changes only with its status."""
     state, reason, message = found
     conditions: list[Object] = list(status.get("conditions") or ())
     index = next((i for i, c in enumerate(conditions) if c.get("type") == _AVAILABLE), len(conditions))
@@ -67,8 +67,8 @@ def concluded(status: Object, found: Finding, *, now: str) -> Object:
 
 
 class Availability:
-    """Looks at APIServices as they, their services and those services' endpoints change, one at a time, and now and then
-    at those whose servers have to be asked (`probe`). `wall` gives seconds since the epoch."""
+    """Availability controller: processes changed APIServices, services and endpoints one at a time, and periodically
+    probes servers (`probe`). `wall` returns epoch seconds."""
 
     def __init__(
         self,
@@ -87,12 +87,12 @@ class Availability:
         self._objects = informers.informer(self._ref)
         self._services = informers.informer(ResourceRef("", "v1", "services"))
         self._endpoints = informers.informer(ResourceRef("", "v1", "endpoints"))
-        #: (namespace, name) of a service -> names of the APIServices behind which it is.
+        #: (namespace, name) of a service -> names of the APIServices that reference it.
         self._behind: dict[tuple[str, str], set[str]] = {}
         self._work = RetryingWorker("APIService", self._look_at, clock)
         self._looking = LoopingCall(self._look_at_all)
         self._looking.clock = clock
-        #: Those that other servers answer.
+        #: Names of aggregated APIServices.
         self.registry = AggregatedServices(self._objects, self._changed)
         for informer in (self._services, self._endpoints):
             informer.add_listener(self._behind_changed)
@@ -106,7 +106,7 @@ class Availability:
             self._looking.stop()
         await self._work.stop()
 
-    # -- news
+    # -- events
 
     def _changed(self, old: Object | None, new: Object | None) -> None:
         for obj, keep in ((old, False), (new, True)):
@@ -131,7 +131,7 @@ class Availability:
         for server in self.registry:
             self._work.add(server.name)
 
-    # -- work
+    # -- processing
 
     async def _look_at(self, name: str) -> None:
         obj = self._objects.get("", name)

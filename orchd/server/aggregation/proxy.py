@@ -1,7 +1,7 @@
-"""`Forwarding`: requests for groups and versions that another server answers go there, with who asks in headers.
+"""`AggregationProxy`: forwards requests of aggregated groups, with the user in headers.
 
-This server has said who it is and that they may; the other one believes it by its client certificate (specification,
-"Aggregation", the requestheader method). Answers come back as they are.
+This server has authenticated and authorized the request; the other server trusts its client certificate (specification,
+"Aggregation", requestheader authentication). Responses are returned unchanged.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ from orchd.server.pipeline.verbs.subresources.upstream import (
     UnreachableError,
     Upstream,
     encoded,
-    forwarded,
+    forwardable_headers,
 )
 from orchd.txkit.coroutines import start
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_roots
 
-#: Largest request body that is handed on, in bytes: it is kept in memory on its way.
+#: Maximum size in bytes of a forwarded request body, which is held in memory.
 BODY_LIMIT = 64 * 1024 * 1024
-#: Servers whose TLS settings are kept.
+#: Maximum number of cached TLS settings of servers.
 _MOST_SERVERS = 256
 _USER, _GROUP, _EXTRA = "X-Remote-User", "X-Remote-Group", "X-Remote-Extra-"
-#: Seconds that a probe may take.
+#: Timeout of a probe in seconds.
 _PROBE = 5.0
 
 
 class Chooser(Protocol):
-    """Any of several things."""
+    """Chooses a random element."""
 
     def choice(self, options: list[Any]) -> Any: ...
 
 
 @implementer(IPolicyForHTTPS)
 class _Policy:
-    """TLS to the server of one APIService."""
+    """TLS policy for the server of one APIService."""
 
     def __init__(self, server: AggregatedService, own: ssl.PrivateCertificate | None) -> None:
         self._unchecked = server.unchecked
@@ -67,12 +67,12 @@ class _Policy:
 
 
 class AuthorityError(Exception):
-    """A caBundle that holds no certificates."""
+    """A caBundle without certificates."""
 
 
 class AggregationProxy:
-    """`certificate` and `key` (PEM; b"" for none) are shown to the others. With `by_endpoints` they are reached at one
-    of their service's endpoints, chosen by `random`, else at the service's own address."""
+    """`certificate` and `key` (PEM; b"" for none) authenticate this server to others. With `by_endpoints` connections
+    go to one of the service's endpoints, chosen by `random`, else to the service's address."""
 
     def __init__(
         self,
@@ -96,13 +96,13 @@ class AggregationProxy:
         self._policies: OrderedDict[tuple[bytes, bool, tuple[bytes, bytes]], _Policy] = OrderedDict()
 
     async def forward(self, server: AggregatedService, request: Request) -> Response:
-        """The answer of the other server; 503 where there is none."""
+        """The response of the other server; 503 when it is unavailable."""
         if not server.available:
             return unavailable("service unavailable")
         assert request.user is not None
         query = f"?{urlencode(request.query, doseq=True)}" if request.query else ""
         url = f"{server.origin}{request.raw_path}{query}"
-        headers = [*_plain(forwarded(request)), *_identity(request.user)]
+        headers = [*_plain(forwardable_headers(request)), *_identity(request.user)]
         try:
             address = self._address(server)
         except UnreachableError:
@@ -128,7 +128,7 @@ class AggregationProxy:
         )
 
     async def probe(self, server: AggregatedService) -> str:
-        """What is wrong with a server that should answer, "" when it does. Whether its certificate is good is not asked."""
+        """The reason why a server is unavailable, "" when it responds. Its certificate is not verified."""
         try:
             address = self._address(server)
         except UnreachableError as error:
@@ -153,7 +153,7 @@ class AggregationProxy:
         return f"failing or missing response from {url}: {why}"
 
     def _upstream(self, server: AggregatedService, address: tuple[str, int]) -> IUpstream:
-        """Raises AuthorityError where the APIService's caBundle holds no certificates."""
+        """Raises AuthorityError for an APIService whose caBundle has no certificates."""
         if server.authority and b"-----BEGIN CERTIFICATE-----" not in server.authority:
             raise AuthorityError("unable to load root certificates: unable to parse bytes as PEM block")
         own = self._own()
@@ -162,11 +162,11 @@ class AggregationProxy:
         if policy is None:
             try:
                 policy = self._policies[key] = _Policy(server, own_certificate(*own))
-            except Exception as error:  # pyOpenSSL has an error of its own for each sort of damage
+            except Exception as error:  # pyOpenSSL raises a different error for each kind of damage
                 raise AuthorityError(f"unable to load root certificates: failed to parse certificate: {error}") from error
             if len(self._policies) > _MOST_SERVERS:
                 self._policies.popitem(last=False)
-        # Administrators say where the servers of groups are, which may be this machine.
+        # Administrators configure the servers of groups, which may run on this machine.
         return Upstream(self._reactor, policy, at=address, addresses=any_address)
 
     def _address(self, server: AggregatedService) -> tuple[str, int]:
@@ -202,7 +202,7 @@ def _ready(endpoints: Object | None, port_name: str) -> list[tuple[str, int]]:
 
 
 def unavailable(why: str, *, code: int = 503) -> Response:
-    """What is answered for a server that cannot be reached."""
+    """The response for an unavailable server."""
     return Response(
         code=code,
         content_type="text/plain; charset=utf-8",
@@ -212,12 +212,12 @@ def unavailable(why: str, *, code: int = 503) -> Response:
 
 
 def _absolute(location: str, server: AggregatedService, address: tuple[str, int]) -> str:
-    """Where a redirect leads, with the address by which the other server was reached: what it says of itself means
-    nothing to our client. Relative paths and other hosts are left as they are."""
+    """A redirect target below this server's URL: the other server's own address is meaningless to the client. Relative
+    paths and other hosts stay unchanged."""
     try:
         parts = urlsplit(location)
     except ValueError:
-        # What is no URL leads nowhere, there as here.
+        # An invalid URL is forwarded unchanged.
         return location
     if not parts.path.startswith("/") or parts.netloc not in ("", f"{server.host}:{server.port}", server.host):
         return location
@@ -226,12 +226,12 @@ def _absolute(location: str, server: AggregatedService, address: tuple[str, int]
 
 
 def _plain(headers: Pairs) -> Pairs:
-    """Without what a client says of itself that only we may say."""
+    """Headers without those of the client that only this server may set."""
     ours = (_USER.lower(), _GROUP.lower())
     return [(n, v) for n, v in headers if n.lower() not in ours and not n.lower().startswith(_EXTRA.lower())]
 
 
 def _identity(user: User) -> Pairs:
-    """Who asks. Names of extra attributes are percent-encoded where a header's name could not have them."""
+    """The user in headers. Keys of extra attributes are percent-encoded where a header name requires it."""
     extra = [(_EXTRA + quote(name, safe="!#$&'*+-.^_`|~"), value) for name, values in user.extra.items() for value in values]
     return [(_USER, user.name), *((_GROUP, group) for group in user.groups), *extra]

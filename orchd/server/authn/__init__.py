@@ -1,5 +1,4 @@
-"""Who sends a request: one module per method, and their union.
+"""Authentication: one module per method, and their chain.
 
-Owns authenticators. Must not decide what a user may do. May import client.interfaces,
-authz.interfaces, kinds, pki and txkit.
+Owns authenticators. Must not authorize. May import client.interfaces, authz.interfaces, kinds, pki and txkit.
 """

@@ -1,4 +1,4 @@
-"""Whoever shows nothing is anonymous: the last method of the chain."""
+"""Anonymous authentication: the last method of the chain, for requests without credentials."""
 
 from __future__ import annotations
 

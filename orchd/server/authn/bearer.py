@@ -1,4 +1,4 @@
-"""Bearer tokens: the sorts of token in order, for requests and for TokenReview."""
+"""Bearer tokens: token authenticators in order, for requests and for TokenReview."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ INVALID = "invalid bearer token"
 
 @implementer(IAuthenticator)
 class Bearer:
-    """The first sort that knows a token decides. A token that none knows is an error, never an anonymous request.
+    """Tries token authenticators in order; the first that accepts a token decides. An unknown token is an error, never
+    an anonymous request.
 
-    `audiences` are those of this API server: a request's token must be good for one of them.
+    `audiences` are those of this API server: a request's token must be valid for one of them.
     """
 
     name = "bearer"
@@ -43,7 +44,7 @@ class Bearer:
         )
 
     async def authenticate_token(self, token: str, audiences: Sequence[str] = ()) -> Authenticated:
-        """Who holds `token`; without `audiences` those of this API server are asked for.
+        """The user of `token`; `audiences` default to those of this API server.
 
         Raises AuthenticationError with the text that TokenReview shows as ``status.error``.
         """

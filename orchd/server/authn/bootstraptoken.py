@@ -1,4 +1,4 @@
-"""Bootstrap tokens ``ID.SECRET``: kept as secrets in the system namespace (specification, "Bootstrap tokens")."""
+"""Bootstrap tokens ``ID.SECRET``: stored as secrets in the system namespace (specification, "Bootstrap tokens")."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from orchd.server.authn.interfaces import Authenticated, ITokenAuthenticator
 _TOKEN = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})\Z")
 _GROUP = re.compile(r"system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]\Z")
 _DEFAULT_GROUP = "system:bootstrappers"
-#: Times of RFC 3339; the parser below takes more than those.
+#: RFC 3339 timestamps; the parser below accepts more than those.
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
 @implementer(ITokenAuthenticator)
 class BootstrapTokens:
-    """`clock` gives seconds since the epoch. A secret that is wrong in any part is as good as none."""
+    """`wall` returns epoch seconds. A secret that is invalid in any part is ignored."""
 
     name = "bootstrap"
 
     def __init__(
-        self, dialect: Dialect, informers: IInformers, *, clock: Callable[[], float], audiences: Sequence[str]
+        self, dialect: Dialect, informers: IInformers, *, wall: Callable[[], float], audiences: Sequence[str]
     ) -> None:
         self._type = dialect("bootstrap.{long}.io/token")
         self._namespace = dialect.system_namespace
         self._secrets = informers.informer(ResourceRef("", "v1", "secrets"))
-        self._clock = clock
+        self._wall = wall
         self._audiences = frozenset(audiences)
 
     async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
@@ -61,7 +61,7 @@ class BootstrapTokens:
         return Authenticated(user=User(name=f"system:bootstrap:{id}", groups=groups), audiences=good)
 
     def _expired(self, text: str) -> bool:
-        """Is the time past? What is not a time has expired."""
+        """True if the time has passed, or is not a valid timestamp."""
         if not text:
             return False
         if not _TIME.fullmatch(text):
@@ -70,7 +70,7 @@ class BootstrapTokens:
             moment = datetime.fromisoformat(text)
         except ValueError:
             return True
-        return moment.timestamp() < self._clock()
+        return moment.timestamp() < self._wall()
 
 
 def _texts(secret: dict[str, Any]) -> dict[str, str]:
@@ -79,7 +79,7 @@ def _texts(secret: dict[str, Any]) -> dict[str, str]:
         try:
             out[key] = base64.b64decode(value, validate=True).decode()
         except (binascii.Error, UnicodeDecodeError):
-            # Bytes that are no text cannot be any of the values looked for.
+            # Bytes that are not text never equal an expected value.
             continue
     return out
 

@@ -1,4 +1,4 @@
-"""The methods in order: the first that knows the sender decides; what a wrong credential means is decided here."""
+"""The authenticator chain: the first method that identifies the user decides; handles invalid credentials."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchd.server.authn.interfaces import Authenticated, AuthenticationError, Cr
 
 
 def with_authenticated_group(user: User) -> User:
-    """`user` as a member of the group of all who are known; the anonymous user stays as it is."""
+    """`user` as a member of the group of authenticated users; the anonymous user stays unchanged."""
     groups = user.groups
     if user.name == ANONYMOUS or AUTHENTICATED_GROUP in groups or UNAUTHENTICATED_GROUP in groups:
         return user
@@ -23,10 +23,10 @@ def with_authenticated_group(user: User) -> User:
 
 
 class AuthenticatorChain:
-    """`methods` in order; `anonymous` is asked last and only of a request that no method found fault with.
+    """`methods` in order; `anonymous` applies last, and only to requests without invalid credentials.
 
-    `observe(outcome, user, seconds)` is told of every request: outcome is "success", "failure" (a wrong credential) or
-    "unknown" for one that nobody knew; `seconds` is a clock.
+    `observe(outcome, user, seconds)` is called for every request: outcome is "success", "failure" (an invalid
+    credential) or "unknown" (no credential); `clock` is monotonic.
     """
 
     def __init__(
@@ -35,19 +35,19 @@ class AuthenticatorChain:
         *,
         anonymous: IAuthenticator | None = None,
         observe: Callable[[str, str, float], None] = lambda outcome, user, seconds: None,
-        seconds: Callable[[], float] = lambda: 0.0,
+        clock: Callable[[], float] = lambda: 0.0,
         log: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._methods = tuple(methods)
         self._anonymous = anonymous
         self._observe = observe
-        self._seconds = seconds
+        self._clock = clock
         self._log = log
 
     async def authenticate(self, credentials: Credentials) -> Authenticated:
-        """The sender, in the group of all authenticated users. Raises ApiError 401."""
+        """The authenticated user, in the group of authenticated users. Raises ApiError 401."""
         problems: list[str] = []
-        began = self._seconds()
+        began = self._clock()
         for method in self._methods:
             try:
                 found = await method.authenticate(credentials)
@@ -55,11 +55,11 @@ class AuthenticatorChain:
                 problems.append(str(error))
                 continue
             if found is not None:
-                self._observe("success", found.user.name, self._seconds() - began)
+                self._observe("success", found.user.name, self._clock() - began)
                 user = with_authenticated_group(found.user)
                 if user is found.user:
                     return found
-                # Spelled out: `replace` costs ten times as much, and this is on the way of every request.
+                # Written out: `replace` is ten times slower, and this runs for every request.
                 return Authenticated(
                     user=user,
                     audiences=found.audiences,
@@ -70,9 +70,9 @@ class AuthenticatorChain:
         if self._anonymous is not None and not problems:
             found = await self._anonymous.authenticate(credentials)
             if found is not None:
-                self._observe("success", found.user.name, self._seconds() - began)
+                self._observe("success", found.user.name, self._clock() - began)
                 return found
-        self._observe("failure" if problems else "unknown", "", self._seconds() - began)
+        self._observe("failure" if problems else "unknown", "", self._clock() - began)
         if problems:
             self._log(f"unable to authenticate {credentials.remote}: {'; '.join(problems)}")
         raise errors.unauthorized()

@@ -1,5 +1,5 @@
-"""What others need to check service-account tokens by themselves: OpenID discovery (OpenID Connect Discovery 1.0, 3)
-and the set of public keys (RFC 7517)."""
+"""Documents for verifying service account tokens: OpenID discovery (OpenID Connect Discovery 1.0, 3) and the public key
+set (RFC 7517)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEYS_PATH = "/openid/v1/jwks"
 
 
 def configuration(issuer: str, keys_uri: str, keys: Sequence[PublicKey]) -> dict[str, Any]:
-    """The discovery document. Raises ValueError for an issuer that cannot have one, or a URI that is not https."""
+    """The discovery document. Raises ValueError for an invalid issuer, or a URI that is not https."""
     found = urlsplit(issuer)
     if found.scheme != "https":
         raise ValueError(f"issuer URL must use https scheme, got: {issuer}")
@@ -36,7 +36,7 @@ def configuration(issuer: str, keys_uri: str, keys: Sequence[PublicKey]) -> dict
 
 
 def key_set(keys: Sequence[PublicKey]) -> dict[str, Any]:
-    """The public keys, each once."""
+    """The public keys without duplicates."""
     return {"keys": list({key_id(key): _key(key) for key in keys}.values())}
 
 

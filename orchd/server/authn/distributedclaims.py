@@ -1,5 +1,5 @@
-"""Claims that an OpenID token only points to (OpenID Connect Core 1.0, 5.6.2): fetched where the token says, and believed
-when whoever has signed them is an issuer that can be reached.
+"""Distributed claims of OpenID tokens (OpenID Connect Core 1.0, 5.6.2): fetched from the endpoint in the token, and
+accepted if signed by a reachable issuer.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from orchd.errors import quoted
 from orchd.server.authn.jose import TokenError, unverified_issuer
 from orchd.server.authn.oidcissuer import Fetcher, Issuer, status_line
 
-#: Issuers of distributed claims that are known at the same time.
+#: Maximum number of issuers of distributed claims.
 _MOST_ISSUERS = 16
 
 
 class DistributedClaims:
-    """Resolves `claim`. `issuer` makes an issuer that is reached for from then on."""
+    """Resolves `claim`. `issuer` creates an issuer, whose discovery starts at once."""
 
     def __init__(self, claim: str, fetch: Fetcher, issuer: Callable[[str], Issuer]) -> None:
         self._claim = claim
@@ -24,8 +24,8 @@ class DistributedClaims:
         self._make_issuer = issuer
         self._issuers: dict[str, Issuer] = {}
 
-    async def expanded(self, claims: dict[str, Any]) -> dict[str, Any]:
-        """`claims` with the claim in place, if they point to it. Raises TokenError."""
+    async def resolve(self, claims: dict[str, Any]) -> dict[str, Any]:
+        """`claims` with the resolved claim, if they reference it. Raises TokenError."""
         if self._claim in claims or "_claim_names" not in claims:
             return claims
         if "_claim_sources" not in claims:
@@ -73,7 +73,7 @@ class DistributedClaims:
         return answer.data.decode("utf-8", "replace")
 
     def _issuer(self, url: str) -> Issuer | None:
-        """An issuer, which is asked at its first use and so is not ready then; None for one too many."""
+        """An issuer; a new one is not ready yet. None beyond the maximum number."""
         found = self._issuers.get(url)
         if found is None and len(self._issuers) < _MOST_ISSUERS and url.startswith("https://"):
             found = self._issuers[url] = self._make_issuer(url)

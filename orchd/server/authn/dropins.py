@@ -1,4 +1,4 @@
-"""Methods of authentication that operators drop in, asked after the built-in ones."""
+"""Drop-in authentication methods, which run after the built-in ones."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from orchd.server.authn.interfaces import IAuthenticator, IAuthenticatorFactory
 
 
 def drop_ins(flags: Mapping[str, Any]) -> list[IAuthenticator]:
-    """The methods that factories in `orchd.plugins` make of the effective flags, by the factories' names.
+    """The methods that factories in `orchd.plugins` make from the effective flags, by the factories' names.
 
-    Raises ValueError naming a factory that is not what it should be, or makes what is no method."""
+    Raises ValueError naming a factory that is invalid or makes an invalid method."""
     made = []
     for factory in sorted(getPlugins(IAuthenticatorFactory, orchd.plugins), key=lambda f: str(getattr(f, "name", ""))):
         try:
@@ -24,7 +24,7 @@ def drop_ins(flags: Mapping[str, Any]) -> list[IAuthenticator]:
             if method is not None:
                 verifyObject(IAuthenticator, method)
         except Exception as error:
-            # Any failure of a foreign object must name its culprit.
+            # Any exception of a drop-in must name the drop-in.
             raise ValueError(f"authenticator {factory!r} cannot be used: {error}") from error
         if method is not None:
             made.append(method)

@@ -1,4 +1,4 @@
-"""Names of a user's extra attributes, as they stand in the names of headers."""
+"""Keys of a user's extra attributes in header names."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ _NO_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 def unescaped_key(text: str) -> str:
-    """A name from the lower-case rest of a header's: without percent signs, and as it is where it is not escaped well."""
+    """A key from the lower-case suffix of a header name: percent-decoded, or unchanged if the encoding is invalid."""
     return text if _NO_ESCAPE.search(text) else unquote(text, errors="replace")

@@ -1,7 +1,6 @@
-"""Request headers of a front proxy: it has authenticated the sender, and says who that is (specification,
-"Authenticating proxy").
+"""Front-proxy authentication: headers of a proxy that authenticated the user (specification, "Authenticating proxy").
 
-Headers are believed only of a proxy that shows a certificate of its own authority, and of one of the allowed names.
+Headers are accepted only from a proxy whose client certificate is signed by the front-proxy CA and has an allowed name.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from orchd.server.authn.verified_chains import VerifiedChains
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyHeaders:
-    """Names of headers, lower-case. The first of `username` with a value is the user; all values of `groups` count;
-    what begins with one of `extra` holds an attribute, whose name is the escaped rest. `names` are the common names that
-    proxies may have, () for any."""
+    """Header names, lower-case. The first of `username` with a value is the user; all values of `groups` apply; a
+    header with a prefix in `extra` holds an attribute, whose key is the encoded suffix. `names` are the allowed common
+    names of proxies, () for any."""
 
     username: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
@@ -37,23 +36,23 @@ class ProxyHeaders:
 
 @implementer(IAuthenticator)
 class FrontProxy:
-    """`verifier` knows the proxies' authorities, `clock` gives seconds since the epoch."""
+    """`verifier` verifies proxy certificates, `wall` returns epoch seconds."""
 
     name = "requestheader"
 
-    def __init__(self, verifier: ClientVerifier, headers: ProxyHeaders, *, clock: Callable[[], float]) -> None:
-        self._chains = VerifiedChains(verifier, _common_name, clock=clock)
+    def __init__(self, verifier: ClientVerifier, headers: ProxyHeaders, *, wall: Callable[[], float]) -> None:
+        self._chains = VerifiedChains(verifier, _common_name, wall=wall)
         self._headers = headers
 
     def replace_authorities(self, verifier: ClientVerifier) -> None:
-        """Trust another bundle from now on: the authorities' file has changed."""
+        """Use another CA bundle from now on."""
         self._chains.replace_authorities(verifier)
 
     async def authenticate(self, credentials: Credentials) -> Authenticated | None:
         headers, wanted = credentials.headers, self._headers
         name = next((headers[h][0] for h in wanted.username if h in headers and headers[h][0]), "")
         if not name or not credentials.certificates:
-            # Looked at first: most clients that show a certificate are no proxies, and verifying it is dear.
+            # Checked first: most clients with certificates are not proxies, and verification is expensive.
             return None
         proxy = self._chains.of(credentials.certificates)
         if wanted.names and proxy not in wanted.names:
@@ -76,7 +75,7 @@ def _common_name(verified: Verified) -> str:
 def _extra(
     headers: Mapping[str, tuple[str, ...]], prefixes: Sequence[str]
 ) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """The attributes by name, and the headers that held them."""
+    """The extra attributes by key, and the headers that held them."""
     found: dict[str, tuple[str, ...]] = {}
     used: list[str] = []
     for prefix in prefixes:

@@ -1,7 +1,7 @@
-"""Acting as somebody else: what the Impersonate headers ask for, and who the user is then. Pure functions.
+"""Impersonation: parses the Impersonate headers into required permissions and the effective user. Pure functions.
 
-The pipeline authorizes every action of `Impersonation.actions` in order for the real user, answers 403 for the first that is
-not allowed, and goes on as `Impersonation.user` (specification, "User impersonation").
+The pipeline authorizes every action of `Impersonation.actions` in order for the real user, responds 403 to the first
+that is denied, and continues as `Impersonation.user` (specification, "User impersonation").
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ USER, GROUP, UID, EXTRA = "impersonate-user", "impersonate-group", "impersonate-
 
 
 class ImpersonationError(Exception):
-    """Headers that make no sense; the answer is a plain-text 500 with this text."""
+    """Inconsistent headers; the response is a plain-text 500 with this text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impersonation:
-    """What must be allowed, in order, and who the sender is if it is. `consumed` names the headers."""
+    """The actions to authorize, in order, and the effective user. `consumed` names the headers."""
 
     actions: tuple[Action, ...]
     user: User
@@ -40,7 +40,7 @@ class Impersonation:
 def parse_impersonation(
     dialect: Dialect, headers: Mapping[str, tuple[str, ...]], requestor: User
 ) -> Impersonation | None:
-    """What `headers` (lower-case names) ask for; None when it is nothing. Raises ImpersonationError."""
+    """Parse `headers` (lower-case names); None without impersonation. Raises ImpersonationError."""
     names = [h for h in headers if h.startswith("impersonate-")]
     if not names:
         return None
@@ -110,7 +110,7 @@ def _groups(name: str, asked: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _without_user(group: str, groups: tuple[str, ...], extra: Mapping[str, tuple[str, ...]], uid: str) -> str:
-    """The recorded text shows the references that were asked for: kind, name, version and field, spaces between."""
+    """The recorded text shows the requested references: kind, name, version and field, separated by spaces."""
     shown = [f"{{Group  {g}    }}" for g in groups]
     shown.extend(f"{{UserExtra  {v}  {group}/v1  {k}}}" for k, values in extra.items() for v in values)
     if uid:

@@ -1,4 +1,5 @@
-"""Authentication: who sends this request? A chain of methods, each of which may know, refuse or pass (docs/decisions.md 7)."""
+"""Contracts of authentication: a chain of methods, each of which identifies the user, rejects or abstains (DESIGN
+7)."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from orchd.kinds.identity import User
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """What a request shows of its sender. `headers` has lower-case names; `certificates` is the verified or
-    unverified client chain in DER, leaf first (() without TLS client authentication)."""
+    """The credentials of a request. `headers` has lower-case names; `certificates` is the verified or unverified client
+    chain in DER, leaf first (() without TLS client authentication)."""
 
     headers: Mapping[str, tuple[str, ...]]
     certificates: tuple[bytes, ...] = ()
@@ -31,9 +32,9 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authenticated:
-    """A known sender. `audiences` are those the credential is good for; `warnings` and `annotations` (audit) may say
-    more; `consumed` names headers that must not be handed on (front-proxy headers, Authorization), `instead` holds those
-    that take their place."""
+    """An authenticated user. `audiences` are those the credential is valid for; `warnings` and `annotations` (audit)
+    are optional; `consumed` names headers that must not be forwarded (front-proxy headers, Authorization), `instead`
+    holds their replacements."""
 
     user: User
     audiences: tuple[str, ...] = ()
@@ -43,8 +44,8 @@ class Authenticated:
 
 
 class AuthenticationError(Exception):
-    """A credential of this method's sort that is wrong (bad signature, expired). The chain goes on to other methods;
-    if none knows the sender, the answer is 401. The message goes to the log only."""
+    """An invalid credential of this method's type (bad signature, expired). The chain continues with other methods; if
+    none succeeds, the response is 401. The message is logged only."""
 
 
 class IAuthenticator(Interface):
@@ -53,19 +54,20 @@ class IAuthenticator(Interface):
     name: str = Attribute("As in metrics and logs: x509, tokenfile, serviceaccount, ...")
 
     async def authenticate(credentials: Credentials) -> Authenticated | None:
-        """The sender; None when the request shows nothing of this method's sort. Raises AuthenticationError.
+        """The authenticated user; None when the request has no credential of this method's type. Raises
+        AuthenticationError.
 
-        Called once per request before anything else; must not mutate. May be cancelled when the client goes away."""
+        Called once per request before anything else; must not mutate. May be cancelled when the client disconnects."""
 
 
 class ITokenAuthenticator(Interface):
-    """One sort of bearer token."""
+    """Authenticator of one type of bearer token."""
 
     name: str = Attribute("As in metrics and logs: tokenfile, serviceaccount, ...")
 
     async def authenticate_token(token: str, audiences: Sequence[str]) -> Authenticated | None:
-        """The holder of `token` if it is good for one of `audiences`; None when it is not of this sort. The answer's
-        `audiences` are those of the asked ones for which it is good. Raises AuthenticationError."""
+        """The user of `token` if it is valid for one of `audiences`; None when it is not of this type. The result's
+        `audiences` are the requested ones for which it is valid. Raises AuthenticationError."""
 
 
 class IAuthenticatorFactory(Interface):
@@ -75,4 +77,4 @@ class IAuthenticatorFactory(Interface):
     help: str = Attribute("One paragraph for the operator.")
 
     def make(configuration: Mapping[str, Any]) -> IAuthenticator | None:
-        """An authenticator from the effective flags, None when the configuration does not ask for it."""
+        """An authenticator from the effective flags; None when the configuration does not enable it."""

@@ -1,6 +1,6 @@
-"""Signed tokens of others in compact form, and the key sets that they publish (RFC 7515, RFC 7517, RFC 7518).
+"""Signed tokens of external issuers in compact form, and their key sets (RFC 7515, RFC 7517, RFC 7518).
 
-Texts of errors are those that the reference shows in token reviews.
+Error texts are those that the reference shows in token reviews.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from orchd.kinds.jsontext import type_name
 
-#: The algorithms that may be allowed: all of them asymmetric.
+#: The algorithms that can be configured, all of them asymmetric.
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
 _CURVES: Final = {"ES256": 256, "ES384": 384, "ES512": 521}
-#: An issuer that names itself in two ways.
+#: An issuer with two names.
 GOOGLE, GOOGLE_ALIAS = "https://accounts.google.com", "accounts.google.com"
-#: Keys of a set that are looked at.
+#: Maximum number of keys read from a set.
 _MOST_KEYS: Final = 256
 
 
 class TokenError(Exception):
-    """Why a token, or what goes with it, is not good."""
+    """Why a token, or a document needed to verify it, is invalid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signed:
-    """A token in its parts; nothing is verified. `covered` is what the signature is over."""
+    """The parts of an unverified token. `covered` is the signed part."""
 
     header: Mapping[str, Any]
     payload: bytes
@@ -58,10 +58,10 @@ class Key:
     key: RSAPublicKey | EllipticCurvePublicKey
 
     def has_signed(self, token: Signed) -> bool:
-        """Is the token's signature by this key, in the algorithm that it names?"""
+        """True if this key signed the token with the algorithm in its header."""
         name = token.algorithm
         if name not in ALGORITHMS or "crit" in token.header:
-            # Extensions that must be understood are none that we know.
+            # No critical header extensions are supported.
             return False
         if isinstance(self.key, RSAPublicKey) is name.startswith("ES"):
             return False
@@ -71,7 +71,7 @@ class Key:
 
 
 def parse_signed(token: str) -> Signed:
-    """Take a token apart. Raises TokenError."""
+    """Split a token into its parts. Raises TokenError."""
     parts = token.split(".")
     if len(parts) != 3:
         raise TokenError("square/go-jose: compact JWS format must have three parts")
@@ -85,7 +85,7 @@ def parse_signed(token: str) -> Signed:
 
 
 def decode_base64(text: str) -> bytes:
-    """The URL alphabet without padding. Raises TokenError."""
+    """Decode base64url without padding. Raises TokenError."""
     for position, char in enumerate(text):
         if not (char.isascii() and (char.isalnum() or char in "-_")):
             raise TokenError(f"illegal base64 data at input byte {position}")
@@ -98,7 +98,7 @@ def decode_base64(text: str) -> bytes:
 
 
 def json_object(data: bytes) -> dict[str, Any]:
-    """A JSON object, with numbers of any size. Raises TokenError."""
+    """Parse a JSON object, with numbers of any size. Raises TokenError."""
     try:
         found = json.loads(data, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
@@ -113,7 +113,7 @@ def _no_constant(name: str) -> Any:
 
 
 def claimed_issuer(token: str) -> str | None:
-    """Who a token says has made it, None for what is no token. Nothing is verified."""
+    """The issuer claim of an unverified token, None for an invalid token."""
     try:
         return unverified_issuer(token)
     except TokenError:
@@ -141,7 +141,7 @@ def unverified_issuer(token: str) -> str:
 
 
 def read_keys(document: Mapping[str, Any]) -> list[Key]:
-    """The keys of a set that can be used: RSA and elliptic curves. Raises TokenError when it is no set."""
+    """The usable keys of a set: RSA and elliptic curves. Raises TokenError for an invalid set."""
     listed = document.get("keys")
     if not isinstance(listed, list):
         raise TokenError("there is no list of keys")
@@ -150,7 +150,7 @@ def read_keys(document: Mapping[str, Any]) -> list[Key]:
 
 
 def _key(jwk: dict[str, Any]) -> Key | None:
-    """One key, None for those of other sorts and those that are broken: the set may have others."""
+    """One key, None for unsupported and invalid ones: the set may have others."""
     public = {name: value for name, value in jwk.items() if name in ("kty", "n", "e", "crv", "x", "y")}
     key: object
     try:

@@ -1,4 +1,4 @@
-"""The server's own identity for clients inside its process: a random token that never leaves it."""
+"""The loopback identity of in-process clients: a random token that never leaves the process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOOPBACK_USER = "system:apiserver"
 
 @implementer(ITokenAuthenticator)
 class Loopback:
-    """`token` is made at start from a secure source; `uid` may be any text that is new with every process."""
+    """`token` is generated at start from a secure source; `uid` is any text unique to the process."""
 
     name = "loopback"
 

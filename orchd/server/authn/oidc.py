@@ -19,7 +19,7 @@ from orchd.server.authn.oidcissuer import Fetcher, Issuer, Rules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OidcOptions:
-    """How tokens are read. Prefixes are put before what the claims hold; `groups_claim` "" is no groups."""
+    """Claim mapping. Prefixes are prepended to claim values; `groups_claim` "" means no groups."""
 
     issuer: str
     client: str
@@ -33,9 +33,9 @@ class OidcOptions:
 
 @implementer(ITokenAuthenticator)
 class OpenIdTokens:
-    """Tokens of one issuer, good for `audiences` (those of this API server) whatever they say themselves.
+    """Tokens of one issuer, valid for `audiences` (those of this API server) whatever their own.
 
-    `clock` gives seconds since the epoch; `background` runs what has to go on between requests: reaching for issuers."""
+    `wall` returns epoch seconds; `background` runs issuer discovery between requests."""
 
     name = "oidc"
 
@@ -46,7 +46,7 @@ class OpenIdTokens:
         *,
         audiences: Sequence[str],
         reactor: Any,
-        clock: Callable[[], float],
+        wall: Callable[[], float],
         background: Callable[[Coroutine[Any, Any, object], str], object],
     ) -> None:
         self._options = options
@@ -54,7 +54,7 @@ class OpenIdTokens:
         rules = Rules(client=options.client, algorithms=options.algorithms)
 
         def issuer(url: str) -> Issuer:
-            made = Issuer(fetch, url, rules, reactor=reactor, clock=clock)
+            made = Issuer(fetch, url, rules, reactor=reactor, wall=wall)
             background(made.run(), f"reaching for {url}")
             return made
 
@@ -65,7 +65,7 @@ class OpenIdTokens:
         )
 
     def begin(self) -> None:
-        """Reach for the issuer."""
+        """Begin issuer discovery."""
         self._issuer = self._make_issuer(self._options.issuer)
 
     async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
@@ -81,7 +81,7 @@ class OpenIdTokens:
             raise AuthenticationError(f"oidc: verify token: {error}") from error
         if self._distributed is not None:
             try:
-                claims = await self._distributed.expanded(claims)
+                claims = await self._distributed.resolve(claims)
             except TokenError as error:
                 raise AuthenticationError(f"oidc: could not expand distributed claims: {error}") from error
         try:
@@ -91,7 +91,7 @@ class OpenIdTokens:
 
 
 def user_of(claims: Mapping[str, Any], options: OidcOptions) -> User:
-    """The user that verified claims speak of. Raises TokenError."""
+    """The user in verified claims. Raises TokenError."""
     claim = options.username_claim
     try:
         name = _text(claims, claim)
@@ -132,7 +132,7 @@ def _text(claims: Mapping[str, Any], name: str) -> str:
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    """A list of texts, or one."""
+    """A list of strings, or a single one."""
     if value is None:
         return ()
     if isinstance(value, list) and all(each is None or isinstance(each, str) for each in value):

@@ -1,7 +1,7 @@
-"""An OpenID issuer: what it says of itself, its keys, and whether a token is by it (OpenID Connect Discovery 1.0, Core 1.0).
+"""An OpenID issuer: discovery, keys, and token verification (OpenID Connect Discovery 1.0, Core 1.0).
 
-The issuer may be away when the server starts, or for a while later: it is asked again until it answers. Its keys are kept;
-a token that none of them has signed makes them be fetched again, unless the issuer said that they hold for longer.
+The issuer may be unreachable at start or later: discovery is retried until it succeeds. Keys are cached; a token with
+an unknown key triggers a new fetch, unless the issuer declared a longer lifetime.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from orchd.server.authn.jose import (
 from orchd.server.outbound.webhooks import Answer, WebhookClient, WebhookError
 from orchd.txkit.shared_call import SharedCall
 
-#: Seconds between attempts to reach an issuer, and those that one request may take.
+#: Seconds between discovery attempts, and timeout of one request.
 _AGAIN, _SECONDS = 10.0, 30.0
 _MOST_BODY = 1024 * 1024
 _MOST_REDIRECTS, _AT_ONCE = 10, 32
-#: Keys that expire within so many seconds are as good as expired.
+#: Keys that expire within this many seconds count as expired.
 _EXPIRY_DELTA = 30.0
-#: Seconds by which clocks may differ where a token is not valid yet.
+#: Tolerated wall skew in seconds for tokens that are not valid yet.
 _LEEWAY = 60.0
 _MAX_AGE = re.compile(r"\bmax-age=(\d+)")
 
 
 class Fetcher:
-    """GETs from issuers, checked by `authority` (PEM; b"" trusts whom this machine trusts)."""
+    """GETs from issuers, verified by `authority` (PEM; b"" uses the system's CAs)."""
 
     def __init__(self, calls: WebhookClient, authority: bytes) -> None:
         self._calls = calls
@@ -54,7 +54,7 @@ class Fetcher:
         self._turns = DeferredSemaphore(_AT_ONCE)
 
     async def __call__(self, url: str, headers: Mapping[str, str] | None = None) -> Answer:
-        """The answer, whatever its status, at the end of redirects. Raises TokenError."""
+        """The response of any status, after redirects. Raises TokenError."""
         await self._turns.acquire()
         try:
             for _ in range(_MOST_REDIRECTS):
@@ -66,7 +66,7 @@ class Fetcher:
                     return answer
                 there = _redirected(url, to)
                 if urlsplit(there).netloc != urlsplit(url).netloc:
-                    # Credentials are for whom they were given.
+                    # Credentials must not follow a redirect to another host.
                     headers = None
                 url = there
             raise TokenError(f"Get {quoted(url)}: stopped after {_MOST_REDIRECTS} redirects")
@@ -77,7 +77,7 @@ class Fetcher:
 
 
 def _redirected(url: str, to: str) -> str:
-    """Where an answer sends us. Raises TokenError for what is no URL, and for one that is less safe."""
+    """The target of a redirect. Raises TokenError for an invalid URL, and for a downgrade from https."""
     try:
         there = urljoin(url, to)
         safe = urlsplit(there).scheme == "https" or urlsplit(url).scheme != "https"
@@ -90,28 +90,28 @@ def _redirected(url: str, to: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What tokens of an issuer must be like: for `client`, signed in one of `algorithms`."""
+    """Requirements of an issuer's tokens: for `client`, signed with one of `algorithms`."""
 
     client: str
     algorithms: tuple[str, ...] = ("RS256",)
 
 
 class RemoteKeys:
-    """The keys behind a URL. `clock` gives seconds since the epoch."""
+    """The key set at a URL. `wall` returns epoch seconds."""
 
-    def __init__(self, fetch: Fetcher, url: str, clock: Callable[[], float]) -> None:
+    def __init__(self, fetch: Fetcher, url: str, wall: Callable[[], float]) -> None:
         self._fetch = fetch
         self._url = url
-        self._clock = clock
+        self._wall = wall
         self._keys: list[Key] = []
         self._expires = 0.0
         self._fetching: SharedCall[list[Key]] | None = None
 
     async def check(self, token: Signed) -> None:
-        """Raises TokenError unless one of the keys has signed `token`."""
+        """Raises TokenError unless one of the keys signed `token`."""
         if _any_signed(self._keys, token):
             return
-        if self._clock() + _EXPIRY_DELTA > self._expires:
+        if self._wall() + _EXPIRY_DELTA > self._expires:
             try:
                 keys = await self._fetched()
             except TokenError as error:
@@ -139,7 +139,7 @@ class RemoteKeys:
             keys = read_keys(json_object(answer.data))
         except TokenError as error:
             raise TokenError(f"oidc: failed to decode keys: {error}") from error
-        now = self._clock()
+        now = self._wall()
         self._keys, self._expires = keys, max(now, now + _fresh_for(answer.headers, now))
         return keys
 
@@ -150,7 +150,7 @@ def _any_signed(keys: list[Key], token: Signed) -> bool:
 
 
 def _fresh_for(headers: Mapping[str, str], now: float) -> float:
-    """For how many seconds an answer may be kept (RFC 9111, 4.2.1); 0 when it does not say."""
+    """Freshness lifetime of a response in seconds (RFC 9111, 4.2.1); 0 if undeclared."""
     control = headers.get("cache-control", "").lower()
     if "no-store" in control or "no-cache" in control:
         return 0.0
@@ -169,33 +169,33 @@ def status_line(code: int) -> str:
 
 
 class Issuer:
-    """One issuer. `clock` gives seconds since the epoch; `run` reaches for it until it has answered."""
+    """One issuer. `wall` returns epoch seconds; `run` retries discovery until it succeeds."""
 
     _log = Logger()
 
     def __init__(
-        self, fetch: Fetcher, url: str, rules: Rules, *, reactor: Any, clock: Callable[[], float]
+        self, fetch: Fetcher, url: str, rules: Rules, *, reactor: Any, wall: Callable[[], float]
     ) -> None:
         self.url = url
         self._fetch = fetch
         self._rules = rules
         self._reactor = reactor
-        self._clock = clock
+        self._wall = wall
         self._keys: RemoteKeys | None = None
 
     @property
     def ready(self) -> bool:
-        """Has it said where its keys are?"""
+        """True once discovery has succeeded."""
         return self._keys is not None
 
     async def run(self) -> None:
-        """Returns when the issuer has been reached. Cancel it to give up."""
+        """Returns when discovery has succeeded. Cancel to stop."""
         while True:
             try:
                 self._keys = await self._discovered()
                 return
             except TokenError as error:
-                self._log.error("the OpenID issuer {url} is not used yet: {error}", url=self.url, error=str(error))
+                self._log.error("the OpenID issuer {url} is not ready: {error}", url=self.url, error=str(error))
             await deferLater(self._reactor, _AGAIN)
 
     async def _discovered(self) -> RemoteKeys:
@@ -212,7 +212,7 @@ class Issuer:
                 "oidc: issuer did not match the issuer returned by provider, "
                 f"expected {quoted(self.url)} got {quoted(str(named or ''))}"
             )
-        return RemoteKeys(self._fetch, str(keys or ""), self._clock)
+        return RemoteKeys(self._fetch, str(keys or ""), self._wall)
 
     async def verified(self, token: str) -> dict[str, Any]:
         """The claims of a token of this issuer. Raises TokenError."""
@@ -252,7 +252,7 @@ class Issuer:
             )
         if self._rules.client not in claimed.audience:
             raise TokenError(f"oidc: expected audience {quoted(self._rules.client)} got {_go_list(claimed.audience)}")
-        now = self._clock()
+        now = self._wall()
         if claimed.expires is None or claimed.expires < now:
             raise TokenError(f"oidc: token is expired (Token Expiry: {_go_time(claimed.expires)})")
         if claimed.not_before is not None and now + _LEEWAY < claimed.not_before:
@@ -273,7 +273,7 @@ _TEXTS = ("iss", "sub", "nonce", "at_hash")
 
 
 def _claimed(claims: Mapping[str, Any]) -> _Claimed:
-    """The claims that every token has, each of the type that it must have. Raises TokenError."""
+    """The mandatory claims, with their types checked. Raises TokenError."""
     for name, value in claims.items():
         if name in _TEXTS and value is not None and not isinstance(value, str):
             raise TokenError(f"json: cannot unmarshal {type_name(value)} into Go struct field idToken.{name} of type string")
@@ -290,7 +290,7 @@ def _claimed(claims: Mapping[str, Any]) -> _Claimed:
 
 
 def _check_map(name: str, value: Any) -> None:
-    """Distributed claims: the source by claim, and the endpoint by source."""
+    """Check distributed claims: source by claim, and endpoint by source."""
     inner, shown = (str, "map[string]string") if name == "_claim_names" else (dict, "map[string]oidc.claimSource")
     where = f"Go struct field idToken.{name} of type "
     if not isinstance(value, dict):
@@ -315,7 +315,7 @@ def _audience(value: Any) -> tuple[str, ...]:
 
 
 def _moment(value: Any) -> float:
-    """Seconds since the epoch, whole ones."""
+    """Epoch seconds, as an integer."""
     if value is None:
         raise TokenError('strconv.ParseFloat: parsing "": invalid syntax')
     if isinstance(value, bool) or not isinstance(value, int | float | str):

@@ -1,8 +1,8 @@
-"""Service account tokens: who holds one, and whether it still counts.
+"""Service account tokens: authentication and issuing.
 
-A token counts while its account, and the pod or secret to which it is bound, exist with the uid that it names; so a token
-dies with them at once. Legacy tokens are those that a secret of the account's namespace holds. The texts of errors are
-recorded facts: TokenReview shows them.
+A token is valid while its account, and the pod or secret to which it is bound, exist with the uid in the token;
+deleting one of them revokes the token immediately. Legacy tokens are stored in a secret of the account's namespace.
+Error texts are recorded facts: TokenReview shows them.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from orchd.server.authn.signedtokens import Signer, Verifier, unverified_claims
 ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")
 SECRETS = ResourceRef("", "v1", "secrets")
 PODS = ResourceRef("", "v1", "pods")
-#: Clocks may differ by this many seconds.
+#: Tolerated wall skew in seconds.
 LEEWAY = 60
-#: Tokens that projected volumes ask for by default live this long; they are extended, see `TokenIssuer`.
+#: Default lifetime of projected tokens; it is extended, see `TokenIssuer`.
 PROJECTED_SECONDS = 3607
 EXTENDED_SECONDS = 365 * 24 * 3600
 _DEAD = "service account token has been invalidated"
@@ -40,7 +40,7 @@ def _shown(audiences: Sequence[str]) -> str:
 
 
 def _number(value: Any) -> float | None:
-    """A finite number, None for everything else that JSON may hold."""
+    """A finite number, None for any other JSON value."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     try:
@@ -57,11 +57,11 @@ def _deleted_before(obj: Object, moment: float) -> bool:
 
 @implementer(ITokenAuthenticator)
 class ServiceAccountTokens:
-    """`issuers`: the first makes tokens, all are believed. `audiences` are those of this API server.
+    """`issuers`: the first issues tokens, all are accepted. `audiences` are those of this API server.
 
-    `client` is asked for what the informers do not know yet, so that a new account's token works at once; without it
-    the informers alone decide. `clock` gives seconds since the epoch. `lookup` False believes legacy tokens without
-    looking for their secret (--service-account-lookup).
+    `client` reads objects that the informers lack, so that a new account's token is valid at once; None uses informers
+    only. `wall` returns epoch seconds. `lookup` False accepts legacy tokens without reading their secret
+    (--service-account-lookup).
     """
 
     name = "serviceaccount"
@@ -74,14 +74,14 @@ class ServiceAccountTokens:
         *,
         issuers: Sequence[str],
         audiences: Sequence[str],
-        clock: Callable[[], float],
+        wall: Callable[[], float],
         client: IClient | None = None,
         lookup: bool = True,
     ) -> None:
         self._verifier = verifier
         self._issuers = frozenset(issuers)
         self._audiences = tuple(audiences)
-        self._clock = clock
+        self._wall = wall
         self._client = client
         self._lookup = lookup
         self._informers = {ref: informers.informer(ref) for ref in (ACCOUNTS, SECRETS, PODS)}
@@ -92,7 +92,7 @@ class ServiceAccountTokens:
         self._stale = dialect("authentication.{abbr}.io/stale-token")
 
     async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
-        claims = self._verifier.known(token)
+        claims = self._verifier.cached_claims(token)
         if claims is None:
             shown = unverified_claims(token)
             issuer = shown.get("iss") if shown else None
@@ -119,7 +119,7 @@ class ServiceAccountTokens:
         return good
 
     async def _validate(self, claims: Mapping[str, Any]) -> User:
-        now = self._clock()
+        now = self._wall()
         self._check_times(claims, now)
         private = claims.get(self._private)
         if not isinstance(private, dict) or not isinstance(private.get("serviceaccount"), dict):
@@ -144,7 +144,7 @@ class ServiceAccountTokens:
         return _user(namespace, name, uid, extra)
 
     def _check_times(self, claims: Mapping[str, Any], now: float) -> None:
-        """A bound token has an end: without one it has expired. Raises AuthenticationError."""
+        """A bound token must expire: without an expiration it is rejected. Raises AuthenticationError."""
         expires, begins = _number(claims.get("exp")), _number(claims.get("nbf") or 0)
         if begins is None or now + LEEWAY < begins:
             raise AuthenticationError("token is not valid yet")
@@ -197,9 +197,9 @@ class ServiceAccountTokens:
         return _user(namespace, name, uid, {})
 
     def _annotations(self, claims: Mapping[str, Any]) -> Mapping[str, str] | None:
-        """A projected token that is used after its volume should have renewed it is noted for the audit."""
+        """Audit annotations for a projected token used after its requested lifetime."""
         warn = _number((claims.get(self._private) or {}).get("warnafter"))
-        late = self._clock() - warn if warn else 0
+        late = self._wall() - warn if warn else 0
         if late <= 0:
             return None
         return {self._stale: f"subject: {claims.get('sub', '')}, seconds after warning threshold: {int(late)}"}
@@ -228,18 +228,18 @@ def _user(namespace: str, name: str, uid: str, extra: Mapping[str, tuple[str, ..
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuedToken:
-    """A token and when the client should think that it expires (seconds since the epoch)."""
+    """A token and the expiration time reported to the client (epoch seconds)."""
 
     token: str
     expires: int
 
 
 class TokenIssuer:
-    """Makes bound tokens for the TokenRequest API.
+    """Issues bound tokens for the TokenRequest API.
 
-    A token for a pod that asks for exactly the projected lifetime, good for this API server only, lives a year instead and
-    warns after the time asked for: clients that read their token once keep working (`extend`; specification,
-    "--service-account-extend-token-expiration"). `max_seconds` 0 means no limit of its own.
+    A pod's token with exactly the projected lifetime and this API server's audience lives a year instead, and warns
+    after the requested time: clients that read their token only once keep working (`extend`; specification,
+    "--service-account-extend-token-expiration"). `max_seconds` 0 means no limit.
     """
 
     def __init__(
@@ -249,14 +249,14 @@ class TokenIssuer:
         *,
         issuer: str,
         audiences: Sequence[str],
-        clock: Callable[[], float],
+        wall: Callable[[], float],
         extend: bool = True,
         max_seconds: int = 0,
     ) -> None:
         self._signer = signer
         self._issuer = issuer
         self._audiences = tuple(audiences)
-        self._clock = clock
+        self._wall = wall
         self._extend = extend
         self._max_seconds = max_seconds
         self._private = dialect("{long}.io")
@@ -272,11 +272,11 @@ class TokenIssuer:
         pod: Object | None = None,
         secret: Object | None = None,
     ) -> IssuedToken:
-        """A token for a ServiceAccount, bound to a Pod or Secret object if one is given; without `audiences` it is for
-        this API server. `seconds` are validated by the registry."""
+        """A token for a ServiceAccount, bound to a Pod or Secret object if given; `audiences` default to those of this
+        API server. The registry validates `seconds`."""
         meta = account["metadata"]
         namespace, name = meta["namespace"], meta["name"]
-        now = int(self._clock())
+        now = int(self._wall())
         if self._max_seconds:
             seconds = min(seconds, self._max_seconds)
         asked = list(audiences or self._audiences)
@@ -303,7 +303,7 @@ class TokenIssuer:
         return IssuedToken(token=self._signer.sign(claims), expires=now + seconds)
 
     def issue_legacy(self, account: Object, secret_name: str) -> str:
-        """The token that a secret of type service-account-token holds; it does not expire."""
+        """The token of a secret of type service-account-token; it does not expire."""
         meta = account["metadata"]
         return self._signer.sign(
             {

@@ -1,7 +1,7 @@
-"""Service account tokens as signed JSON: making them and checking their signature (RFC 7515, RFC 7519). No lookups.
+"""Service account tokens as JWTs: signing and signature verification (RFC 7515, RFC 7519). No lookups.
 
-Claims of bound tokens are ``aud``, ``exp``, ``iat``, ``iss``, ``nbf``, ``sub`` and one private claim that holds the namespace
-and references to the account and what the token is bound to. A key's id is the SHA-256 of its DER form in base64url.
+Claims of bound tokens are ``aud``, ``exp``, ``iat``, ``iss``, ``nbf``, ``sub`` and one private claim with the namespace
+and references to the account and the bound object. A key's id is the base64url SHA-256 of its DER form.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def key_id(key: PublicKey) -> str:
 
 
 def algorithm(key: PublicKey | PrivateKey) -> str:
-    """The one algorithm for which a key is used. Raises ValueError for a curve without one."""
+    """The algorithm of a key. Raises ValueError for an unsupported curve."""
     if isinstance(key, RSAPublicKey | RSAPrivateKey):
         return "RS256"
     if key.curve.key_size not in _CURVES:
@@ -53,20 +53,20 @@ class Signer:
         self._jws = jwt.PyJWS()
 
     def sign(self, claims: Mapping[str, Any]) -> str:
-        """A token in compact form; claims in alphabetical order, as clients know them."""
+        """A token in compact form; claims in alphabetical order, as in the reference."""
         payload = json.dumps(claims, separators=(",", ":"), sort_keys=True, ensure_ascii=False).encode()
         return self._jws.encode(payload, self._key, algorithm=self.algorithm, headers={"kid": self.key_id, "typ": None})
 
 
 def unverified_claims(token: str) -> dict[str, Any] | None:
-    """The claims of a token whose signature nobody has looked at; None for what is not a token."""
+    """The claims of an unverified token; None for an invalid token."""
     parts = token.split(".")
     if len(parts) != 3:
         return None
     try:
         payload = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
     except (ValueError, RecursionError):
-        # RecursionError: nested deeper than JSON is read. Anybody may send that.
+        # RecursionError: nested too deeply. Any client can send that.
         return None
     return payload if isinstance(payload, dict) else None
 
@@ -79,7 +79,7 @@ class _Key:
 
 
 class Verifier:
-    """Checks signatures against several keys; the last `capacity` good tokens are known by digest."""
+    """Verifies signatures with several keys; caches the last `capacity` valid tokens by digest."""
 
     def __init__(self, keys: Sequence[PublicKey], *, capacity: int = 4096) -> None:
         self._keys = tuple(_Key(key, algorithm(key), key_id(key)) for key in keys)
@@ -87,8 +87,8 @@ class Verifier:
         self._capacity = capacity
         self._known: OrderedDict[bytes, dict[str, Any]] = OrderedDict()
 
-    def known(self, token: str) -> dict[str, Any] | None:
-        """The claims of a token whose signature was found good before; None for any other."""
+    def cached_claims(self, token: str) -> dict[str, Any] | None:
+        """The cached claims of a valid token; None for any other."""
         digest = hashlib.sha256(token.encode()).digest()
         claims = self._known.get(digest)
         if claims is not None:
@@ -96,7 +96,7 @@ class Verifier:
         return claims
 
     def verify(self, token: str) -> dict[str, Any]:
-        """The claims of a token that one of the keys has signed. Raises AuthenticationError."""
+        """The claims of a token signed by one of the keys. Raises AuthenticationError."""
         digest = hashlib.sha256(token.encode()).digest()
         claims = self._check(token)
         self._known[digest] = claims
@@ -110,7 +110,7 @@ class Verifier:
         except (jwt.InvalidTokenError, RecursionError) as error:
             raise AuthenticationError(str(error)) from error
         wanted = header.get("kid")
-        # A key that is not the one named is tried last: ids are a hint, and old tokens have none.
+        # Other keys are tried after the named one: ids are a hint, and old tokens have none.
         for key in sorted(self._keys, key=lambda k: k.id != wanted):
             if header.get("alg") != key.algorithm:
                 continue

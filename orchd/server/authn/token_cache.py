@@ -1,6 +1,6 @@
-"""What a sort of token has found out, kept for a while: for sorts that have to ask others.
+"""Cache of token authentication results, for methods that call external services.
 
-Requests that come with the same token at the same time share one look-up. Tokens are kept as keyed digests only.
+Concurrent requests with the same token share one lookup. Tokens are stored as keyed digests only.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from orchd.txkit.shared_call import SharedCall
 from orchd.txkit.timeouts import within
 
 _CAPACITY = 32768
-#: Seconds that a look-up may take.
+#: Timeout of a lookup in seconds.
 _SECONDS = 30.0
 
 
 class ITokenCacheMetrics(Protocol):
-    """Counts what a cache does."""
+    """Metrics of a cache."""
 
-    def asked(self, hit: bool, seconds: float) -> None:
-        """A token was looked up; how long that took."""
+    def count_request(self, hit: bool, seconds: float) -> None:
+        """Count a request with its duration."""
 
-    def fetched(self, ok: bool) -> None:
-        """The sort of token was asked, and answered or failed."""
+    def count_lookup(self, ok: bool) -> None:
+        """Count a lookup by the wrapped method, and whether it succeeded."""
 
     def active(self, what: str, change: int) -> None:
-        """`what` is "in_flight" for look-ups, "blocked" for requests that wait for one."""
+        """`what` is "in_flight" for lookups, "blocked" for requests that wait for one."""
 
 
 class NullTokenCacheMetrics:
     """Counts nothing."""
 
-    def asked(self, hit: bool, seconds: float) -> None:
+    def count_request(self, hit: bool, seconds: float) -> None:
         pass
 
-    def fetched(self, ok: bool) -> None:
+    def count_lookup(self, ok: bool) -> None:
         pass
 
     def active(self, what: str, change: int) -> None:
@@ -52,8 +52,8 @@ class NullTokenCacheMetrics:
 
 @implementer(ITokenAuthenticator)
 class CachedTokens:
-    """Asks `method` only once for as long as its answers hold: `found` seconds for holders, `unknown` seconds for tokens
-    of nobody. Failures are never kept. `secret` is random and new with every process."""
+    """Caches results of `method`: `found` seconds for valid tokens, `unknown` seconds for unknown ones. Failures are
+    not cached. `secret` is random per process."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class CachedTokens:
         self._ttls = found, unknown
         self._secret = secret
         self._numbers: ITokenCacheMetrics = numbers or NullTokenCacheMetrics()
-        #: Answers, each in a tuple of its own: that nobody holds a token is known too.
+        #: Results, each in a 1-tuple: that a token is unknown is cached too.
         self._kept: ExpiringCache[bytes, tuple[Authenticated | None]] = ExpiringCache(capacity, reactor.seconds)
         self._lookups: dict[bytes, SharedCall[Authenticated | None]] = {}
 
@@ -81,14 +81,14 @@ class CachedTokens:
         key = self._key(token, audiences)
         kept = self._kept.get(key)
         if kept is not None:
-            self._numbers.asked(True, self._reactor.seconds() - began)
+            self._numbers.count_request(True, self._reactor.seconds() - began)
             return kept[0]
         self._numbers.active("blocked", 1)
         try:
             return await self._lookup(key, token, audiences).wait()
         finally:
             self._numbers.active("blocked", -1)
-            self._numbers.asked(False, self._reactor.seconds() - began)
+            self._numbers.count_request(False, self._reactor.seconds() - began)
 
     def _key(self, token: str, audiences: Sequence[str]) -> bytes:
         parts = [token, *audiences]
@@ -99,7 +99,7 @@ class CachedTokens:
         return digest.digest()
 
     def _lookup(self, key: bytes, token: str, audiences: Sequence[str]) -> SharedCall[Authenticated | None]:
-        """The look-up for `key` that is under way, or a new one."""
+        """The running lookup for `key`, or a new one."""
         lookup = self._lookups.get(key)
         if lookup is None:
             lookup = self._lookups[key] = SharedCall(
@@ -118,6 +118,6 @@ class CachedTokens:
             raise AuthenticationError("context deadline exceeded") from None
         finally:
             self._numbers.active("in_flight", -1)
-            self._numbers.fetched(ok)
+            self._numbers.count_lookup(ok)
         self._kept.put(key, (found,), self._ttls[0 if found is not None else 1])
         return found

@@ -1,4 +1,4 @@
-"""Static tokens from a file of lines ``token,user,uid,"group1,group2"`` (specification, "Static token file")."""
+"""Static token file with lines ``token,user,uid,"group1,group2"`` (specification, "Static token file")."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from orchd.server.authn.interfaces import Authenticated, ITokenAuthenticator
 
 
 class TokenFileError(ValueError):
-    """A line that cannot be used; the message starts with ``FILE:LINE``."""
+    """An invalid line; the message starts with ``FILE:LINE``."""
 
 
 def parse_token_file(name: str, lines: Iterable[str]) -> dict[str, User]:
-    """Users by token. `name` is for messages. Columns after the fourth are ignored; a repeated token means its last line.
+    """Users by token. `name` is for messages. Columns after the fourth are ignored; of repeated tokens the last line
+    applies.
 
     Raises TokenFileError.
     """
@@ -44,7 +45,7 @@ def parse_token_file(name: str, lines: Iterable[str]) -> dict[str, User]:
 
 @implementer(ITokenAuthenticator)
 class TokenFile:
-    """Tokens of a file, good for the audiences of this API server only."""
+    """Tokens of a file, valid for the audiences of this API server only."""
 
     name = "tokenfile"
 

@@ -1,4 +1,4 @@
-"""Bearer tokens that a service outside knows: TokenReviews (specification, "Webhook token authentication")."""
+"""Token webhook: TokenReviews by an external service (specification, "Webhook token authentication")."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from orchd.server.outbound.webhooks import WebhookError
 
 
 class Reviews(Protocol):
-    """Whoever reviews (`orchd.server.outbound.reviews`)."""
+    """Sends reviews (`orchd.server.outbound.reviews`)."""
 
     def ask(self, document: Mapping[str, Any]) -> Awaitable[dict[str, Any]]: ...
 
 
 @implementer(ITokenAuthenticator)
 class TokenWebhook:
-    """Asks `reviews` in `version` (v1 or v1beta1). A service that says nothing of audiences answers for `audiences`, those
-    of this API server. To be wrapped in a cache: every call of this is a call of the service."""
+    """Sends TokenReviews in `version` (v1 or v1beta1). A service without audience support implies `audiences`, those of
+    this API server. Wrap it in a cache: every call is a remote call."""
 
     name = "webhook"
     _log = Logger()
@@ -64,7 +64,7 @@ class TokenWebhook:
 
 
 def _user(found: Mapping[str, Any]) -> User:
-    """The user in an answer. Raises WebhookError."""
+    """The user in a response. Raises WebhookError."""
     where = "struct field UserInfo.status.user."
     extra = found.get("extra")
     if extra is not None and not isinstance(extra, dict):

@@ -1,7 +1,7 @@
-"""Client certificate chains that were verified before.
+"""Cache of verified client certificate chains.
 
-Verifying a chain costs a few hundred microseconds, and a client shows the same certificate on every connection: what was
-found is kept by the digest of the chain until the first certificate in it expires.
+Verifying a chain costs a few hundred microseconds, and a client sends the same certificate on every connection: results
+are cached by digest of the chain until its first certificate expires.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ T = TypeVar("T")
 
 
 class VerifiedChains(Generic[T]):
-    """`make` turns a verified client into what is kept. `clock` gives seconds since the epoch; at most `capacity` chains
-    are kept."""
+    """`make` converts a verified client to the cached value. `wall` returns epoch seconds; at most `capacity` chains
+    are cached."""
 
     def __init__(
-        self, verifier: ClientVerifier, make: Callable[[Verified], T], *, clock: Callable[[], float], capacity: int = 4096
+        self, verifier: ClientVerifier, make: Callable[[Verified], T], *, wall: Callable[[], float], capacity: int = 4096
     ) -> None:
         self._verifier = verifier
         self._make = make
-        self._clock = clock
+        self._wall = wall
         self._capacity = capacity
-        #: Digest of the chain -> (what was made of it, seconds since the epoch until which it holds).
+        #: Digest of the chain -> (cached value, expiration in epoch seconds).
         self._known: OrderedDict[bytes, tuple[T, float]] = OrderedDict()
 
     def replace_authorities(self, verifier: ClientVerifier) -> None:
-        """Trust another bundle from now on."""
+        """Use another CA bundle from now on."""
         self._verifier = verifier
         self._known.clear()
 
     def of(self, chain: Sequence[bytes]) -> T:
-        """What a chain (DER, leaf first, not empty) stands for. Raises AuthenticationError."""
+        """The value of a chain (DER, leaf first, not empty). Raises AuthenticationError."""
         digest = hashlib.sha256(b"".join(len(der).to_bytes(4, "big") + der for der in chain)).digest()
-        now = self._clock()
+        now = self._wall()
         found = self._known.get(digest)
         if found is not None:
             if now < found[1]:

@@ -1,4 +1,4 @@
-"""Bearer tokens in the subprotocols of a WebSocket: browsers cannot set the Authorization header (specification,
+"""Bearer tokens in WebSocket subprotocols, for browsers, which cannot set the Authorization header (specification,
 "WebSocket bearer tokens")."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST_PROTOCOLS = 1000
 
 @implementer(IAuthenticator)
 class WebSocketTokens:
-    """Asks `bearer` for the token that is offered as a subprotocol beside at least one other."""
+    """Authenticates with `bearer` a token that is offered as a subprotocol beside at least one other."""
 
     name = "websocket"
 

@@ -14,8 +14,8 @@ from orchd.server.authn.verified_chains import VerifiedChains
 
 @implementer(IAuthenticator)
 class ClientCertificates:
-    """`clock` gives seconds since the epoch; at most `capacity` verified chains are kept. `observe` is told with every
-    request for how many seconds its certificate is still good."""
+    """`wall` returns epoch seconds; at most `capacity` verified chains are cached. `observe` is called for every
+    request with the remaining lifetime of its certificate in seconds."""
 
     name = "x509"
 
@@ -23,28 +23,28 @@ class ClientCertificates:
         self,
         verifier: ClientVerifier,
         *,
-        clock: Callable[[], float],
+        wall: Callable[[], float],
         capacity: int = 4096,
         observe: Callable[[float], None] = lambda seconds: None,
     ) -> None:
-        self._chains = VerifiedChains(verifier, _holder, clock=clock, capacity=capacity)
-        self._clock = clock
+        self._chains = VerifiedChains(verifier, _holder, wall=wall, capacity=capacity)
+        self._wall = wall
         self._observe = observe
 
     def replace_authorities(self, verifier: ClientVerifier) -> None:
-        """Trust another bundle from now on: the authorities' file has changed."""
+        """Use another CA bundle from now on."""
         self._chains.replace_authorities(verifier)
 
     async def authenticate(self, credentials: Credentials) -> Authenticated | None:
         if not credentials.certificates:
             return None
         found, expires = self._chains.of(credentials.certificates)
-        self._observe(expires - self._clock())
+        self._observe(expires - self._wall())
         return found
 
 
 def _holder(verified: Verified) -> tuple[Authenticated | None, float]:
-    """The user of a certificate, None for one without a name, and when it expires in seconds since the epoch."""
+    """The user of a certificate, None without a common name, and its expiration in epoch seconds."""
     identity = verified.identity
     found = Authenticated(user=User(name=identity.name, groups=identity.groups)) if identity.name else None
     return found, verified.certificate.not_valid_after_utc.timestamp()

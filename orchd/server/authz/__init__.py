@@ -1,4 +1,4 @@
-"""Whether a user may do something: one module per authorizer, and their union.
+"""Authorization: one module per authorizer, and their union.
 
 Owns authorizers. Must not authenticate. May import client.interfaces, kinds and txkit.
 """

@@ -1,7 +1,7 @@
-"""ABAC: a file of policies, one JSON object a line (specification, "ABAC mode").
+"""ABAC: a policy file with one JSON object per line (specification, "ABAC mode").
 
-Lines of ``kind: Policy`` in version v1beta1 say what they match in `spec`; lines without apiVersion and kind are of the old
-form, whose absent members match everything. The file is read at start.
+Lines of ``kind: Policy`` in version v1beta1 have their conditions in `spec`; lines without apiVersion and kind have the
+unversioned format, whose absent members match everything. The file is read at start.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from orchd.kinds.codec import yaml_
 from orchd.kinds.identity import AUTHENTICATED_GROUP, User
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, NonResourceRule, ResourceRule, Rules, Verdict
 
-#: Bytes of a line.
+#: Maximum length of a line in bytes.
 _LONGEST_LINE = 64 * 1024
 _READING = ("get", "list", "watch")
 _ALLOWED = Verdict(Decision.ALLOW)
@@ -28,12 +28,12 @@ _PASS = Verdict(Decision.NO_OPINION, "No policy matched.")
 
 
 class PolicyFileError(ValueError):
-    """A line that is no policy; the message names the file and the line."""
+    """An invalid line; the message names the file and the line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What one line allows. ``*`` matches everything; "" only what has none (a user or group: does not matter)."""
+    """One line. ``*`` matches everything; "" matches only absent attributes (user, group: matches any)."""
 
     user: str = ""
     group: str = ""
@@ -42,11 +42,11 @@ class Policy:
     resource: str = ""
     namespace: str = ""
     path: str = ""
-    #: Was the line of the old form?
+    #: True for the unversioned format.
     old: bool = field(default=False, compare=False)
 
     def is_for(self, user: User) -> bool:
-        """Does it speak of this user? One of name and group must be given, and those that are must match."""
+        """True if the policy matches this user. User or group must be given, and the given ones must match."""
         if self.user and self.user not in ("*", user.name):
             return False
         if self.group and self.group != "*" and self.group not in user.groups:
@@ -73,7 +73,7 @@ class Policy:
 
 @implementer(IAuthorizer)
 class AttributeBasedAuthorizer:
-    """Allows what one of `policies` allows."""
+    """Allows an action that one of `policies` allows."""
 
     name = "ABAC"
     _log = Logger()
@@ -87,7 +87,7 @@ class AttributeBasedAuthorizer:
         with open(path, "rb") as stream:
             policies = parse_policies(dialect, path, stream.read())
         if any(policy.old for policy in policies):
-            cls._log.warn("policy file {path} has rules without a version, which match what they leave out", path=path)
+            cls._log.warn("policy file {path} has unversioned rules, whose absent members match everything", path=path)
         return cls(policies)
 
     async def authorize(self, action: Action) -> Verdict:
@@ -107,7 +107,7 @@ class AttributeBasedAuthorizer:
 
 
 def parse_policies(dialect: Dialect, name: str, text: bytes) -> list[Policy]:
-    """The policies of a file in order. Empty lines and those that begin with # are left out. Raises PolicyFileError."""
+    """The policies of a file in order. Skips empty lines and lines that begin with #. Raises PolicyFileError."""
     group = dialect("abac.authorization.{long}.io")
     policies = []
     for number, line in enumerate(text.split(b"\n"), 1):
@@ -126,11 +126,11 @@ def parse_policies(dialect: Dialect, name: str, text: bytes) -> list[Policy]:
 
 
 class _BadLineError(Exception):
-    """Why a line is no policy."""
+    """Why a line is invalid."""
 
 
 def _object(line: bytes) -> Mapping[str, Any]:
-    """The mapping on a line: JSON if it begins like that, otherwise YAML."""
+    """The mapping on a line: JSON if it begins like JSON, otherwise YAML."""
     try:
         found: Any = orjson.loads(line) if line.lstrip().startswith(b"{") else yaml_.decode(line)
     except orjson.JSONDecodeError as error:
@@ -159,7 +159,7 @@ def _policy(line: Mapping[str, Any], group: str) -> Policy:
 
 
 def _current(line: Mapping[str, Any]) -> Policy:
-    """A line of version v1beta1: everybody who is known is meant by ``*``."""
+    """Parse a line of version v1beta1, where ``*`` matches every authenticated user."""
     spec = line.get("spec")
     if spec is not None and not isinstance(spec, dict):
         raise _BadLineError(f"json: cannot unmarshal {jsontext.type_name(spec)} into Go struct field Policy.spec of type v1beta1.PolicySpec")
@@ -177,7 +177,7 @@ def _current(line: Mapping[str, Any]) -> Policy:
 
 
 def _old(line: Mapping[str, Any]) -> Policy:
-    """A line of the old form: what is absent matches everything."""
+    """Parse a line of the unversioned format: absent members match everything."""
     members = _Members(line, "Policy.")
     user, group = members.text("user"), members.text("group")
     namespace, resource = members.text("namespace"), members.text("resource")
@@ -201,7 +201,7 @@ def _everybody(user: str, group: str) -> tuple[str, str]:
 
 
 class _Members:
-    """Reads members in the words of the reference where one is of the wrong type."""
+    """Reads members; type errors are worded as in the reference."""
 
     def __init__(self, members: Mapping[str, Any], where: str) -> None:
         self._members = members

@@ -1,4 +1,4 @@
-"""The two authorizers that do not look: AlwaysAllow and AlwaysDeny."""
+"""AlwaysAllow and AlwaysDeny: authorizers without conditions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class AlwaysAllow:
 
 @implementer(IAuthorizer)
 class AlwaysDeny:
-    """Has no opinion on anything, with a reason: authorizers before it may still allow."""
+    """Abstains with a reason: earlier authorizers may still allow."""
 
     name = "AlwaysDeny"
 

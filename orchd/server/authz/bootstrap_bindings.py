@@ -1,4 +1,4 @@
-"""Namespaced roles that every cluster has, and who holds the default roles.
+"""Default namespaced roles, and the subjects of default roles.
 
 Subjects are ``user NAME``, ``group NAME`` and ``sa NAMESPACE/NAME``; rules are written as in `bootstrap_roles`.
 """

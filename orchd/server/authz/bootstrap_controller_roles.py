@@ -1,7 +1,7 @@
 """Cluster roles of controllers, by the name after ``system:controller:``; each is bound to the service account of that name.
 
-A role is a list of rules; in a rule every member is words: `groups` writes the core group as ``core``. Names are
-templates for a Dialect.
+A role is a list of rules; in a rule every member is a string of words: `groups` writes the core group as ``core``.
+Names are templates for a Dialect.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Default roles and bindings as objects, and how those of a running cluster are brought back to them.
+"""Default roles and bindings as objects, and their reconciliation.
 
-The tables are in `bootstrap_roles`, `bootstrap_controller_roles` and `bootstrap_bindings`. Reconciling adds what is missing
-and takes nothing away; an object whose autoupdate annotation is ``"false"`` is left alone (specification, "RBAC", "Default
-roles and role bindings").
+The tables are in `bootstrap_roles`, `bootstrap_controller_roles` and `bootstrap_bindings`. Reconciliation adds missing
+rules and subjects and removes none; an object whose autoupdate annotation is ``"false"`` is skipped (specification,
+"RBAC", "Default roles and role bindings").
 """
 
 from __future__ import annotations
@@ -97,14 +97,14 @@ def bootstrap_objects(dialect: Dialect) -> list[Object]:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What brings an object back: `action` is "", "create", "update" or "recreate" (delete first), with the object."""
+    """A pending write: `action` is "", "create", "update" or "recreate" (delete first), with the object."""
 
     action: str
     object: Object
 
 
 def reconcile(existing: Object | None, expected: Object) -> Change:
-    """How to make `existing` (None when it is not there) hold at least what `expected` does."""
+    """The change that makes `existing` (None when missing) include everything in `expected`."""
     if existing is None:
         return Change("create", expected)
     if ((existing["metadata"].get("annotations")) or {}).get(_autoupdate_key(expected)) == "false":
@@ -125,7 +125,7 @@ def _autoupdate_key(expected: Object) -> str:
 
 
 def _with_metadata(obj: Object, existing: Object, expected: Object | None = None) -> Object:
-    """`obj` under the metadata of `existing`, with the labels and annotations of `expected` that are not set."""
+    """`obj` with the metadata of `existing`, and missing labels and annotations from `expected`."""
     old = existing["metadata"]
     wanted = (expected or obj)["metadata"]
     meta = {k: v for k, v in old.items() if expected is not None or k not in ("uid", "resourceVersion")}
@@ -157,10 +157,10 @@ def _with_rules(existing: Object, expected: Object) -> Object:
 
 
 async def ensure(client: IClient, dialect: Dialect) -> int:
-    """Create or bring back every default object; gives back the number of writes. Raises ApiError when the server does.
+    """Create or reconcile every default object; returns the number of writes. Raises ApiError.
 
-    Several servers may do this at once, so a lost race is tried again. Roles in namespaces that do not exist yet raise
-    the 404 of the namespace: call this once the system namespaces are there.
+    Several servers may do this concurrently, so lost races are retried. Roles in missing namespaces raise the
+    namespace's 404: create the system namespaces first.
     """
     writes = 0
     for expected in bootstrap_objects(dialect):

@@ -1,7 +1,7 @@
-"""Cluster roles that every cluster has, those of controllers apart.
+"""Default cluster roles, except those of controllers.
 
-A role is a list of rules; in a rule every member is words: `groups` writes the core group as ``core``. Names are
-templates for a Dialect.
+A role is a list of rules; in a rule every member is a string of words: `groups` writes the core group as ``core``.
+Names are templates for a Dialect.
 """
 
 from __future__ import annotations
@@ -323,10 +323,10 @@ CLUSTER_ROLES: dict[str, list[dict[str, str]]] = {
     "view": [],
 }
 
-#: Roles whose rules a controller gathers from the roles with the label ``aggregate-to-NAME``; they have none of their own.
+#: Roles that a controller aggregates from roles with the label ``aggregate-to-NAME``; they have no rules of their own.
 AGGREGATED = ("admin", "edit", "view")
 
-#: Roles that carry the label ``aggregate-to-VALUE``.
+#: Roles with the label ``aggregate-to-VALUE``.
 AGGREGATES_TO = {
     "edit": "admin",
     "system:aggregate-to-admin": "admin",

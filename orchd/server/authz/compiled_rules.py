@@ -1,7 +1,7 @@
 """Policy rules compiled for lookup: a role becomes nested tables from verb over group to resource.
 
-A role's rules are alternatives, so two rules about one (verb, group, resource) merge: to all names if either names none,
-to the union of their names otherwise. A decision probes the tables with the value and with ``*``.
+A role's rules are alternatives, so two rules about one (verb, group, resource) merge: to all names if either is
+unrestricted, otherwise to the union of their names. A decision probes the tables with the value and with ``*``.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 
 from orchd.server.authz.interfaces import Action
 
-#: Names to which a rule is limited, None without a limit.
+#: Resource names to which a rule is restricted, None without restriction.
 Names = frozenset[str] | None
 _Resources = dict[str, Names]
 _Groups = dict[str, _Resources]
 
 
 class CompiledRules:
-    """Answers whether the given rules (PolicyRule objects) allow an action."""
+    """Evaluates whether the given rules (PolicyRule objects) allow an action."""
 
     __slots__ = ("_paths", "_verbs")
 

@@ -1,4 +1,4 @@
-"""Nobody may grant by RBAC what they do not hold themselves, unless they may ``escalate`` the role or ``bind`` it.
+"""RBAC escalation check: writers of roles and bindings must hold the granted permissions, or ``escalate`` / ``bind``.
 
 Called by the registry for the four RBAC kinds, after admission and before the object is stored (specification, "RBAC",
 "Privilege escalation prevention").
@@ -25,7 +25,7 @@ _EVERYTHING: list[Rule] = [
 
 
 def escalation_message(user: User, held: Iterable[Rule], granted: Iterable[Rule], problems: Iterable[str] = ()) -> str:
-    """Why `user`, who holds the rules `held`, may not grant `granted`; "" when nothing is against it."""
+    """Why `user` with the rules `held` may not grant `granted`; "" when it is allowed."""
     missing = uncovered(held, granted)
     if not missing:
         return ""
@@ -39,7 +39,7 @@ def escalation_message(user: User, held: Iterable[Rule], granted: Iterable[Rule]
 
 
 def only_garbage_collection_fields(new: Object, old: Object) -> bool:
-    """Does the change touch nothing but what lets the object go: owner references and finalizers?"""
+    """True if the change affects only owner references and finalizers."""
 
     def rest(obj: Object) -> Object:
         meta = obj.get("metadata") or {}

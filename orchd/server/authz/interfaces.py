@@ -1,4 +1,4 @@
-"""Authorization: may this user do this? A union of authorizers in flag order; the first opinion counts (docs/decisions.md 7)."""
+"""Contracts of authorization: a union of authorizers in flag order; the first opinion decides (docs/decisions.md 7)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from orchd.kinds.identity import User
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """What is asked. For a resource request `path` is "" and the resource members are set; `name`, `namespace` and
-    `subresource` may be "". Otherwise `path` is the URL path and `verb` the lower-case HTTP method."""
+    """The attributes of an authorization request. For a resource request `path` is "" and the resource members are set;
+    `name`, `namespace` and `subresource` may be "". Otherwise `path` is the URL path and `verb` the lower-case HTTP
+    method."""
 
     user: User
     verb: str
@@ -42,7 +43,7 @@ class Decision(Enum):
 class Verdict:
     """A decision and its reason, which the client sees after ``... is forbidden: ...`` when it is not ALLOW.
 
-    `error` is what went wrong while deciding: without ALLOW the request is then answered 500 instead of 403."""
+    `error` is a failure of the evaluation: without ALLOW the response is then 500 instead of 403."""
 
     decision: Decision
     reason: str = ""
@@ -51,7 +52,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceRule:
-    """What a user may do to resources, as SelfSubjectRulesReview shows it."""
+    """Permissions on resources, as SelfSubjectRulesReview returns them."""
 
     verbs: tuple[str, ...]
     api_groups: tuple[str, ...]
@@ -67,7 +68,7 @@ class NonResourceRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """All rules of a user in a namespace; `incomplete` with `error` when an authorizer cannot list its own."""
+    """All rules of a user in a namespace; `incomplete` with `error` when an authorizer cannot enumerate its rules."""
 
     resource: Sequence[ResourceRule] = ()
     non_resource: Sequence[NonResourceRule] = ()
@@ -82,8 +83,8 @@ class IAuthorizer(Interface):
 
     async def authorize(action: Action) -> Verdict:
         """Decide. Called after authentication, before the body is read; must not mutate. Must not raise: an authorizer
-        that cannot decide answers NO_OPINION with the reason or the error. Usually finishes without suspending; one
-        that waits may be cancelled when the client goes away."""
+        that cannot decide returns NO_OPINION with the reason or the error. Usually finishes without suspending; one
+        that waits may be cancelled when the client disconnects."""
 
     def rules(user: User, namespace: str) -> Rules:
         """The rules that apply to `user` in `namespace`."""

@@ -1,4 +1,4 @@
-"""The words of a refusal: made from the action, the authorizers' reasons come after them."""
+"""Error messages of denied actions; the authorizers' reasons follow them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def quote_list(texts: tuple[str, ...] | list[str]) -> str:
 
 
 def forbidden_message(action: Action) -> str:
-    """``User "alice" cannot list resource "pods" in API group "" in the namespace "a"`` and its kin."""
+    """``User "alice" cannot list resource "pods" in API group "" in the namespace "a"`` and its variants."""
     user = quoted(action.user.name)
     if action.path:
         return f"User {user} cannot {action.verb} path {quoted(action.path)}"
@@ -26,7 +26,7 @@ def forbidden_message(action: Action) -> str:
 
 
 def forbidden(action: Action, reason: str = "") -> ApiError:
-    """The 403 for an action that no authorizer allowed; `reason` is theirs, "" when they gave none."""
+    """The 403 of a denied action; `reason` is the authorizers', "" without one."""
     message = forbidden_message(action).translate(_MARKUP)
     if reason:
         message = f"{message}: {reason}"
@@ -41,6 +41,6 @@ def forbidden(action: Action, reason: str = "") -> ApiError:
 
 
 def aggregated(errors: Iterable[str]) -> str:
-    """Several errors as one: each text once, in brackets when there is more than one."""
+    """Several errors as one text: without duplicates, in brackets if there is more than one."""
     texts = list(dict.fromkeys(errors))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""

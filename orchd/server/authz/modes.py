@@ -1,4 +1,4 @@
-"""The authorizers that --authorization-mode names, in its order, behind the group of masters."""
+"""The authorizers of --authorization-mode, in its order, after the privileged group."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ MODES = ("AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node")
 
 
 def drop_ins() -> dict[str, Any]:
-    """Factories found in `orchd.plugins`, by name. Raises ValueError naming one that is not what it should be."""
+    """Factories found in `orchd.plugins`, by name. Raises ValueError naming an invalid one."""
     found = {}
     for factory in getPlugins(IAuthorizerFactory, orchd.plugins):
         try:
             verifyObject(IAuthorizerFactory, factory)
         except Exception as error:
-            # Any failure of a foreign object must name its culprit.
+            # Any exception of a drop-in must name the drop-in.
             raise ValueError(f"authorizer {factory!r} cannot be used: {error}") from error
         found[str(factory.name)] = factory
     return found
@@ -45,9 +45,10 @@ def make_union(
     configured: Mapping[str, Callable[[], IAuthorizer]] | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> AuthorizerUnion:
-    """The union for `modes`; `configured` makes those that depend on settings (ABAC, Webhook), `more` are drop-ins by mode.
+    """The union for `modes`; `configured` makes authorizers that depend on settings (ABAC, Webhook), `more` are
+    drop-ins by mode.
 
-    Raises ValueError for no mode, a mode twice, or one that is unknown (naming the nearest).
+    Raises ValueError without modes, for a duplicate mode, or for an unknown one (suggesting the nearest).
     """
     built: dict[str, Callable[[], IAuthorizer]] = {
         "AlwaysAllow": AlwaysAllow,

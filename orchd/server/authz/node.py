@@ -1,7 +1,7 @@
-"""The Node authorizer: a node reads what the pods bound to it need, and writes what is its own.
+"""The Node authorizer: kubelets may read what the pods bound to their node need, and write their own objects.
 
-Which objects those are is answered by indexes on the informers of pods, persistent volumes and volume attachments, so a
-decision is a lookup. The indexes are made when the first node asks, who waits for them. All else is decided by the rules of
+Relations are indexed on the informers of pods, persistent volumes and volume attachments, so a decision is a lookup.
+The indexes are built on the first request of a kubelet, which waits for them. Other actions are decided by the rules of
 the ``system:node`` role (specification, "Node authorization").
 """
 
@@ -23,13 +23,13 @@ from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, 
 
 Object = dict[str, Any]
 _INDEX = "node-authorizer"
-#: Resources of which a node may see what has to do with it.
+#: Resources that a kubelet may read if related to its node.
 _RELATED = frozenset(
     ("secrets", "configmaps", "persistentvolumeclaims", "persistentvolumes", "serviceaccounts", "volumeattachments")
 )
 _ALLOWED = Verdict(Decision.ALLOW)
 _PASS = Verdict(Decision.NO_OPINION)
-#: Sources of persistent volumes with secrets that the node reads; each reference may name a namespace.
+#: Persistent volume sources whose secrets the kubelet reads; each reference may have a namespace.
 _PV_SECRETS = {
     "cephfs": ("secretRef",),
     "cinder": ("secretRef",),
@@ -47,7 +47,7 @@ def _no(reason: str) -> Verdict:
 
 
 def _volume_secrets(volume: Object) -> Iterator[str]:
-    """``namespace/name`` of the secrets with which a node mounts a persistent volume."""
+    """``namespace/name`` of the secrets for mounting a persistent volume."""
     spec = volume.get("spec") or {}
     home = get_path(spec, "claimRef", "namespace")
     if not home:
@@ -81,7 +81,7 @@ class NodeAuthorizer:
     def _index_pod(self, pod: Object) -> Iterable[str]:
         node = get_path(pod, "spec", "nodeName")
         if not node or self._mirror in (pod["metadata"].get("annotations") or {}):
-            # What a mirror pod refers to, its node has chosen by itself.
+            # A kubelet itself chooses the references of its mirror pods.
             return ()
         namespace = pod["metadata"].get("namespace", "")
         return {f"{node}|{kind}|{namespace}/{name}" for kind, name in pod_references(pod)}
@@ -103,13 +103,13 @@ class NodeAuthorizer:
         return _ALLOWED if self._rules.allow(action) else _PASS
 
     def rules(self, user: User, namespace: str) -> Rules:
-        """No rules: what nodes may do follows from relations, which is said to nodes alone."""
+        """No rules: permissions of kubelets follow from relations; reported only to kubelets."""
         if node_name(user) is None:
             return Rules()
         return Rules(incomplete=True, error="node authorizer does not support user rule resolution")
 
     def _resource(self, node: str, action: Action) -> Verdict | None:
-        """The verdict on a resource that is looked at one by one, None for any other."""
+        """The verdict on a resource authorized by relation, None for any other."""
         if action.group == "":
             match action.resource:
                 case "secrets" | "configmaps":
@@ -164,7 +164,7 @@ class NodeAuthorizer:
             return _no("can only get, create, update, patch, or delete a node lease")
         if action.namespace != self._lease_namespace:
             return _no(f'can only access leases in the "{self._lease_namespace}" system namespace')
-        # The name in a create is in the body, which admission looks at.
+        # The name in a create is in the body, which admission checks.
         if action.verb != "create" and action.name != node:
             return _no("can only access node lease with the same name as the requesting node")
         return _ALLOWED

@@ -1,4 +1,4 @@
-"""Paths that are allowed without further checks, such as those of health checks (--authorization-always-allow-paths)."""
+"""Always-allowed paths, such as health checks (--authorization-always-allow-paths)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ _PASS = Verdict(Decision.NO_OPINION)
 
 @implementer(IAuthorizer)
 class AllowedPaths:
-    """Paths other than those of resources; one that ends with * stands for all that begin so. Leading slashes count for
-    nothing."""
+    """Non-resource paths; a trailing * matches any suffix. Leading slashes are ignored."""
 
     name = "path"
 

@@ -1,6 +1,7 @@
-"""Members of privileged groups may do everything, decided without reading any object.
+"""Allows everything to members of privileged groups, without reading objects.
 
-The gates themselves read through informers, so their own identity must pass here: this stands first in the union.
+The server's own identity must pass here, since other authorizers read through informers: this is the first in the
+union.
 """
 
 from __future__ import annotations

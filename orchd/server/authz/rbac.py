@@ -1,7 +1,7 @@
-"""RBAC: bindings found by subject, roles compiled once, both kept up to date by informers.
+"""RBAC authorizer: bindings indexed by subject, roles compiled once, both updated by informers.
 
-The order is that of the specification's "RBAC": cluster role bindings, then role bindings of the request's namespace; the
-first rule that covers the action allows it. A binding whose role is missing allows nothing and is named in the reason.
+The order is that of the specification's "RBAC": cluster role bindings, then role bindings of the request's namespace;
+the first matching rule allows the action. A binding whose role is missing allows nothing and is named in the reason.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PASS = Verdict(Decision.NO_OPINION)
 
 @dataclass(frozen=True, slots=True)
 class RoleKey:
-    """A role as a binding refers to it; `namespace` is "" for a ClusterRole."""
+    """A role referenced by a binding; `namespace` is "" for a ClusterRole."""
 
     kind: str
     namespace: str
@@ -42,7 +42,7 @@ class RoleKey:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One subject of one binding. `allowed` is the verdict when its role covers the action, made once."""
+    """One subject of one binding. `allowed` is the precomputed verdict when its role allows the action."""
 
     binding: tuple[str, str]
     role: RoleKey
@@ -59,7 +59,7 @@ def subject_keys(user: User) -> list[str]:
 
 
 def role_key(role_ref: Object, namespace: str) -> RoleKey:
-    """What a roleRef of a binding in `namespace` means."""
+    """The role that a roleRef of a binding in `namespace` references."""
     kind = role_ref.get("kind", "")
     return RoleKey(kind, namespace if kind == "Role" else "", role_ref.get("name", ""))
 
@@ -78,7 +78,7 @@ class _Bindings:
         if old is not None:
             self._forget(old)
         if new is not None:
-            # A listener may be told again of what the constructor has listed.
+            # Listeners may be called again for objects that the constructor has listed.
             self._forget(new)
             self._enter(new)
 
@@ -124,7 +124,7 @@ class _Bindings:
 
 @implementer(IAuthorizer)
 class RoleBasedAuthorizer:
-    """Decides from the four RBAC kinds."""
+    """Authorizes from the four RBAC kinds."""
 
     name = "RBAC"
 
@@ -195,7 +195,7 @@ class RoleBasedAuthorizer:
         return f'{role.kind.lower()}.{self._group} "{role.name}" not found'
 
     def policy_rules(self, user: User, namespace: str) -> tuple[list[Object], list[str]]:
-        """Every PolicyRule that `user` holds in `namespace`, and a message for every role that is missing."""
+        """Every PolicyRule of `user` in `namespace`, and a message for every missing role."""
         rules: list[Object] = []
         errors: dict[str, None] = {}
         for scope in self._scopes(namespace):

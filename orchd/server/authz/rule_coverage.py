@@ -1,6 +1,6 @@
-"""Does one set of policy rules cover another? Rules are PolicyRule objects; pure functions.
+"""Coverage of policy rules by other policy rules. Rules are PolicyRule objects; pure functions.
 
-A rule is broken down into its smallest parts, each of which a single rule of the owner must cover.
+A rule is broken down into its smallest parts, each of which must be covered by a single rule of the owner.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _covers_path(held: Sequence[str], path: str) -> bool:
 
 
 def rule_covers(owner: Rule, part: Rule) -> bool:
-    """Does one rule of the owner hold all that `part` (see `breakdown`) gives?"""
+    """True if one rule of the owner covers `part` (see `breakdown`)."""
     if not _has_all(owner.get("verbs") or (), part["verbs"]):
         return False
     if "nonResourceURLs" in part:
@@ -63,7 +63,7 @@ def uncovered(owner: Iterable[Rule], wanted: Iterable[Rule]) -> list[Rule]:
 
 
 def compact(rules: Iterable[Rule]) -> list[Rule]:
-    """Rules about the same single group, resource and name become one with all their verbs."""
+    """Merge rules with the same single group, resource and name into one with all their verbs."""
     out: list[Rule] = []
     simple: dict[tuple[str, str, tuple[str, ...]], Rule] = {}
     for rule in rules:

@@ -1,4 +1,5 @@
-"""Authorizers in order: the first that allows or denies decides; without one the reasons and errors of all are the answer."""
+"""The authorizer union: the first that allows or denies decides; otherwise the result has the reasons and errors of
+all."""
 
 from __future__ import annotations
 

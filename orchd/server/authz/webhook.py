@@ -1,7 +1,7 @@
-"""Authorization by a service outside: SubjectAccessReviews, whose answers are kept for a while.
+"""Authorization webhook: SubjectAccessReviews by an external service, with cached responses.
 
-A service that allows or denies decides; one that does neither has no opinion, and one that fails has none either: the
-modes after it are asked, and if none of them allows, the request is answered with what went wrong.
+A service that neither allows nor denies, or fails, has no opinion: the following modes decide; if none allows, a
+failure is the error of the request.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from orchd.server.outbound.reviews import ReviewStatus
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.txkit.expiring_cache import ExpiringCache
 
-#: How many answers are kept. Actions whose texts are longer than this together are not: senders choose them.
+#: Maximum number of cached responses, and maximum total text length of cached actions: clients choose these texts.
 _CAPACITY, _LONGEST_KEPT = 8192, 10000
 _BOTH = "webhook subject access review returned both allow and deny response"
 
 
 class Reviews(Protocol):
-    """Whoever reviews (`orchd.server.outbound.reviews`)."""
+    """Sends reviews (`orchd.server.outbound.reviews`)."""
 
     def ask(self, document: Mapping[str, Any]) -> Awaitable[dict[str, Any]]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookOptions:
-    """`version` of the reviews (v1 or v1beta1), and for how many seconds answers are kept."""
+    """`version` of the reviews (v1 or v1beta1), and cache lifetimes in seconds."""
 
     version: str = "v1beta1"
     authorized_ttl: float = 300.0
@@ -43,19 +43,19 @@ class WebhookOptions:
 
 @implementer(IAuthorizer)
 class WebhookAuthorizer:
-    """Asks `reviews`. `seconds` is the clock of what is kept."""
+    """Authorizes by `reviews`. `clock` is the cache's monotonic clock."""
 
     name = "Webhook"
     _log = Logger()
 
     def __init__(
-        self, dialect: Dialect, reviews: Reviews, options: WebhookOptions, *, seconds: Callable[[], float]
+        self, dialect: Dialect, reviews: Reviews, options: WebhookOptions, *, clock: Callable[[], float]
     ) -> None:
         self._api_version = dialect("authorization.{abbr}.io/") + options.version
         self._groups = "group" if options.version == "v1beta1" else "groups"
         self._reviews = reviews
         self._options = options
-        self._kept: ExpiringCache[bytes, Verdict] = ExpiringCache(_CAPACITY, seconds)
+        self._kept: ExpiringCache[bytes, Verdict] = ExpiringCache(_CAPACITY, clock)
 
     async def authorize(self, action: Action) -> Verdict:
         spec = self._spec(action)
@@ -116,7 +116,7 @@ def _present(**members: str) -> dict[str, str]:
 
 
 def _size(action: Action) -> int:
-    """Characters of all that the sender chooses."""
+    """Total length of the texts that the client chooses."""
     return sum(map(len, (
         action.namespace, action.verb, action.group, action.version, action.resource, action.subresource, action.name,
         action.path,

@@ -1,5 +1,5 @@
-"""Objects that exist from the start: namespaces, the API's own service, priority classes, flow schemas, API services.
+"""Objects that every cluster has: namespaces, the API service, priority classes, flow schemas, APIServices.
 
-Owns what a fresh cluster holds, as data and as one idempotent step each. Must not decide when. May import
+Owns the contents of a fresh cluster, as data and as one idempotent step each. Must not decide when to run. May import
 client.interfaces and kinds.
 """

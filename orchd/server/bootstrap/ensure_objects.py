@@ -1,4 +1,4 @@
-"""Brings a cluster to where it should be at start: creates what is missing, restores what is kept."""
+"""Creates missing bootstrap objects and restores their maintained fields."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from orchd.client.interfaces import IClient, Object
 from orchd.errors import ApiError
 from orchd.server.bootstrap.objects import Wanted
 
-#: Several servers may do this at once: a lost race is tried again so often.
+#: Attempts after a lost race: several servers may bootstrap at once.
 _ATTEMPTS = 5
 
 
 async def ensure(client: IClient, wanted: Iterable[Wanted], *, now: str) -> None:
-    """All of `wanted`, side by side (their writes share commits). `now` stamps conditions. Raises the first ApiError."""
+    """Ensure all of `wanted` concurrently (their writes share commits). `now` is the timestamp of conditions. Raises
+    the first ApiError."""
     try:
         await gatherResults([Deferred.fromCoroutine(_one(client, each, now)) for each in wanted], consumeErrors=True)
     except FirstError as first:
@@ -29,7 +30,7 @@ async def _one(client: IClient, wanted: Wanted, now: str) -> None:
             await _attempt(client, wanted, now)
             return
         except ApiError as error:
-            # Beaten by another server: 409, or 422 for an address that its object has taken.
+            # Another server was faster: 409, or 422 for an address that its object already has.
             if error.code not in (409, 422) or attempt == _ATTEMPTS - 1:
                 raise
 
@@ -63,7 +64,7 @@ def _is_kept(wanted: Wanted, existing: Object) -> bool:
 
 
 def _within(wanted: Any, found: Any) -> bool:
-    """Does `found` say everything that `wanted` says? What the server added by default does not count."""
+    """True if `found` contains every value of `wanted`. Defaults added by the server are ignored."""
     if isinstance(wanted, dict):
         return isinstance(found, dict) and all(_within(v, found.get(k)) for k, v in wanted.items())
     if isinstance(wanted, list):

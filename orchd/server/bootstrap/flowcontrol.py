@@ -1,4 +1,4 @@
-"""Flow schemas and priority levels that exist from the start; facts of release 1.23, names as dialect templates."""
+"""Built-in flow schemas and priority levels; facts of release 1.23, names as dialect templates."""
 
 from typing import Any, Final
 

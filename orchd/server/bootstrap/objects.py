@@ -32,8 +32,8 @@ _PRIORITY_CLASSES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """An object that is to exist. `kept` names the top-level members that are brought back when they differ; with
-    `asked`, the key of an annotation, only while that says "true", or is absent from an object that nobody has changed.
+    """An object that must exist. `kept` names the top-level members that are restored when they differ; with the
+    annotation key `asked`, only while the annotation is "true", or absent from an object that was never changed.
     `status` is written through the status endpoint."""
 
     ref: ResourceRef
@@ -58,7 +58,7 @@ def _object(api_version: str, kind: str, metadata: Object, **members: Any) -> Ob
 
 
 def namespaces(dialect: Dialect) -> Iterator[Wanted]:
-    """The namespaces of the system."""
+    """The system namespaces."""
     for template in NAMESPACES:
         yield Wanted(
             ref=ResourceRef("", "v1", "namespaces"),
@@ -67,7 +67,7 @@ def namespaces(dialect: Dialect) -> Iterator[Wanted]:
 
 
 def priority_classes(dialect: Dialect) -> Iterator[Wanted]:
-    """The two classes of system pods."""
+    """The two system priority classes."""
     group = dialect("scheduling.{abbr}.io")
     for name, value, description in _PRIORITY_CLASSES:
         yield Wanted(
@@ -79,7 +79,7 @@ def priority_classes(dialect: Dialect) -> Iterator[Wanted]:
 
 
 def flow_control(dialect: Dialect) -> Iterator[Wanted]:
-    """Priority levels and flow schemas; their specs are kept as long as their annotation says so."""
+    """Priority levels and flow schemas; their specs are restored while their auto-update annotation says so."""
     group = dialect("flowcontrol.apiserver.{abbr}.io")
     api_version = f"{group}/v1beta2"
     asked = dialect("apf.{long}.io/autoupdate-spec")
@@ -135,7 +135,7 @@ def api_services(dialect: Dialect, catalog: Catalog) -> Iterator[Wanted]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where the API's service is, and the port that it leads to: the address is the first of the service range."""
+    """Address and port of the API service: the address is the first of the service range."""
 
     port: int
     service_ip: str
@@ -143,7 +143,7 @@ class Address:
 
 
 def own_service(dialect: Dialect, address: Address) -> Iterator[Wanted]:
-    """The service under which pods find the API."""
+    """The service under which pods reach the API server."""
     name = dialect("{long}")
     port: Object = {"name": "https", "protocol": "TCP", "port": 443, "targetPort": address.port}
     if address.service_node_port:
@@ -166,16 +166,16 @@ def own_service(dialect: Dialect, address: Address) -> Iterator[Wanted]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Server:
-    """Where one server of the cluster can be reached."""
+    """Advertised address and port of one server."""
 
     port: int
     ip: str
 
 
 def own_endpoints(dialect: Dialect, servers: Iterable[Server]) -> Iterator[Wanted]:
-    """Where the API's service leads to. Nothing for no servers: what is there is left alone then.
+    """Endpoints of the API service; [] without servers: existing endpoints are then left unchanged.
 
-    Endpoints may not hold loopback addresses: a server that listens only there is not for pods.
+    Endpoints may not hold loopback addresses: a server that listens only there is unreachable for pods.
     """
     by_port: dict[int, list[str]] = {}
     for server in sorted(servers):
@@ -199,7 +199,7 @@ def own_endpoints(dialect: Dialect, servers: Iterable[Server]) -> Iterator[Wante
         ),
         kept=("subsets",),
     )
-    # The reference's slice has the first subset alone.
+    # The reference's slice holds the first subset only.
     port, addresses = next(iter(by_port.items()))
     version = ip_address(addresses[0]).version
     group = dialect("discovery.{abbr}.io")
@@ -222,7 +222,7 @@ def own_endpoints(dialect: Dialect, servers: Iterable[Server]) -> Iterator[Wante
 
 
 def expand(dialect: Dialect, value: Any) -> Any:
-    """JSON data with every text expanded in a dialect."""
+    """JSON data with every string expanded in a dialect."""
     if isinstance(value, str):
         return dialect(value)
     if isinstance(value, list):

@@ -1,6 +1,6 @@
-"""Custom kinds at run time: follows CustomResourceDefinitions and keeps the catalog that the server serves from.
+"""Custom kinds at run time: tracks CustomResourceDefinitions and maintains the served catalog.
 
-Owns which custom kinds there are, their names and conditions, the end of their instances, and reading objects that were
-written under an older schema. Must not answer requests: the same code serves these kinds as built-in ones. May import
-client, kinds, txkit, registry.interfaces, cache.interfaces and the form of stored bytes (cache.stored).
+Owns the set of custom kinds, their names and conditions, deletion of their instances, and reading of objects stored
+under an older schema. Must not serve requests: custom and built-in kinds share the same code. May import client, kinds,
+txkit, registry.interfaces, cache.interfaces and the format of stored bytes (cache.stored).
 """

@@ -1,4 +1,4 @@
-"""One APIService per group and version that definitions serve, as for built-in ones."""
+"""Maintains one APIService per group and version of custom kinds."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from orchd.client.interfaces import IClient, Object, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 
-#: Custom groups come after all others.
+#: Priority of custom groups: after all others.
 _PRIORITIES: Final = {"groupPriorityMinimum": 1000, "versionPriority": 100}
 
 
 class ApiServices:
-    """Keeps the APIServices of custom kinds; those that somebody else made are left alone."""
+    """Maintains the APIServices of custom kinds; others are left unchanged."""
 
     def __init__(self, client: IClient, dialect: Dialect) -> None:
         self._client = client
@@ -24,7 +24,7 @@ class ApiServices:
         self._made: dict[str, None] | None = None
 
     async def follow(self, served: Mapping[tuple[str, str], bool]) -> None:
-        """Make what is missing for `served` groups and versions, delete what is served no more."""
+        """Create missing APIServices for `served` groups and versions, delete those no longer served."""
         wanted = {f"{version}.{group}": (group, version) for group, version in served}
         if self._made is None:
             listed = await self._client.list(self._ref)
@@ -50,7 +50,7 @@ class ApiServices:
         try:
             await self._client.create(self._ref, "", made)
         except ApiError as error:
-            # Somebody registered a server of his own for this version.
+            # An administrator registered another server for this version.
             if error.code != 409:
                 raise
 

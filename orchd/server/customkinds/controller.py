@@ -1,6 +1,6 @@
-"""`Upkeep`: what the server writes because of definitions: names, conditions, the end of instances, API services.
+"""`DefinitionController`: reconciles definitions: names, conditions, instance deletion, APIServices.
 
-One definition at a time, so that two that want the same name do not both get it.
+Definitions are processed one at a time, so that conflicting names are accepted only once.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.retrying_worker import RetryingWorker
 from orchd.txkit.background import Background
 
-#: Seconds before something that failed is tried again.
+#: Seconds before a failed definition is retried.
 _PAUSE = 1.0
-#: Seconds after which a definition says that its instances are still there.
+#: Seconds after which the condition reports remaining instances.
 _LONG = 60.0
 _UNCONFIRMED = "could not confirm zero CustomResources remaining: timed out waiting for the condition"
 
 
 class DefinitionController:
-    """Works through definitions as they change. `wall` gives seconds since the epoch."""
+    """Reconciles changed definitions. `wall` returns epoch seconds."""
 
     _log = Logger()
 
@@ -98,10 +98,10 @@ class DefinitionController:
             self._ref, "", definition["metadata"]["name"], changed, subresource="status"
         )
 
-    # -- the end
+    # -- deletion
 
     async def _finalize(self, known: Definition) -> None:
-        """Delete the instances of a definition, then let it go."""
+        """Delete the instances of a definition, then remove its finalizer."""
         try:
             while self._is_there(known):
                 try:
@@ -111,14 +111,14 @@ class DefinitionController:
                     if error.code == 404:
                         return
                     if error.code != 409:
-                        self._log.warn("end of {name}: {error}", name=known.name, error=error.message)
+                        self._log.warn("failed to finalize {name}: {error}", name=known.name, error=error.message)
                 await deferLater(self._clock, _PAUSE if known.kind is not None else 0)
         finally:
-            # Where this was given up, the next change begins it anew.
+            # The next change of the definition restarts this.
             known.finalizing = False
 
     def _is_there(self, known: Definition) -> bool:
-        """False once the definition is gone, also where another of its name has come."""
+        """False once the definition is deleted, or replaced by another of the same name."""
         return self._kinds.known.get(known.name) is known
 
     async def _attempt(self, known: Definition) -> None:
@@ -141,7 +141,7 @@ class DefinitionController:
                     await self._write(known.load(), status)
                 await deferLater(self._clock, _PAUSE)
                 if not self._is_there(known):
-                    # Its finalizer was taken by force. What is made from now on is of another definition.
+                    # The finalizer was removed by a client. Instances created later belong to another definition.
                     return
             definition = known.load()
             reason, text = "InstanceDeletionCompleted", "removed all instances"

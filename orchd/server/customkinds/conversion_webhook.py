@@ -1,4 +1,5 @@
-"""Conversion of custom objects by a webhook (specification, "Webhook conversion"): ConversionReview and its answer."""
+"""Conversion webhooks of custom kinds (specification, "Webhook conversion"): ConversionReview requests and
+responses."""
 
 from __future__ import annotations
 
@@ -20,11 +21,11 @@ from orchd.server.outbound.webhooks import WebhookError
 
 Object = dict[str, Any]
 
-#: Seconds that a conversion may take.
+#: Timeout of a conversion in seconds.
 SECONDS = 30.0
 _GROUP = "apiextensions.{abbr}.io"
 _SPOKEN = ("v1", "v1beta1")
-#: Members of metadata that a webhook may change; the others stay what they were.
+#: Members of metadata that a webhook may change; others are restored.
 _ITS_OWN = ("labels", "annotations")
 
 
@@ -35,7 +36,7 @@ class Posts(Protocol):
 
 
 class ConversionWebhook:
-    """Converts objects of kinds whose definitions name a webhook. `uid` makes random UUIDs."""
+    """Converts objects of kinds with a conversion webhook. `uid` makes random UUIDs."""
 
     def __init__(self, webhooks: Posts, dialect: Dialect, uid: Callable[[], str]) -> None:
         self._webhooks = webhooks
@@ -44,28 +45,28 @@ class ConversionWebhook:
         self._uid = uid
 
     async def __call__(self, resource: Resource, objects: Sequence[Object], to: str) -> list[Object]:
-        """The objects, all of `resource`'s kind, in the version with apiVersion `to`. Raises ApiError 500."""
+        """Convert the objects, all of `resource`'s kind, to the version with apiVersion `to`. Raises ApiError 500."""
         wanted = [obj for obj in objects if obj["apiVersion"] != to]
         if not wanted:
             return list(objects)
         try:
-            made = iter(await self._converted(resource, wanted, to))
+            made = iter(await self._convert(resource, wanted, to))
         except _BadAnswerError as error:
             if len(wanted) == 1:
                 raise ApiError(500, "", str(error)) from error
-            # The reference asks for one object at a time. So that its words can be given for what is wrong, that one is
-            # looked for which is.
+            # The reference converts one object per call. Find the invalid object, so that its error text can be
+            # reproduced.
             made = iter([await self._alone(resource, obj, to) for obj in wanted])
         return [obj if obj["apiVersion"] == to else next(made) for obj in objects]
 
     async def _alone(self, resource: Resource, obj: Object, to: str) -> Object:
         try:
-            return (await self._converted(resource, [obj], to))[0]
+            return (await self._convert(resource, [obj], to))[0]
         except _BadAnswerError as error:
             raise ApiError(500, "", str(error)) from error
 
-    async def _converted(self, resource: Resource, objects: list[Object], to: str) -> list[Object]:
-        """Raises ApiError 500 when nobody answers, and `_BadAnswerError`."""
+    async def _convert(self, resource: Resource, objects: list[Object], to: str) -> list[Object]:
+        """Raises ApiError 500 for failed calls, and `_BadAnswerError`."""
         source = f"conversion webhook for {objects[0]['apiVersion']}, Kind={resource.kind}"
         try:
             found = await self._asked(resource.converter or {}, objects, to)
@@ -75,7 +76,7 @@ class ConversionWebhook:
             raise _BadAnswerError(f"{source} failed: {error}") from error
         if len(found) != len(objects):
             raise _BadAnswerError(f"{source} returned {len(found)} objects, expected {len(objects)}")
-        return [self._checked(obj, new, to, source) for obj, new in zip(objects, found, strict=True)]
+        return [self._check(obj, new, to, source) for obj, new in zip(objects, found, strict=True)]
 
     async def _asked(self, webhook: Mapping[str, Any], objects: list[Object], to: str) -> list[Any]:
         version = next((v for v in webhook.get("conversionReviewVersions") or () if v in _SPOKEN), "")
@@ -107,8 +108,8 @@ class ConversionWebhook:
         converted = response.get("convertedObjects")
         return converted if isinstance(converted, list) else []
 
-    def _checked(self, obj: Object, new: Any, to: str, source: str) -> Object:
-        """A converted object with the metadata that it must keep. Raises `_BadAnswerError`."""
+    def _check(self, obj: Object, new: Any, to: str, source: str) -> Object:
+        """Check a converted object and restore its metadata. Raises `_BadAnswerError`."""
         if not isinstance(new, dict) or not new.get("kind"):
             raise _BadAnswerError(f"Object 'Kind' is missing in '{orjson.dumps(new).decode()}'")
         at_first = f"{source} returned invalid object at index 0"
@@ -157,8 +158,8 @@ class ConversionWebhook:
 
 
 class _BadReviewError(Exception):
-    """A review that is none."""
+    """A malformed ConversionReview."""
 
 
 class _BadAnswerError(Exception):
-    """An answer that is none, in the reference's words."""
+    """A malformed ConversionReview response, with the reference's message."""

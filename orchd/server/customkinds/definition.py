@@ -1,4 +1,4 @@
-"""What is known of one definition."""
+"""State of one definition."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Object = dict[str, Any]
 
 
 class Definition:
-    """A definition as of its last change. Only its bytes are kept, shared with the cache, and what serving takes.
+    """A definition as of its last change. Holds its bytes, shared with the cache, and the values needed for serving.
 
-    `kind` is None while the definition is not established. `since` is the revision from which on objects are written
-    under the schema in force; older ones are brought up to it when they are read.
+    `kind` is None while the definition is not established. `since` is the revision from which objects are stored under
+    the current schema; older ones are upgraded when read.
     """
 
     __slots__ = ("_json", "_signature", "accepted", "finalizing", "group", "key", "kind", "name", "revision", "since")
@@ -33,18 +33,18 @@ class Definition:
         self.kind: CustomKind | None = None
         self.since = 0
         self.revision = 0
-        #: Is somebody at work deleting its instances?
+        #: True while its instances are being deleted.
         self.finalizing = False
         self._json = b""
         self._signature: Any = None
 
     def load(self) -> Object:
-        """The whole definition."""
+        """Decode the whole definition."""
         obj: Object = orjson.loads(self._json)
         return obj
 
     def update(self, entry: Entry, types: TypeTable, dialect: Dialect) -> bool:
-        """Take in a change; says whether what is served has changed."""
+        """Apply a change; True if the served API changed."""
         self._json = entry.json
         self.revision = entry.revision
         definition = self.load()

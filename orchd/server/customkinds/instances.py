@@ -1,4 +1,4 @@
-"""Deletion of a custom kind's objects when its definition is deleted."""
+"""Deletes the instances of a custom kind when its definition is deleted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchd.server.registry.interfaces import Context, IRegistry
 
 
 class Instances:
-    """Deletes through the registry: with admission and finalizers, and also where no version is served any more."""
+    """Deletes through the registry: with admission and finalizers, and also if no version is served any more."""
 
     def __init__(self, registry: IRegistry, user: User, wall: Callable[[], float]) -> None:
         self._registry = registry
@@ -20,7 +20,7 @@ class Instances:
         self._wall = wall
 
     async def delete(self, kind: CustomKind) -> int:
-        """Delete every object of `kind`; gives back how many are still there because something holds them."""
+        """Delete every object of `kind`; returns the number of remaining objects, blocked by finalizers."""
         registry, resource = self._registry, kind.stored
         cache = registry.cache(resource)
         await cache.fresh()
@@ -35,6 +35,6 @@ class Instances:
         try:
             await registry.delete(context, name, options={})
         except ApiError as error:
-            # Gone meanwhile is as good; whatever else is wrong shows in what is left.
+            # Deleted concurrently counts as success; other failures show in the remaining objects.
             if error.code not in (404, 409):
                 raise

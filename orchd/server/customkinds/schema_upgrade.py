@@ -1,8 +1,7 @@
-"""Objects that were written under an older schema, as the schema in force has them.
+"""Upgrades objects stored under an older schema to the current one.
 
-Objects are stored as they were when they were written. When a definition changes, those of before are pruned, filled
-with defaults and moved to the storage version when they are read; newer ones pass untouched (docs/decisions.md 1). What an entry
-becomes is kept beside it.
+Objects stay as they were written. After a change of the definition, older ones are pruned, defaulted and converted to
+the storage version when read; newer ones pass unchanged (docs/decisions.md 1). Upgraded entries are cached.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from orchd.server.customkinds.definition import Definition
 
 
 def upgrade(obj: dict[str, Any], known: Definition, settings: ObjectSettings) -> dict[str, Any]:
-    """`obj` as the schema in force has it, in the storage version. An object that the schema has no shape for, or that
-    takes another program to convert, stays as it is."""
+    """Upgrade `obj` to the current schema, in the storage version. An object that does not match the schema's types, or
+    that needs a conversion webhook, stays unchanged."""
     kind = known.kind
     if kind is None:
         return obj
@@ -42,25 +41,25 @@ def upgrade(obj: dict[str, Any], known: Definition, settings: ObjectSettings) ->
 
 
 class _Reader:
-    """Settles the entries of one key."""
+    """Upgrades the entries of one key."""
 
     def __init__(self, known: Callable[[], Definition | None], settings: ObjectSettings) -> None:
         self._known = known
         self._settings = settings
 
     def entry(self, entry: Entry, written: int = 0) -> Entry:
-        """`entry`, or what the schema in force makes of it; `written` is its revision where that is not its own."""
+        """`entry` or its upgrade; `written` is its revision if that differs from the entry's."""
         known = self._known()
         if known is None or (written or entry.revision) > known.since:
             return entry
         mark = ("settled", known.since)
         found: Entry | None = entry.derived.get(mark)
         if found is None:
-            found = self._settled(entry, known)
+            found = self._upgrade(entry, known)
             entry.keep(mark, found, len(found.json))
         return found
 
-    def _settled(self, entry: Entry, known: Definition) -> Entry:
+    def _upgrade(self, entry: Entry, known: Definition) -> Entry:
         obj = orjson.loads(entry.json)
         new = upgrade(obj, known, self._settings)
         if new == obj:
@@ -83,7 +82,7 @@ class _Reader:
 
 @implementer(ICache)
 class UpgradingCache:
-    """The cache of a custom kind, seen through its definition."""
+    """The cache of a custom kind with upgraded entries."""
 
     def __init__(self, cache: ICache, reader: _Reader) -> None:
         self._cache = cache
@@ -133,10 +132,10 @@ class UpgradingCache:
 
 @implementer(ICaches)
 class UpgradingCaches:
-    """The caches of a server, where those of custom kinds are seen through their definitions."""
+    """The caches of a server; those of custom kinds upgrade their entries."""
 
     def __init__(self, caches: ICaches, known: Callable[[str], Definition | None], settings: ObjectSettings) -> None:
-        """`known` finds the definition behind a key, None for built-in kinds."""
+        """`known` finds the definition of a key, None for built-in kinds."""
         self._caches = caches
         self._known = known
         self._settings = settings

@@ -1,4 +1,4 @@
-"""`DefinitionTracker`: follows definitions of custom kinds and has the catalog in force."""
+"""`DefinitionTracker`: follows definitions of custom kinds and maintains the served catalog."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PAUSE = 0.1
 
 
 class DefinitionTracker:
-    """The catalog with every established definition's kinds in it, right from the turn in which the store says so.
+    """The catalog with the kinds of every established definition, current as of the store's events.
 
     `gone` is told of resources that are served no more, `dropped` of the keys whose objects are gone for good, `changed`
     of the names of definitions that may need something done; `renewed` is called when `catalog` is another one.
@@ -44,12 +44,12 @@ class DefinitionTracker:
 
     @property
     def definitions(self) -> Resource | None:
-        """The resource of definitions, None where they are switched off."""
+        """The resource of definitions, None if they are disabled."""
         return self.base.resource(self.settings.dialect("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
 
     @property
     def catalog(self) -> Catalog:
-        """What is served now. Made when asked for, once for any number of changes."""
+        """The served catalog. Built on demand, once for any number of changes."""
         if self._catalog is None:
             resources: list[Resource] = []
             for known in sorted(self.known.values(), key=lambda each: (each.group, each.name)):
@@ -59,21 +59,22 @@ class DefinitionTracker:
         return self._catalog
 
     def current(self) -> Catalog:
-        """`catalog`, for parts that need it anew at each use."""
+        """`catalog` as a method, for callers that need the latest one at each use."""
         return self.catalog
 
     def overlaps(self, known: Definition) -> bool:
-        """Would the objects of a definition stand where those of a built-in kind do? They are left alone then."""
+        """True if the objects of a definition would share keys with a built-in kind; the definition is then not
+        served."""
         return known.key in self._taken
 
     def _free(self, resource: Resource) -> bool:
-        """A built-in resource keeps its place."""
+        """True if no built-in resource has the name."""
         return self.base.resource(resource.group, resource.version, resource.plural) is None
 
     # -- following
 
     async def start(self, cache: ICache) -> None:
-        """Load every definition in `cache`, then follow."""
+        """Load every definition in `cache`, then follow changes."""
         self._stopped = False
         await cache.ready()
         self._follow(cache)
@@ -102,7 +103,7 @@ class DefinitionTracker:
 
     def _later(self, cache: ICache, error: Exception) -> None:
         if not self._stopped:
-            self._log.info("definitions of custom kinds are listed again: {error}", error=error)
+            self._log.info("relisting definitions of custom kinds: {error}", error=error)
             self._retry = self._clock.callLater(_PAUSE, self._follow, cache)
 
     async def stop(self) -> None:
@@ -130,7 +131,7 @@ class DefinitionTracker:
         try:
             served_anew = known.update(entry, self.base.types, self.settings.dialect)
         except Exception:
-            # A definition that validation would refuse today must not keep the others from being served.
+            # A definition that current validation would reject must not stop others from being served.
             self._log.failure("definition {name} cannot be served", name=entry.path)
             known.kind = None
             served_anew = bool(before)
@@ -150,7 +151,7 @@ class DefinitionTracker:
             self.dropped(known.key)
         for other in self.known.values():
             if other.group == known.group:
-                # The names that it had may be what another one waits for.
+                # Other definitions may be waiting for its names.
                 self.changed(other.name)
         self.changed(name)
 
@@ -161,7 +162,7 @@ class DefinitionTracker:
         self.renewed()
 
     def served_versions(self) -> Mapping[tuple[str, str], bool]:
-        """Groups and versions that definitions serve."""
+        """Groups and versions served by definitions."""
         return {
             (resource.group, resource.version): True
             for known in self.known.values()

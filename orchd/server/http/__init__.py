@@ -1,4 +1,4 @@
-"""Bytes to pipeline values and back: connections, TLS, streams, disconnects.
+"""HTTP: connections, TLS, streams and disconnects; converts between bytes and pipeline values.
 
-Owns the wire. Must not decide anything about objects. May import pipeline, kinds and txkit.
+Owns the wire protocol. Must not decide anything about objects. May import pipeline, kinds and txkit.
 """

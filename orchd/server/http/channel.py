@@ -1,10 +1,10 @@
-"""One HTTP/1.1 connection: bytes in, requests to the pipeline in order, answers out.
+"""One HTTP/1.1 connection: parses requests, passes them to the pipeline in order, writes responses.
 
-Lives above any Twisted transport (`tls.py` has two with TLS). Its own parser, because measurement said so and because
-the reference takes any token as a method, which llhttp does not: the header block of a connection's requests hardly
-ever changes, so that comparing it with the last one costs less than any parser.
+Runs on any Twisted transport (`tls.py` has two with TLS). It has its own parser for speed, and because the reference
+accepts any token as a method, which llhttp does not: the header block of a connection's requests rarely changes, so
+comparing it with the previous one is cheaper than any parser.
 
-The connection's life, one row per state::
+States of a connection::
 
     state      reads                        leaves when
     HEAD       a request head, as long as   it is complete -> BUSY; unreadable -> CLOSING
@@ -15,8 +15,9 @@ The connection's life, one row per state::
     CLOSING    and discards, for a while    the client closes, or time is up
     TAKEN      for the protocol that took   never
 
-Of requests that are sent together one is begun in each turn of the reactor, and none while the transport has not taken
-the last answer: a client that does not read makes the server hold one answer, and many requests delay nobody else's.
+Of pipelined requests one begins in each turn of the reactor, and none while the transport has not taken the last
+response: a client that does not read makes the server hold one response, and many requests do not delay other
+connections.
 """
 
 from __future__ import annotations
@@ -50,14 +51,14 @@ HEAD, BUSY, DRAIN, CLOSING, TAKEN, GONE = range(6)
 _END = b"\r\n\r\n"
 _EMPTY_LINES = re.compile(rb"(?:\r\n)+")
 _NO_BODY = NoBody()
-#: Bodies up to this size are joined with their head, so that both leave in one TLS record and one packet train.
+#: Bodies up to this size are joined with their head, so that both are sent in one TLS record.
 _JOIN = 64 << 10
-#: How long the rest of what was no request is taken before the connection is closed.
+#: Seconds during which data after an invalid request is read and discarded before the connection is closed.
 _REFUSED = 0.5
 
 
 class Transport(Shape):
-    """What the channel asks of its transport."""
+    """The transport methods that the channel uses."""
 
     def write(self, data: bytes) -> None: ...
     def writeSequence(self, data: list[bytes]) -> None: ...
@@ -71,7 +72,7 @@ class Transport(Shape):
 
 @implementer(IPushProducer)
 class HttpChannel(Protocol):
-    """See the module. Made by `ApiServerFactory`; `paused` is true while the transport wants no more data."""
+    """See the module. Made by `ApiServerFactory`; `paused` is True while the transport accepts no more data."""
 
     _log = Logger()
 
@@ -79,14 +80,14 @@ class HttpChannel(Protocol):
         self._factory = factory
         self._limits = factory.limits
         self.state = HEAD
-        #: When the state began, as far as timeouts care.
+        #: Time of the last state change that timeouts measure from.
         self.since = factory.clock.seconds()
         self.paused = False
         self.paused_since = 0.0
         #: Bytes of an answer made for this client alone that it has not taken; 0 when the transport takes more.
         self.unread = 0
         self._buffer = b""
-        #: How much of `_buffer` is known to hold no end of a head.
+        #: Length of the prefix of `_buffer` that contains no end of a head.
         self._searched = 0
         self._reading = True
         self._block: bytes | None = None
@@ -95,14 +96,14 @@ class HttpChannel(Protocol):
         self._told_continue = True
         self._request: RequestTarget | None = None
         self._keep = True
-        #: Is there something to be read of the client before the connection is closed?
+        #: True if input must be read before the connection is closed.
         self._lingering = False
         self._gzip = False
         self._running: Deferred[Any] | None = None
         self._serial = 0
         self._sink: ChunkSink | None = None
         self._stream: Any = None
-        #: What is left of a large body, and whether it is being written right now.
+        #: The unsent rest of a large body, and whether it is being written now.
         self._pieces: Iterator[bytes] | None = None
         self._writing = False
         self._taker: IProtocol | None = None
@@ -110,14 +111,14 @@ class HttpChannel(Protocol):
         self._certificates: tuple[bytes, ...] = ()
         self._remote = ""
         self._advancing = False
-        #: The call that goes on with the next of several requests.
+        #: The scheduled call that begins the next pipelined request.
         self._next: IDelayedCall | None = None
 
-    # -- the transport's side -------------------------------------------------------------------------------------
+    # -- transport callbacks --------------------------------------------------------------------------------------
 
     def connectionMade(self) -> None:
         self._transport = cast(Transport, self.transport)
-        #: For the sink: write now, without a call in between.
+        #: Used by sinks: writes without an intermediate call.
         self.send = self._transport.write
         self._remote = remote_address(self.transport)
         self._transport.registerProducer(self, True)
@@ -125,7 +126,7 @@ class HttpChannel(Protocol):
 
     def dataReceived(self, data: bytes) -> None:
         if self._fresh:
-            # The handshake is over when the first byte arrives, not earlier.
+            # The handshake ends with the first byte, not earlier.
             self._fresh = False
             self._certificates = certificate_chain(self.transport)
         if self.state == CLOSING:
@@ -168,7 +169,7 @@ class HttpChannel(Protocol):
         if self._body is not None:
             self._body.lost()
         if self._running is not None:
-            # Reads end here; a write is shielded by the pipeline and goes on.
+            # Reads are cancelled; the pipeline shields writes.
             self._running.cancel()
 
     def pauseProducing(self) -> None:
@@ -181,19 +182,19 @@ class HttpChannel(Protocol):
         if self.state == HEAD:
             self.since = self._factory.clock.seconds()
         if self._sink is not None:
-            self._sink.drained()
+            self._sink.resume()
         elif self._pieces is not None:
             self._write_pieces()
         elif self._buffer:
             self._advance_later()
 
     def stopProducing(self) -> None:
-        """The transport is going away; connectionLost follows."""
+        """The transport is closing; connectionLost follows."""
 
     # -- requests -------------------------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        """Go on with what is in the buffer, up to the next request."""
+        """Process the buffer up to the next request."""
         if self._advancing or self._next is not None:
             return
         self._advancing = True
@@ -207,7 +208,7 @@ class HttpChannel(Protocol):
             self._advance_later()
 
     def _advance_later(self) -> None:
-        """Go on in the next turn of the reactor: other connections come first."""
+        """Continue in the next turn of the reactor, after other connections."""
         if self._next is None and self.state in (HEAD, DRAIN):
             self._next = self._factory.clock.callLater(0, self._advance_now)
 
@@ -254,7 +255,7 @@ class HttpChannel(Protocol):
         return self.state in (HEAD, DRAIN)
 
     def _begin(self, text: bytes) -> None:
-        """Hand the request with this head to the pipeline."""
+        """Pass the request with this head to the pipeline."""
         line, _, block = text.partition(b"\r\n")
         target = parse_line(line)
         if target.modern and block == self._block:
@@ -302,7 +303,7 @@ class HttpChannel(Protocol):
         self._watch_reading()
 
     def _watch_reading(self) -> None:
-        """Stop reading while more waits than we want to keep; go on when it is less."""
+        """Stop reading while the buffer exceeds its limit; resume below it."""
         if self.state in (CLOSING, TAKEN, GONE):
             reading = self.state != GONE
         elif self.paused or self._next is not None:
@@ -320,20 +321,20 @@ class HttpChannel(Protocol):
                 self._transport.pauseProducing()
 
     def _refuse(self, bad: BadHead) -> None:
-        """Answer what is no request, and end the connection: nobody knows where the next one begins."""
+        """Respond to an invalid request and end the connection: the start of the next request is unknown."""
         self.state = BUSY
         self._keep = False
         self._transport.write(refusal(bad))
         self._linger(_REFUSED)
 
-    # -- answers --------------------------------------------------------------------------------------------------
+    # -- responses ------------------------------------------------------------------------------------------------
 
     def _failed(self, failure: Failure) -> None:
-        """The pipeline answers everything itself; what arrives here is the end of a cancelled request, or a bug."""
+        """The pipeline handles all errors; failures here are cancelled requests, or bugs."""
         self._running = None
         if self.state in (GONE, TAKEN):
             if not failure.check(CancelledError):
-                self._log.failure("a request failed after its client had gone", failure=failure)
+                self._log.failure("a request failed after its client had disconnected", failure=failure)
             return
         self._log.failure("the pipeline failed", failure=failure)
         if self.state == BUSY and self._sink is None:
@@ -374,7 +375,7 @@ class HttpChannel(Protocol):
             self.unread = size if self.paused else 0
 
     def _write(self, response: Response, body: Body, size: int) -> None:
-        """Send a complete answer and go on."""
+        """Send a complete response and continue."""
         bodiless = response.code in BODILESS
         framing = "" if bodiless else f"Content-Length: {size}\r\n"
         try:
@@ -399,10 +400,10 @@ class HttpChannel(Protocol):
         self._finished()
 
     def _write_pieces(self) -> None:
-        """Go on with a large body, as far as the transport takes it."""
+        """Continue a large body, as far as the transport accepts it."""
         pieces = self._pieces
         if pieces is None or self._writing:
-            # The transport takes more already while it is being written to: the loop below goes on.
+            # The transport resumed us during the write: the loop below continues.
             return
         self._writing = True
         try:
@@ -418,7 +419,7 @@ class HttpChannel(Protocol):
             self._finished()
 
     def _connection(self) -> str:
-        """The Connection line, if one is needed, after deciding whether another request can follow."""
+        """The Connection header, if needed, after deciding whether another request can follow."""
         body = self._body
         if self._factory.stopping or (
             body is not None
@@ -455,13 +456,13 @@ class HttpChannel(Protocol):
         response.stream.start(self._sink)
 
     def stream_finished(self) -> None:
-        """For the sink: the last byte of a streamed answer has been written."""
+        """Called by the sink: the last byte of a streamed response has been written."""
         self._sink = None
         self._stream = None
         self._finished()
 
     def _end_stream(self) -> None:
-        """Nobody takes the stream any longer."""
+        """Detach the stream from the connection."""
         sink, stream = self._sink, self._stream
         self._sink = self._stream = None
         if sink is not None:
@@ -470,7 +471,7 @@ class HttpChannel(Protocol):
             stream.stop()
 
     def _finished(self) -> None:
-        """An answer has been written: what comes next on this connection?"""
+        """After a response: continue with the next request, or close."""
         body = self._body
         if not self._keep:
             unread = self._lingering or (body is not None and not body.complete)
@@ -489,11 +490,11 @@ class HttpChannel(Protocol):
         if self._buffer and not self._advancing:
             self._advance_later()
 
-    # -- ends -----------------------------------------------------------------------------------------------------
+    # -- closing --------------------------------------------------------------------------------------------------
 
     def _linger(self, seconds: float) -> None:
-        """Close, after having taken what the client still sends: closing on unread bytes would reset the connection,
-        and the client might never see the answer."""
+        """Close after discarding further input: closing with unread bytes would reset the connection, and the client
+        might not receive the response."""
         self.state = CLOSING
         self._buffer = b""
         self._forget_next()
@@ -505,20 +506,20 @@ class HttpChannel(Protocol):
 
     def _close(self) -> None:
         if self.state == CLOSING:
-            # Twisted's TLS waits for its producer to be done before it closes.
+            # Twisted's TLS waits for its producer to finish before it closes.
             self._transport.unregisterProducer()
             self._transport.loseConnection()
 
     def abort(self) -> None:
-        """Cut the connection."""
+        """Close the connection immediately."""
         if self.state != GONE:
             self._transport.abortConnection()
 
     def check(self, now: float) -> None:
-        """Called every second or so: end what takes too long."""
+        """Called about every second: enforce timeouts."""
         limits = self._limits
         if self.paused and self.state != TAKEN:
-            # Nothing is expected of a client that has not taken its last answer yet, but that it takes it.
+            # A client with unsent response data only has to read it.
             if now - self.paused_since > limits.stall_timeout:
                 self.abort()
         elif self.state == HEAD:
@@ -528,7 +529,7 @@ class HttpChannel(Protocol):
             self.abort()
 
     def stop(self) -> None:
-        """The server stops: end when idle, at once; else after the answer that is under way. Streams end now."""
+        """Server shutdown: close an idle connection now, others after the current response. Streams end now."""
         self._keep = False
         if self.state in (HEAD, DRAIN):
             self._linger(0)
@@ -539,7 +540,7 @@ class HttpChannel(Protocol):
             sink.finish()
 
     def _take_over(self) -> Takeover:
-        """`Request.hijack`: the pipeline's answer will be ignored, the connection is the caller's."""
+        """`Request.hijack`: the pipeline's response is ignored, the caller owns the connection."""
         if self.state != BUSY or self._sink is not None:
             raise RuntimeError("the request has been answered")
         self.state = TAKEN
@@ -557,14 +558,14 @@ class HttpChannel(Protocol):
 
 
 class Takeover:
-    """A connection after its request: write the answer's head to `transport`, then `to` a protocol of your own."""
+    """A connection after its request: write the response head to `transport`, then pass it `to` another protocol."""
 
     def __init__(self, channel: HttpChannel, transport: Transport) -> None:
         self._channel = channel
         self.transport = transport
 
     def to(self, protocol: IProtocol) -> None:
-        """From now on `protocol` gets what arrives, beginning with what has arrived already, and the connection's end."""
+        """From now on `protocol` receives data, including buffered data, and the connection's end."""
         self._channel._hand_over(protocol)
 
 

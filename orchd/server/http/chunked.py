@@ -1,29 +1,29 @@
-"""Decoding of the chunked transfer coding (RFC 9112, 7.1), piece by piece. Pure."""
+"""Incremental decoder of the chunked transfer coding (RFC 9112, 7.1). Pure."""
 
 from __future__ import annotations
 
 import re
 
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(;[^\x00-\x08\x0a-\x1f\x7f]*)?")
-#: A chunk's size line and each trailer may be this long.
+#: Maximum length of a chunk's size line and of each trailer.
 _LINE = 4096
 _TRAILERS = 64 << 10
 
 
 class BadChunk(Exception):
-    """A broken coding; the text is the reference's."""
+    """An invalid coding; the text is the reference's."""
 
 
 class ChunkDecoder:
-    """Feed it bytes; it returns content. `rest` is what follows the body once `ended` is true."""
+    """Decodes input piece by piece. `rest` holds the bytes after the body once `ended` is True."""
 
     __slots__ = ("_buffer", "_left", "_trailer", "ended", "rest")
 
     def __init__(self) -> None:
         self._buffer = b""
-        #: Bytes of the current chunk that are to come; -1: a size line is next; -2: the line end after a chunk.
+        #: Remaining bytes of the current chunk; -1: a size line is next; -2: the line end after a chunk.
         self._left = -1
-        #: Bytes of trailers seen, -1 before the last chunk.
+        #: Bytes of trailers read, -1 before the last chunk.
         self._trailer = -1
         self.ended = False
         self.rest = b""

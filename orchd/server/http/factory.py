@@ -1,4 +1,4 @@
-"""The protocol factory of the API server: what all connections share, and their orderly end."""
+"""Protocol factory of the API server: state shared by all connections, and their graceful end."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from orchd.server.http.responses import DateHeader, compress
 from orchd.server.pipeline.interfaces import IPipeline
 from orchd.txkit.timeouts import within
 
-#: How often connections are asked whether they have been waiting for too long.
+#: Seconds between timeout checks of connections.
 _SWEEP = 1.0
 
 
 def compress_aside(clock: Any, pieces: Iterable[bytes]) -> Deferred[list[bytes]]:
-    """`answers.compress` in another thread, where `clock` is a reactor that has some."""
+    """`responses.compress` in another thread, where `clock` is a reactor with threads."""
     if IReactorThreads.providedBy(clock):
         return deferToThreadPool(clock, clock.getThreadPool(), compress, pieces)
     return cast("Deferred[list[bytes]]", execute(compress, pieces))
 
 
 class ApiServerFactory(Factory):
-    """Makes an `HttpChannel` for each connection and ends all of them.
+    """Makes an `HttpChannel` for each connection and stops all of them.
 
-    `clock` is the reactor, or a Clock in tests; where it has threads, large answers are compressed in one of them.
+    `clock` is the reactor, or a Clock in tests; where it has threads, large responses are compressed in one of them.
     """
 
     noisy = False
@@ -52,7 +52,7 @@ class ApiServerFactory(Factory):
         self._empty: list[Deferred[None]] = []
 
     def __len__(self) -> int:
-        """Connections that are open."""
+        """Number of open connections."""
         return len(self._channels)
 
     def buildProtocol(self, addr: IAddress | None) -> HttpChannel | None:
@@ -69,7 +69,7 @@ class ApiServerFactory(Factory):
             self._sweeping.start(_SWEEP, now=False)
 
     def closed(self, channel: HttpChannel) -> None:
-        """For channels: a connection has ended, or somebody else owns it now. Idempotent."""
+        """For channels: a connection has ended or was taken over. Idempotent."""
         self._channels.pop(channel, None)
         if not self._channels:
             if self._sweeping.running:
@@ -96,12 +96,12 @@ class ApiServerFactory(Factory):
             channel.abort()
 
     def compress(self, pieces: Iterable[bytes]) -> Deferred[list[bytes]]:
-        """For channels: gzip, off the reactor's thread where there are others."""
+        """For channels: gzip, in another thread where available."""
         return compress_aside(self.clock, pieces)
 
     async def stop(self, grace: float) -> None:
-        """End all connections: idle ones at once, streams with their last chunk, requests when they are answered.
-        What is left after `grace` seconds is cut off."""
+        """End all connections: idle ones at once, streams with their last chunk, requests after their response. After
+        `grace` seconds the remaining ones are closed."""
         self.stopping = True
         for channel in list(self._channels):
             channel.stop()
@@ -112,7 +112,7 @@ class ApiServerFactory(Factory):
         try:
             await within(waiting, grace, self.clock)
         except TimeoutError:
-            self._log.info("cutting {count} connections off", count=len(self._channels))
+            self._log.info("closing {count} connections after the grace period", count=len(self._channels))
         finally:
             for channel in list(self._channels):
                 channel.abort()

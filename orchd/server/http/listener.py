@@ -18,15 +18,15 @@ from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.tls import ServerContexts
 from orchd.server.http.tls_transport import TlsFactory
 
-#: How often certificate files are looked at.
+#: Seconds between checks of certificate files.
 _POLL = 30.0
 _BACKLOG = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
-    """Where to listen. `share_port` lets several processes listen on the port (SO_REUSEPORT), `share_address` lets it
-    be taken while connections of a former process linger, and beside more special addresses (SO_REUSEADDR)."""
+    """A listening address. `share_port` allows several processes on the port (SO_REUSEPORT), `share_address` allows
+    binding while connections of a former process linger, and beside more specific addresses (SO_REUSEADDR)."""
 
     address: str = "0.0.0.0"
     port: int = 6443
@@ -39,7 +39,7 @@ class Binding:
         made = socket.socket(family, socket.SOCK_STREAM)
         try:
             made.setblocking(False)
-            # As Twisted and the reference's runtime do for every listener; `share_address` cannot ask for more.
+            # As Twisted and Go do for every listener; `share_address` needs no more.
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if self.share_port:
                 made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -57,11 +57,11 @@ class Binding:
 
 
 class Listener:
-    """Listens at a binding or an endpoint for as long as its group runs.
+    """Listens at a binding or an endpoint while its group runs.
 
-    `contexts` None serves plain HTTP (for tests and behind something that speaks TLS). `h2` makes the protocols of
-    connections that chose HTTP/2. `plain` uses Twisted's own TLS instead of ours. On stop it takes no more
-    connections, and ends those that there are within `grace` seconds (see `ApiServerFactory.stop`).
+    `contexts` None serves plain HTTP (for tests and behind a TLS proxy). `h2` makes the protocols of connections that
+    negotiated HTTP/2. `plain` uses Twisted's TLS instead of `tls_transport`. On stop it accepts no more connections,
+    and ends existing ones within `grace` seconds (see `ApiServerFactory.stop`).
     """
 
     name = "https"
@@ -97,7 +97,7 @@ class Listener:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where it listens, with the port that the system chose for 0. RuntimeError before the start."""
+        """The bound address, with the port that the system chose for 0. RuntimeError before the start."""
         if self._port is None:
             raise RuntimeError("not listening")
         host: Any = self._port.getHost()
@@ -108,7 +108,7 @@ class Listener:
         if isinstance(self._at, Binding):
             bound = self._at.open()
             try:
-                # The reactor makes its own duplicate.
+                # The reactor duplicates the descriptor.
                 self._port = self._reactor.adoptStreamPort(bound.fileno(), bound.family, self._outer)
             finally:
                 bound.close()
@@ -122,11 +122,11 @@ class Listener:
         try:
             self._contexts.reload()
         except SSL.Error:
-            # A loop that ends would never notice the next renewal.
-            self._log.failure("certificates were not reloaded")
+            # The loop must continue, or later renewals would be missed.
+            self._log.failure("failed to reload certificates")
 
     async def stop(self) -> None:
-        """Take no more connections and end those that there are."""
+        """Stop accepting connections and end the existing ones."""
         if self._polling.running:
             self._polling.stop()
         port, self._port = self._port, None

@@ -1,4 +1,4 @@
-"""Who is at the other end of a transport: its address and the certificates that it showed."""
+"""The peer of a transport: its address and client certificates."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from twisted.internet.interfaces import ISSLTransport
 
 
 def certificate_chain(transport: Any) -> tuple[bytes, ...]:
-    """The client's chain in DER, leaf first, as it was sent: nobody has verified it. () without TLS or certificate."""
+    """The client's certificate chain in DER, leaf first, as sent and unverified. () without TLS or certificate."""
     if not ISSLTransport.providedBy(transport):
         return ()
     connection: Any = cast(Any, transport).getHandle()
     leaf = connection.get_peer_certificate(as_cryptography=True)
     if leaf is None:
         return ()
-    # On the server's side OpenSSL leaves the leaf out of the chain that was sent; other ends include it.
+    # On the server side OpenSSL omits the leaf from the chain; clients include it.
     first = leaf.public_bytes(Encoding.DER)
     sent = [one.public_bytes(Encoding.DER) for one in connection.get_peer_cert_chain(as_cryptography=True) or ()]
     return (first, *(der for der in sent if der != first))
 
 
 def remote_address(transport: Any) -> str:
-    """The peer's IP address; "" for transports that have none."""
+    """The peer's IP address; "" for transports without one."""
     return str(getattr(transport.getPeer(), "host", ""))

@@ -1,4 +1,4 @@
-"""A request's body on its way in: what has arrived, who waits for it, how much may wait for them."""
+"""Incoming request bodies, with bounded buffering."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchd.server.pipeline.interfaces import IBody
 
 @implementer(IBody)
 class NoBody:
-    """The body of a request that has none."""
+    """The body of a request without one."""
 
     __slots__ = ()
 
@@ -27,7 +27,7 @@ class NoBody:
 class IncomingBody:
     """Content of a known or unknown length that the connection feeds in.
 
-    `wanted` is called when somebody begins to read: the client may then be told to continue, and reading resumed.
+    `wanted` is called when a reader starts: the connection then sends 100 Continue if needed, and resumes reading.
     """
 
     __slots__ = (
@@ -36,32 +36,32 @@ class IncomingBody:
 
     def __init__(self, length: int, wanted: Callable[[], None]) -> None:
         self.chunked = length == CHUNKED
-        #: Bytes that are to come, when that is known.
+        #: Remaining bytes, if known.
         self.left = length
         self._decoder = ChunkDecoder() if self.chunked else None
         self._wanted = wanted
         self._pieces: list[bytes] = []
-        #: Bytes that wait to be read.
+        #: Number of buffered bytes.
         self.size = 0
         self._limit = -1
         self._waiting: Deferred[bytes] | None = None
         self._error: Exception | None = None
-        #: Nothing more belongs to this body (it has ended, or is broken beyond repair).
+        #: True if no more data belongs to this body (it has ended, or is invalid).
         self.complete = False
         self.discarding = False
 
     @property
     def broken(self) -> bool:
-        """True when the coding was wrong: where the next request would begin is not known."""
+        """True when the coding was invalid: the start of the next request is then unknown."""
         return self._error is not None
 
     @property
     def wanted(self) -> bool:
-        """True when somebody reads, so that what arrives need not wait."""
+        """True while a reader waits, so that the buffer limit does not apply."""
         return self._waiting is not None or self.discarding
 
     def feed(self, data: bytes) -> bytes:
-        """Take what belongs to the body; the rest of `data` comes back."""
+        """Consume data of the body; returns the rest of `data`."""
         rest = b""
         if self._decoder is None:
             if len(data) > self.left:
@@ -71,10 +71,10 @@ class IncomingBody:
             self.complete = self.left == 0
         else:
             try:
-                # Joined at once, for chunks may be as small as a byte and each piece costs many.
+                # Joined immediately: chunks may be single bytes, and each piece has an overhead.
                 self._keep(b"".join(self._decoder.feed(data)))
             except BadChunk as error:
-                # The reference answers with the bare text of the error, and 500.
+                # The reference responds 500 with the plain error text.
                 self._error = ApiError(500, "", str(error))
                 self.complete = True
             else:
@@ -91,7 +91,7 @@ class IncomingBody:
             self.size += len(data)
 
     def _settle(self) -> None:
-        """Give the reader what there is to give, if it is time."""
+        """Complete the pending read, if possible."""
         waiting = self._waiting
         assert waiting is not None
         if self.size > self._limit:
@@ -111,13 +111,13 @@ class IncomingBody:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def discard(self) -> None:
-        """Keep nothing of what is there and of what will come."""
+        """Discard buffered and future data."""
         self.discarding = True
         self._pieces = []
         self.size = 0
 
     def lost(self) -> None:
-        """The client is gone: a reader is cancelled."""
+        """The client disconnected: cancel a pending read."""
         self._error = CancelledError()
         self.complete = True
         if self._waiting is not None:

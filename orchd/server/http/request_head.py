@@ -1,8 +1,8 @@
-"""Request heads: bytes to values (RFC 9112 sections 2 to 6, RFC 9110). Pure.
+"""Request heads: parses bytes to values (RFC 9112 sections 2 to 6, RFC 9110). Pure.
 
-Strict where a lax reading lets two parties see different requests (bare line feeds, folded lines, space before the
-colon, disagreeing lengths) and lax where the reference is (any token is a method). A head that cannot be read is a
-`BadHead` with the code and the plain text that the reference sends before it closes the connection.
+Strict where lenient parsing enables request smuggling (bare line feeds, folded lines, space before the colon,
+conflicting lengths) and lenient where the reference is (any token is a method). An invalid head raises `BadHead` with
+the status code and plain text that the reference sends before it closes the connection.
 """
 
 from __future__ import annotations
@@ -27,42 +27,42 @@ PHRASES = {
 
 _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([^\x00-\x20\x7f]+) HTTP/([0-9])\.([0-9])")
-#: Octets that no field value may hold: controls except tab.
+#: Octets that are invalid in field values: controls except tab.
 _CONTROLS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _ABSOLUTE = re.compile(rb"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*")
 _HOST = re.compile(r"[A-Za-z0-9!$%&'()*+,\-.:;=\[\]_~]*")
 
-#: Header lines of a request; above it the answer is 431. The reference bounds their bytes alone.
+#: Maximum number of header lines; more get 431. The reference limits only their size.
 MAX_LINES = 2000
-#: Parameters in the query of a request; above it the answer is 414.
+#: Maximum number of query parameters; more get 414.
 MAX_PARAMETERS = 10_000
-#: Bytes of a path, and of a query with its escapes; above it the answer is 414.
+#: Maximum length in bytes of a path, and of a query with its escapes; longer ones get 414.
 MAX_PATH, MAX_QUERY = 32 << 10, 256 << 10
-#: How many members of one list-valued header line are looked at.
+#: Maximum number of members evaluated in a list-valued header line.
 _MEMBERS = 256
 
-#: Length of a body in chunked coding: known when it has ended.
+#: Length of a body in chunked coding, which is known only at its end.
 CHUNKED = -1
 
 
 class BadHead(Exception):
-    """A request that is answered by the wire itself; the connection is closed after it."""
+    """An invalid request head, answered by the connection, which is then closed."""
 
     def __init__(self, code: int, why: str = "") -> None:
         super().__init__(why or PHRASES[code])
         self.code = code
-        #: The body of the answer.
+        #: The body of the response.
         self.text = f"{code} {PHRASES[code]}: {why}" if why else f"{code} {PHRASES[code]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A header section and what follows from it. `length` is that of the body, CHUNKED when only its end is marked."""
+    """A header section and values derived from it. `length` is that of the body, CHUNKED for chunked coding."""
 
     headers: Mapping[str, tuple[str, ...]]
     length: int
-    #: None: as the version says.
+    #: None: the default of the HTTP version.
     keep_alive: bool | None
     expects_continue: bool
     gzip: bool
@@ -70,7 +70,7 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class RequestTarget:
-    """What a request line asks for. `path` is decoded, `raw_path` is not; `query` keeps all values in order."""
+    """The parsed request line. `path` is decoded, `raw_path` is not; `query` keeps all values in order."""
 
     method: str
     path: str
@@ -81,7 +81,7 @@ class RequestTarget:
 
 
 def parse_fields(block: bytes, *, modern: bool) -> Fields:
-    """The header lines between request line and empty line, without the last line end."""
+    """Parse the header lines between request line and empty line, without the last line end."""
     collected: dict[str, tuple[str, ...]] = {}
     if block:
         if block.count(b"\r\n") >= MAX_LINES:
@@ -132,19 +132,19 @@ def _tokens(headers: Mapping[str, tuple[str, ...]], name: str) -> set[str]:
 
 
 def _members(line: str) -> list[str]:
-    """The members of a comma-separated list; those after the first `_MEMBERS` do not count."""
+    """The members of a comma-separated list; those after the first `_MEMBERS` are ignored."""
     return line.split(",", _MEMBERS)[:_MEMBERS]
 
 
 def _takes_gzip(headers: Mapping[str, tuple[str, ...]]) -> bool:
-    """True when the first Accept-Encoding header names gzip, as it is spelled here and without a weight: the reference
-    understands no other form."""
+    """True if the first Accept-Encoding header contains plain gzip without a weight: the reference supports no other
+    form."""
     lines = headers.get("accept-encoding") or ("",)
     return any(coding.strip() == "gzip" for coding in _members(lines[0]))
 
 
 def _length(headers: dict[str, tuple[str, ...]], modern: bool) -> tuple[int, bool]:
-    """The length of the body, and whether two headers give it: then the connection is not used again (RFC 9112, 6.1)."""
+    """The length of the body, and whether two headers state it: then the connection is not reused (RFC 9112, 6.1)."""
     codings = headers.get("transfer-encoding", ())
     lengths = headers.get("content-length", ())
     if codings and modern:
@@ -161,7 +161,7 @@ def _length(headers: dict[str, tuple[str, ...]], modern: bool) -> tuple[int, boo
 
 
 def parse_line(line: bytes) -> RequestTarget:
-    """The request line."""
+    """Parse the request line."""
     match = _REQUEST_LINE.fullmatch(line)
     if match is None:
         raise BadHead(400)
@@ -205,9 +205,9 @@ def _decode(raw: bytes) -> str:
 
 
 def parse_query(query: bytes) -> dict[str, list[str]]:
-    """Parameters with all their values, blank ones as well.
+    """Parameters with all their values, including blank ones.
 
-    Pairs that cannot be decoded or hold a semicolon are left out, as the reference does."""
+    Pairs that cannot be decoded or contain a semicolon are dropped, as in the reference."""
     out: dict[str, list[str]] = {}
     for pair in query.decode("utf-8", "replace").split("&"):
         if not pair or ";" in pair:

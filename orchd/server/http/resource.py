@@ -1,8 +1,8 @@
-"""The API server as a resource of twisted.web: for an existing Site, and for HTTP/2, which twisted.web speaks.
+"""The API server as a twisted.web resource: for an existing Site, and for HTTP/2, which twisted.web implements.
 
-The same Request and Response values as `channel.py`, over `twisted.web`'s own channel. It costs more per request; use it
-where the API shares a Site with other resources. Bodies are bounded while they arrive if the Site makes `ApiRequest`s
-(see `ApiSite`); other requests are bounded when they are complete.
+Uses the same Request and Response values as `channel.py`, over `twisted.web`'s channel. It is slower per request; use
+it where the API shares a Site with other resources. Bodies are limited on arrival if the Site makes `ApiRequest`s (see
+`ApiSite`), otherwise when they are complete.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from orchd.server.pipeline.query import Query
 from orchd.txkit.coroutines import enter
 from orchd.txkit.drain_waiters import DrainWaiters
 
-#: No body of any verb is larger than this; what is more is dropped as it arrives and refused when it is read.
+#: Maximum body size of any verb; more data is dropped on arrival and the read fails.
 MAX_BODY = 4 << 20
-#: While more than this waits in a connection with many streams, no other request of it is begun.
+#: Buffered bytes of a multiplexed connection above which its next request waits.
 _MAX_WAITING = 4 << 20
 _LOOK_AGAIN = 0.05
 
 
 class ApiRequest(WebRequest):
-    """A request whose body is bounded while it arrives."""
+    """A request whose body is limited on arrival."""
 
     overflow = False
 
@@ -56,7 +56,7 @@ class ApiRequest(WebRequest):
 
 @implementer(IBody)
 class CompleteBody:
-    """A body that twisted.web has read."""
+    """A body that twisted.web has read completely."""
 
     def __init__(self, request: WebRequest) -> None:
         self._request = request
@@ -74,7 +74,7 @@ class CompleteBody:
 
 @implementer(ISink, IPushProducer)
 class WebSink:
-    """A streamed answer through twisted.web, which does the chunks or the frames of HTTP/2."""
+    """A streamed response through twisted.web, which does the chunks or HTTP/2 frames."""
 
     def __init__(self, request: WebRequest) -> None:
         self._request = request
@@ -106,10 +106,10 @@ class WebSink:
         self._drain.opened()
 
     def stopProducing(self) -> None:
-        """The connection is lost; `notifyFinish` says so as well."""
+        """The connection is lost; `notifyFinish` reports it too."""
 
     def lost(self) -> None:
-        """The client is gone."""
+        """The client disconnected."""
         self._closed = True
         self.buffered = 0
         self._drain.lost(StreamEnded)
@@ -124,13 +124,13 @@ class WebSink:
         if not self._closed:
             self._closed = True
             self._request.unregisterProducer()
-            # twisted.web calls it loseConnection; what matters is that the answer does not end in good order.
+            # twisted.web has only loseConnection; the response must not end normally.
             self._request.loseConnection()
 
 
 @implementer(IResource)
 class ApiResource(Resource):
-    """A leaf that hands everything below it to the pipeline. The whole path counts, not the part below the leaf."""
+    """A leaf that passes everything below it to the pipeline, with the whole path."""
 
     isLeaf = True
     _log = Logger()
@@ -159,7 +159,7 @@ class ApiResource(Resource):
             b"%b: %b" % (name, value) for name, values in request.requestHeaders.getAllRawHeaders() for value in values
         ]
         if not request.requestHeaders.hasHeader(b"host"):
-            # HTTP/2 has :authority in its place, which twisted.web does not always hand on.
+            # HTTP/2 has :authority instead, which twisted.web does not always forward.
             lines.append(b"host: ")
         block = b"\r\n".join(line for line in lines if not line.lower().startswith(b"expect:"))
         fields = parse_fields(block, modern=True)
@@ -180,19 +180,19 @@ class ApiResource(Resource):
 
 
 def _transport(request: WebRequest) -> Any:
-    """The connection's transport: below HTTP/1.1 channels directly, below the streams of HTTP/2 one deeper."""
+    """The connection's transport: one level deeper below HTTP/2 streams than below HTTP/1.1 channels."""
     channel: Any = request.channel
     connection = getattr(channel, "_conn", None)
     return getattr(connection if connection is not None else channel, "transport", None)
 
 
 def _waiting(request: WebRequest) -> int:
-    """Bytes of answers that wait in the request's connection, as far as it counts them."""
+    """Buffered response bytes of the request's connection, as far as known."""
     return getattr(getattr(request.channel, "_conn", None), "waiting", 0)
 
 
 class _Exchange:
-    """One request of twisted.web on its way through the pipeline."""
+    """One twisted.web request on its way through the pipeline."""
 
     _log = Logger()
 
@@ -206,7 +206,7 @@ class _Exchange:
         self._stream: Any = None
 
     def begin(self, pipeline: IPipeline, made: Request) -> None:
-        """Hand the request to the pipeline, when the client has taken most of the answers before it."""
+        """Pass the request to the pipeline after the client has read most of the previous responses."""
         self._request.notifyFinish().addErrback(self._lost)
         self._begin(pipeline, made)
 
@@ -278,7 +278,7 @@ class _Exchange:
         self._write(pieces, response)
 
     def _write(self, pieces: list[bytes], response: Response) -> None:
-        """Send a complete answer."""
+        """Send a complete response."""
         request = self._request
         if self._gone:
             return
@@ -294,7 +294,7 @@ class _Exchange:
 
 
 class ApiSite(Site):
-    """A Site of nothing but the API, with bounded bodies. Its protocol speaks HTTP/2 where ALPN chose it."""
+    """A Site with only the API and limited bodies. Its protocol supports HTTP/2 with ALPN."""
 
     noisy = False
 
@@ -303,4 +303,4 @@ class ApiSite(Site):
         self.displayTracebacks = False
 
     def log(self, request: object) -> None:
-        """The pipeline writes what there is to be written."""
+        """Does nothing: the pipeline has its own access log."""

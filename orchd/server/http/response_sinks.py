@@ -1,4 +1,4 @@
-"""The receiving end of a streamed answer on an HTTP/1.1 connection."""
+"""Sinks for streamed responses on HTTP/1.1 connections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ChunkCache:
-    """The last frame that was wrapped: the same frame goes to many watchers, one after the other."""
+    """Caches the last encoded chunk: the same frame goes to many watchers in succession."""
 
     __slots__ = ("chunk", "frame")
 
@@ -34,9 +34,9 @@ class ChunkCache:
 
 @implementer(ISink)
 class ChunkSink:
-    """One write is one chunk, sent in the same reactor turn as far as the socket takes it.
+    """Sends each write as one chunk, in the same reactor turn as far as the socket accepts it.
 
-    For clients of HTTP/1.0 (`raw`) the bytes are sent as they are and the end of the connection is their end."""
+    For HTTP/1.0 clients (`raw`) bytes are sent without chunks, delimited by the end of the connection."""
 
     __slots__ = ("_channel", "_chunks", "_closed", "_drain", "_raw", "_send", "buffered")
 
@@ -46,7 +46,7 @@ class ChunkSink:
         self._chunks = chunks
         self._raw = raw
         self._closed = False
-        #: Bytes written since the transport said that its buffer is full.
+        #: Bytes written since the transport paused us.
         self.buffered = 0
         self._drain = DrainWaiters()
 
@@ -67,8 +67,8 @@ class ChunkSink:
             return succeed(None)
         return self._drain.wait()
 
-    def drained(self) -> None:
-        """The transport takes data again (called by the channel)."""
+    def resume(self) -> None:
+        """The transport accepts data again (called by the channel)."""
         self.buffered = 0
         self._drain.opened()
 

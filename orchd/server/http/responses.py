@@ -1,4 +1,4 @@
-"""Responses: values to bytes. Pure but for the clock's second that is kept with the Date."""
+"""Encodes responses as bytes. Pure except for the cached Date header."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orchd.server.http.request_head import PHRASES, BadHead
 from orchd.server.pipeline.interfaces import Response
 
 _STATUS = {code: f"HTTP/1.1 {code} {phrase}\r\n" for code, phrase in PHRASES.items()}
-#: Codes whose answers have no body, and no length.
+#: Status codes of responses without body and length.
 BODILESS = frozenset({204, 304, *range(100, 200)})
 #: End of the chunked coding, without trailers.
 LAST_CHUNK = b"0\r\n\r\n"
@@ -37,7 +37,7 @@ class DateHeader:
 def head(response: Response, framing: str, date: str) -> bytes:
     """Status line and headers. `framing` are lines about length and connection.
 
-    Raises ValueError when a header would break out of its line: that is a bug of whoever made it."""
+    Raises ValueError for line breaks in a header, which are a bug of the caller."""
     code = response.code
     lines = _STATUS.get(code) or f"HTTP/1.1 {code} status code {code}\r\n"
     count = 1
@@ -51,7 +51,7 @@ def head(response: Response, framing: str, date: str) -> bytes:
 
 
 def refusal(bad: BadHead) -> bytes:
-    """The plain answer to a head that cannot be read; the connection ends with it."""
+    """The plain response to an invalid head; the connection ends with it."""
     if bad.code == 417:
         return b"HTTP/1.1 417 Expectation Failed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
     return (
@@ -62,7 +62,7 @@ def refusal(bad: BadHead) -> bytes:
 
 
 def compress(pieces: Iterable[bytes]) -> list[bytes]:
-    """One gzip member (RFC 1952) of all pieces, at the fastest level: it is the server's time that is short."""
+    """One gzip member (RFC 1952) of all pieces, at the fastest level, to save CPU time."""
     gzip = zlib.compressobj(1, zlib.DEFLATED, 31)
     out = [done for piece in pieces if (done := gzip.compress(piece))]
     out.append(gzip.flush())

@@ -1,7 +1,7 @@
-"""TLS as the flags describe it: versions, cipher suites, certificates by name, and their renewal without a restart.
+"""TLS configuration: versions, cipher suites, certificates by server name, and reload without restart.
 
-A client's certificate is asked for and never judged here: the handshake succeeds with any, and the x509 method of
-authentication decides, so that a bad certificate is a 401 that can be read instead of a broken connection.
+Client certificates are requested but not verified here: every handshake succeeds, and x509 authentication decides, so
+that an invalid certificate results in a readable 401 instead of a broken connection.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _OPTIONS = (
     | SSL.OP_SINGLE_ECDH_USE
     | SSL.OP_NO_RENEGOTIATION
 )  # fmt: skip
-#: What the reference offers below TLS 1.3 when no suites are named: forward secrecy and authenticated encryption first.
+#: Default suites of the reference below TLS 1.3: forward secrecy and authenticated encryption first.
 _DEFAULT_CIPHERS = b"ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES128:ECDHE+AES256:!SHA256:!SHA384:!aNULL:!DSS:!PSK:AES128-GCM-SHA256:AES256-GCM-SHA384:AES128-SHA:AES256-SHA"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPairFiles:
-    """A PEM chain, leaf first, and its key. `names` are host names that it serves, ``*.name`` among them."""
+    """A PEM chain, leaf first, and its key. `names` are the host names that it serves, including ``*.name``."""
 
     certificate: str
     key: str
@@ -39,8 +39,8 @@ class KeyPairFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsSettings:
-    """`serving` is the default pair, `by_name` those chosen by server name; without names of its own such a pair
-    serves those of its certificate. `cipher_suites` and `min_version` are in the specification's words."""
+    """`serving` is the default pair, `by_name` are pairs for server names; such a pair without names serves those of
+    its certificate. `cipher_suites` and `min_version` use the specification's names."""
 
     serving: KeyPairFiles
     by_name: tuple[KeyPairFiles, ...] = ()
@@ -50,13 +50,13 @@ class TlsSettings:
     http2: bool = False
 
     def files(self) -> list[str]:
-        """Every file that matters, for noticing changes."""
+        """All files to watch for changes."""
         pairs = [name for pair in (self.serving, *self.by_name) for name in (pair.certificate, pair.key)]
         return [*pairs, self.client_ca_file] if self.client_ca_file else pairs
 
 
 def min_version(name: str) -> int:
-    """The OpenSSL number of ``VersionTLS12`` and the like; "" is TLS 1.2. ValueError names the known ones."""
+    """The OpenSSL number of ``VersionTLS12`` and the like; "" is TLS 1.2. ValueError lists the valid names."""
     try:
         return VERSIONS[name or "VersionTLS12"]
     except KeyError:
@@ -64,7 +64,7 @@ def min_version(name: str) -> int:
 
 
 def cipher_list(names: Iterable[str]) -> tuple[bytes, bytes]:
-    """OpenSSL's lists for TLS up to 1.2 and for 1.3, from IANA names; b"" where nothing was named."""
+    """OpenSSL's lists for TLS up to 1.2 and for 1.3, from IANA names; b"" without names."""
     old, new = [], []
     for name in names:
         if name in MODERN:
@@ -77,7 +77,7 @@ def cipher_list(names: Iterable[str]) -> tuple[bytes, bytes]:
 
 
 def stamps(names: Iterable[str]) -> tuple[tuple[int, int, int], ...]:
-    """What tells files from those that take their places later; zeros for a file that is not there."""
+    """Identities of files, to detect replacement; zeros for a missing file."""
     out = []
     for name in names:
         try:
@@ -90,9 +90,10 @@ def stamps(names: Iterable[str]) -> tuple[tuple[int, int, int], ...]:
 
 @implementer(IOpenSSLServerConnectionCreator)
 class ServerContexts:
-    """Makes the TLS side of new connections from the files of the settings, read again by `reload`.
+    """Makes TLS contexts of new connections from the configured files, which `reload` reads again.
 
-    Raises OSError or ValueError (with the file's name) when they cannot be used; after that, `reload` keeps the old.
+    Raises OSError or ValueError (with the file's name) for invalid files at first; later failures of `reload` keep the
+    previous ones.
     """
 
     _log = Logger()
@@ -111,15 +112,15 @@ class ServerContexts:
         return connection
 
     def reload(self) -> bool:
-        """Read the files again if one has changed. True when new connections get something new."""
+        """Read changed files again. True when new connections use new contexts."""
         found = stamps(self.settings.files())
         if found == self._seen:
             return False
         try:
             self._default, self._named = self._load()
         except (OSError, ValueError) as error:
-            # Half-written pairs are normal while files are replaced one by one: try again at the next call.
-            self._log.warn("certificates were not reloaded: {error}", error=str(error))
+            # Files may be replaced one by one: retry at the next call.
+            self._log.warn("failed to reload certificates: {error}", error=str(error))
             return False
         self._seen = found
         self._log.info("certificates reloaded")
@@ -130,7 +131,7 @@ class ServerContexts:
         for pair in self.settings.by_name:
             context = self._context(pair)
             for name in pair.names or _certificate_names(context):
-                # The first pair that claims a name keeps it.
+                # The first pair with a name serves it.
                 named.setdefault(name.lower(), context)
         default = self._context(self.settings.serving)
         if named:
@@ -146,7 +147,7 @@ class ServerContexts:
     def _context(self, pair: KeyPairFiles) -> SSL.Context:
         context = SSL.Context(SSL.TLS_SERVER_METHOD)
         context.set_options(_OPTIONS)
-        # Idle connections then cost some 30 KiB less each.
+        # Saves some 30 KiB per idle connection.
         context.set_mode(SSL.MODE_RELEASE_BUFFERS)
         context.set_min_proto_version(self._version)
         try:

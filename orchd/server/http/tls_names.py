@@ -1,4 +1,4 @@
-"""What the TLS library calls the specification's TLS versions."""
+"""The specification's TLS versions as OpenSSL constants."""
 
 from __future__ import annotations
 

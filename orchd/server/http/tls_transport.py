@@ -1,9 +1,9 @@
-"""TLS directly under the TCP transport: OpenSSL with memory BIOs, and the socket tried at once.
+"""TLS directly on the TCP transport: OpenSSL with memory BIOs and immediate socket writes.
 
 Twisted's own wrapper costs 27 us for a frame to one of many watchers; this one a third of it. It is a transport to the
-protocol above (`ISSLTransport`) and a protocol to the TCP transport below. What is written goes through OpenSSL and to
-the socket in the same call; only what the socket does not take is left to the reactor. What waits, waits as the
-writer's own bytes: it is encrypted when it can be sent, so that a large answer to a slow client costs no copy.
+protocol above (`ISSLTransport`) and a protocol to the TCP transport below. Written data goes through OpenSSL and to the
+socket in the same call; only what the socket does not accept is left to the reactor. Pending data stays unencrypted
+until it can be sent, so that a large response to a slow client costs no copy.
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-#: The content of one record, at most (RFC 8446, 5.1).
+#: Maximum content of one record (RFC 8446, 5.1).
 _RECORD = 16 << 10
-#: How much is encrypted at a time.
+#: Bytes encrypted per call.
 _PIECE = 64 << 10
-#: Above this much waiting data the writer is asked to pause.
+#: Pending bytes above which the writer is paused.
 _HIGH = 64 << 10
-#: What a record adds to its content, at most (RFC 5246, 6.2; OpenSSL splits at 16 KiB).
+#: Maximum overhead of a record (RFC 5246, 6.2; OpenSSL splits at 16 KiB).
 _OVERHEAD = 256
 _APPLICATION_DATA = 23
 _HANDSHAKE_TIMEOUT = 30.0
 
 
 class TlsFactory(Factory):
-    """Wraps a protocol factory: `wrapped` for HTTP/1.1 and `wrapped_h2`, if given, for connections that chose h2."""
+    """Wraps protocol factories: `wrapped` for HTTP/1.1 and `wrapped_h2`, if given, for connections that negotiated
+    h2."""
 
     noisy = False
 
@@ -65,7 +66,7 @@ class TlsFactory(Factory):
         return TlsTransport(self)
 
     def build(self, transport: TlsTransport, addr: Any) -> IProtocol | None:
-        """The protocol above a connection whose handshake is over."""
+        """Build the protocol of a connection after its handshake."""
         if transport.negotiatedProtocol == b"h2" and self.wrapped_h2 is not None:
             self._h2.add(transport)
             return self.wrapped_h2.buildProtocol(addr)
@@ -84,19 +85,19 @@ class TlsFactory(Factory):
         self._h2.discard(transport)
 
     def stop(self) -> None:
-        """Cut off the connections that have not finished their handshake; the others belong to their protocols."""
+        """Close connections in the handshake; the protocols end the others."""
         for transport in list(self._shaking):
             transport.abortConnection()
 
     def stop_h2(self) -> None:
-        """Cut off what speaks HTTP/2: twisted.web has no orderly end for it."""
+        """Close HTTP/2 connections: twisted.web has no graceful end for them."""
         for transport in list(self._h2):
             transport.abortConnection()
 
 
 @implementer(IPullProducer)
 class _Drain:
-    """Tells the TLS layer that the TCP transport has sent all that it had."""
+    """Notifies the TLS transport that the TCP transport's buffer is empty."""
 
     __slots__ = ("_drained",)
 
@@ -107,7 +108,7 @@ class _Drain:
         self._drained()
 
     def stopProducing(self) -> None:
-        """The connection is lost, which the transport says otherwise."""
+        """The connection is lost, which is reported elsewhere."""
 
 
 @implementer(ISSLTransport, IPushProducer)
@@ -121,21 +122,21 @@ class TlsTransport(Protocol):
         self._above: IProtocol | None = None
         self._timeout: IDelayedCall | None = None
         self._socket: socket | None = None
-        #: Data of the protocol above that has not been encrypted.
+        #: Unencrypted pending data of the protocol above.
         self._queue: deque[bytes | memoryview] = deque()
         self._queued = 0
-        #: The TCP transport has data that the socket did not take.
+        #: True if the TCP transport has buffered data.
         self._blocked = False
         self._producer: Any = None
         self._streaming = True
         self._producer_paused = False
         self._closing = False
         self._gone = False
-        #: Bytes of a record that are to come, and the part of a record's header that has been seen.
+        #: Remaining bytes of the current record, and the received part of a record header.
         self._missing = 0
         self._header = b""
 
-    # -- below ----------------------------------------------------------------------------------------------------
+    # -- TCP transport --------------------------------------------------------------------------------------------
 
     def connectionMade(self) -> None:
         transport = cast(Any, self.transport)
@@ -171,7 +172,7 @@ class TlsTransport(Protocol):
                 and data[0] == _APPLICATION_DATA
                 and (data[3] << 8) + data[4] + 5 == size
             ):
-                # Exactly one record: asking OpenSSL for another would cost as much as the record did.
+                # Exactly one record: asking OpenSSL for another would cost as much as reading one.
                 self._above.dataReceived(connection.recv(size))
                 return
             self._walk(data)
@@ -180,16 +181,16 @@ class TlsTransport(Protocol):
         except SSL.WantReadError:
             self._flush(0)
         except SSL.ZeroReturnError:
-            # The client has said that it is done; for HTTP that is a disconnect.
+            # The client sent close_notify; for HTTP that is a disconnect.
             self.loseConnection()
         except SSL.Error:
-            # Not TLS, or broken TLS. An alert may be waiting to say so.
+            # Not TLS, or a TLS error. An alert may have to be sent.
             self._flush(0)
             self._queue.clear()
             self._drop()
 
     def _walk(self, data: bytes) -> None:
-        """Follow the record headers in `data` (RFC 8446, 5.1), to know whether it ends with a record."""
+        """Follow the record headers in `data` (RFC 8446, 5.1), to detect whether it ends at a record boundary."""
         at, size = 0, len(data)
         while at < size:
             if self._missing:
@@ -207,7 +208,7 @@ class TlsTransport(Protocol):
             self._missing = (header[3] << 8) + header[4]
 
     def _shake(self) -> bool:
-        """Go on with the handshake; True when it is over and somebody is above."""
+        """Continue the handshake; True when it is complete and the protocol is connected."""
         connection = self.connection
         try:
             connection.do_handshake()
@@ -254,7 +255,7 @@ class TlsTransport(Protocol):
             self._keep(data)
             self._pump()
         else:
-            # The path of frames and small answers, in one piece: each call saved counts 500 times an event.
+            # Fast path of frames and small responses, inlined: each call saved counts 500 times per event.
             connection = self.connection
             try:
                 connection.send(data)
@@ -273,7 +274,7 @@ class TlsTransport(Protocol):
                 self._blocked = True
                 cast(Any, self.transport).write(out[sent:])
             if len(out) == len(data) + _OVERHEAD:
-                # Something else was waiting to be sent as well.
+                # Other pending data was sent as well.
                 self._flush(0)
 
     def writeSequence(self, data: Any) -> None:
@@ -296,7 +297,7 @@ class TlsTransport(Protocol):
             self._producer.pauseProducing()
 
     def _flush(self, size: int) -> None:
-        """Hand what OpenSSL has made of `size` bytes to the socket, and the rest of it to the transport."""
+        """Write OpenSSL's output for `size` bytes to the socket, and the rest to the transport's buffer."""
         room = size + _OVERHEAD * (2 + size // 8192)
         while True:
             try:
@@ -319,7 +320,7 @@ class TlsTransport(Protocol):
                 return
 
     def _pump(self) -> None:
-        """Encrypt and send what waits, until the socket is full."""
+        """Encrypt and send pending data until the socket is full."""
         queue = self._queue
         while queue and not self._blocked and not self._gone:
             piece = queue.popleft()
@@ -344,7 +345,7 @@ class TlsTransport(Protocol):
                 self._producer.resumeProducing()
 
     def _gather(self, first: bytes | memoryview) -> bytes:
-        """`first` with the small pieces after it, as one."""
+        """`first` joined with the following small pieces."""
         queue, pieces, size = self._queue, [first], len(first)
         while queue and size + len(queue[0]) <= _PIECE:
             pieces.append(queue.popleft())
@@ -356,10 +357,10 @@ class TlsTransport(Protocol):
             self._blocked = False
             self._pump()
 
-    # -- ends -----------------------------------------------------------------------------------------------------
+    # -- closing --------------------------------------------------------------------------------------------------
 
     def loseConnection(self) -> None:
-        """Close after everything written has been sent, with a close alert."""
+        """Close after all pending data has been sent, with close_notify."""
         if not self._closing and not self._gone:
             self._closing = True
             if not self._queue and not self._blocked:
@@ -376,12 +377,12 @@ class TlsTransport(Protocol):
         transport.loseConnection()
 
     def _drop(self) -> None:
-        """The session is broken: nothing more can be read or written."""
+        """Close a broken session."""
         self._gone = True
         transport = cast(Any, self.transport)
         transport.unregisterProducer()
         if self._above is None:
-            # The alert that says why still has to leave.
+            # Send the alert first.
             transport.loseConnection()
         else:
             transport.abortConnection()
@@ -392,10 +393,10 @@ class TlsTransport(Protocol):
         cast(Any, self.transport).abortConnection()
 
     def loseWriteConnection(self) -> None:
-        """TLS has no half-closed connections worth the name."""
+        """Does nothing: TLS connections cannot be half-closed."""
         self.loseConnection()
 
-    # -- the transport that the protocol above sees ----------------------------------------------------------------
+    # -- transport of the protocol above --------------------------------------------------------------------------
 
     def registerProducer(self, producer: Any, streaming: bool) -> None:
         if self._producer is not None:
@@ -424,7 +425,7 @@ class TlsTransport(Protocol):
         self.loseConnection()
 
     def getHandle(self) -> SSL.Connection:
-        """The OpenSSL connection, as Twisted's own TLS transport answers."""
+        """The OpenSSL connection, as in Twisted's TLS transport."""
         return self.connection
 
     def getPeerCertificate(self) -> Any:

@@ -1,5 +1,5 @@
-"""Informers of a server's own gates and controllers: they read the watch cache, and keep no copy of what it has.
+"""Informers of the server's own components: they read the watch cache and hold no copy of it.
 
-Owns `IInformers` on caches. Must not decide who may read: whoever gets one reads as the server. May import
-client.interfaces, cache.interfaces, kinds and txkit.
+Owns `IInformers` on caches. Must not authorize: informers read as the server itself. May import client.interfaces,
+cache.interfaces, kinds and txkit.
 """

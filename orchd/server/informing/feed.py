@@ -1,4 +1,4 @@
-"""Telling new listeners what there is, in pieces, while changes go on."""
+"""Delivers the initial objects to new listeners, in batches, while changes continue."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from orchd.cache.interfaces import Change, Entry
 
 
 class Feed:
-    """What new listeners are still to hear of: paths, in order, each once.
+    """The paths of initial objects still to be delivered to new listeners, in order, each once.
 
-    `entries` is what there is when the feed begins, by path. A change to what has been told is told like any other; one
-    to what is still to come is not, since what comes will be newer; something new is told at once and not again.
+    `entries` is the initial state, by path. Changes of delivered paths are delivered; changes of pending paths are not,
+    since their later delivery has the newer state; new paths are delivered immediately, once.
     """
 
     def __init__(self, entries: Iterable[Entry]) -> None:
@@ -29,11 +29,11 @@ class Feed:
         raise StopIteration
 
     def told(self, path: str) -> None:
-        """The listeners hear of `path` now."""
+        """Mark `path` as delivered."""
         self._reached = path
 
     def includes(self, change: Change) -> bool:
-        """Are the listeners to hear of a change?"""
+        """True if a change is to be delivered."""
         path = change.entry.path
         if path <= self._reached or path in self._early:
             return True

@@ -1,4 +1,4 @@
-"""An index over objects that somebody else keeps: values and paths, no objects."""
+"""An index over objects stored elsewhere: holds values and paths, no objects."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Function = Callable[[Object], Iterable[str]]
 
 
 class ObjectIndex:
-    """Paths by what `function` gives for their objects.
+    """Paths by the values that `function` returns for their objects.
 
-    For whoever fills it: `wanted` says that somebody has asked, so that changes have to be put in, `complete` that
-    everything has been, `waiting` who waits for that.
+    Used by the informer: `wanted` says that the index has been used, so that changes must be added, `complete` that all
+    objects have been added, `waiting` holds the waiters for that.
     """
 
     __slots__ = ("_paths", "_values", "complete", "function", "waiting", "wanted")
@@ -26,12 +26,12 @@ class ObjectIndex:
         self.wanted = False
         self.complete = False
         self.waiting: list[Deferred[None]] = []
-        #: A value with one path, which is most of them, needs no table of its own.
+        #: A value with a single path, the common case, needs no table of its own.
         self._paths: dict[str, str | dict[str, None]] = {}
         self._values: dict[str, tuple[str, ...]] = {}
 
     def put(self, path: str, obj: Object | None) -> None:
-        """What `path` has now; None when it is gone. Putting the same again changes nothing."""
+        """Set the object of `path`; None when deleted. Idempotent."""
         before = self._values.get(path, ())
         after = () if obj is None else tuple(intern(value) for value in dict.fromkeys(self.function(obj)))
         if before == after:
@@ -69,7 +69,7 @@ class ObjectIndex:
         return value in self._paths
 
     def paths(self, value: str) -> tuple[str, ...]:
-        """In the order in which they came."""
+        """In order of insertion."""
         found = self._paths.get(value)
         if found is None:
             return ()

@@ -1,7 +1,7 @@
-"""One informer on a cache: objects are decoded when they are looked at, and followed only for those who listen.
+"""One informer on a cache: decodes objects on demand, and follows changes only for listeners.
 
-What is decoded is kept beside its entry as long as there is place (cache.derived). So an informer of fifty thousand pods
-that nobody asks costs nothing, and one that is asked costs what is asked for.
+Decoded objects are cached with their entries while there is space (cache.derived). So an unused informer of fifty
+thousand pods costs nothing, and a used one costs what is read.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from orchd.server.informing.feed import Feed
 from orchd.server.informing.index import Function, ObjectIndex
 
 Listener = Callable[[str, "Object | None", "Object | None"], None]
-#: The object of an entry in the version that an informer is of. Raises ValueError for bytes that are none.
+#: Decodes an entry to the informer's version. Raises ValueError for invalid bytes.
 Decode = Callable[[Entry], Object]
-#: Starts work that nobody waits for, under a name.
+#: Starts a named background task.
 Spawn = Callable[[Coroutine[Deferred[Any], Any, object], str], None]
 
-#: Objects that are told to new listeners, or put into an index, in one reactor turn.
+#: Maximum number of objects delivered to new listeners, or indexed, per reactor turn.
 _PIECE = 200
-#: Bytes that a decoded object takes for each byte of its JSON.
+#: Estimated memory of a decoded object per byte of its JSON.
 _WEIGHT = 6
 
 
 @implementer(IInformer)
 class CachedInformer:
-    """Made by `CachedInformers`, which starts `run`. `synced` when the cache is loaded and those who listened before that
-    have been told what there is."""
+    """Made by `CachedInformers`, which starts `run`. `synced` when the cache is loaded and earlier listeners have
+    received the initial objects."""
 
     log = Logger()
 
@@ -51,14 +51,14 @@ class CachedInformer:
         self._form = ("object", ref.version)
         self._indexes: dict[str, ObjectIndex] = {}
         self._listeners: list[Listener] = []
-        #: Listeners for whom the first feed has not begun, and those in the middle of one.
+        #: Listeners whose initial delivery has not begun, and those in the middle of one.
         self._new: list[Listener] = []
         self._fed: dict[Feed, list[Listener]] = {}
         self._waiting: list[Deferred[None]] = []
-        #: Those who wait for the end of a feed.
+        #: Waiters for the end of a delivery.
         self._telling: list[Deferred[None]] = []
         self._subscription: ISubscription | None = None
-        #: Fires with what there was when the cache has lost the thread.
+        #: Fires with the previous state after the cache lost its watch.
         self._gap: Deferred[Mapping[str, Entry]] = Deferred()
 
     # -- reading
@@ -69,7 +69,7 @@ class CachedInformer:
 
     def list(self, namespace: str = "", labels: Mapping[str, str] | None = None) -> Iterator[Object]:
         entries = self._cache.page(prefix=f"{namespace}/" if namespace else "", labels=labels).entries
-        # Whoever goes through everything needs each object once: what others look at often must not give way to it.
+        # A full scan needs each object once: it must not evict frequently used ones.
         make, form = self._object if namespace or labels else self._decode, self._form
         return (entry.derived.get(form) or make(entry) for entry in entries)
 
@@ -82,7 +82,7 @@ class CachedInformer:
     def _having(self, index: str, value: str) -> Iterator[Entry]:
         for path in self._complete(index).paths(value):
             entry = self._cache.get(path)
-            # Somebody who was told of a deletion before us may ask already.
+            # A listener that saw the deletion before this one may query already.
             if entry is not None:
                 yield entry
 
@@ -121,14 +121,14 @@ class CachedInformer:
         return made
 
     async def _fill(self, made: ObjectIndex) -> None:
-        """Make an index in pieces."""
+        """Build an index in batches."""
         try:
             entries = self._begin_index(made)
             while not made.complete and self._put_some(made, islice(entries, _PIECE)):
                 await deferLater(self._clock, 0)
             made.complete = True
         finally:
-            # Whatever happened: who goes on has what is missing made at once.
+            # On any error: waiters build the missing part synchronously.
             made.wanted = made.complete
             waiting, made.waiting = made.waiting, []
             for each in waiting:
@@ -141,7 +141,7 @@ class CachedInformer:
         return iter(self._cache.page().entries)
 
     def _put_some(self, made: ObjectIndex, entries: Iterable[Entry]) -> int:
-        """Put entries in, as they are by now; how many were there?"""
+        """Add a batch of entries in their current state; returns their number."""
         count = 0
         for entry in entries:
             self._put(made, entry.path, self._cache.get(entry.path))
@@ -152,7 +152,7 @@ class CachedInformer:
         try:
             made.put(path, None if entry is None else self._glance(entry))
         except Exception:
-            # One object that is not as it should be must not hide the others.
+            # One invalid object must not hide the others.
             self.log.failure("cannot index {path} of {ref}", path=path, ref=self.ref.plural)
             made.put(path, None)
 
@@ -162,7 +162,7 @@ class CachedInformer:
         if not self.synced:
             self._listeners.append(listener)
             return
-        # Controllers begin one after the other, and each wants to know everything: it is gone through once for all.
+        # Controllers start one after another, and each needs all objects: deliver to all in one pass.
         if not self._new:
             self._spawn(self._feed_new(), f"listeners to {self.ref.plural}")
         self._new.append(listener)
@@ -203,19 +203,19 @@ class CachedInformer:
     def _tell(
         self, listeners: Iterable[Listener], kind: str, old: Entry | None, new: Entry | None, look: Decode
     ) -> None:
-        """`look` decodes what is new."""
+        """Call listeners; `look` decodes new objects."""
         try:
             before = None if old is None else self._glance(old)
             after = None if new is None else look(new)
         except ValueError:
-            self.log.failure("{ref} has what is no object", ref=self.ref.plural)
+            self.log.failure("{ref} has an invalid object", ref=self.ref.plural)
             return
         for listener in tuple(listeners):
             try:
                 listener(kind, before, after)
             except Exception:
-                # The other ones, and the writer in whose turn this happens, must not suffer.
-                self.log.failure("a listener to {ref}", ref=self.ref.plural)
+                # Other listeners, and the writer in whose reactor turn this runs, must not be affected.
+                self.log.failure("listener of {ref} failed", ref=self.ref.plural)
 
     # -- following
 
@@ -226,13 +226,13 @@ class CachedInformer:
             await waiting
 
     async def run(self) -> None:
-        """Follow the cache until it is closed. After a gap in its history, tell what is different and go on."""
+        """Follow the cache until it is closed. After a gap in its history, deliver the differences and continue."""
         before: Mapping[str, Entry] = {}
         while True:
             try:
                 await self._cache.ready()
             except ApiError:
-                # The kind is gone, or the server stops.
+                # The kind was removed, or the server stops.
                 return
             self._gap = Deferred()
             if self._followed:
@@ -246,7 +246,7 @@ class CachedInformer:
             before = await self._gap
 
     def close(self) -> None:
-        """Let go of the cache; those who wait are told that nothing will come."""
+        """Release the cache; waiters fail."""
         if self._subscription is not None:
             self._subscription.cancel()
         for telling in list(self._telling):
@@ -257,11 +257,11 @@ class CachedInformer:
 
     @property
     def _followed(self) -> bool:
-        """Is there anybody who has to hear of changes?"""
+        """True if there are listeners or indexes."""
         return bool(self._listeners or self._fed) or any(made.wanted for made in self._indexes.values())
 
     def _follow(self) -> None:
-        """Hear of changes from now on."""
+        """Follow changes from now on."""
         if self._subscription is not None:
             return
         try:
@@ -269,7 +269,7 @@ class CachedInformer:
                 after=self._cache.revision, prefix="", on_change=self._changed, on_end=self._ended
             )
         except ApiError as error:
-            # The cache is being loaded anew: `run` goes on from what there is when that is done.
+            # The cache is reloading: `run` continues from its new state afterwards.
             self._ended(error)
 
     def _changed(self, change: Change) -> None:
@@ -281,7 +281,7 @@ class CachedInformer:
             self._gap.callback({entry.path: entry for entry in self._cache.page().entries})
 
     def _catch_up(self, before: Mapping[str, Entry]) -> None:
-        """Tell what is different from `before`."""
+        """Deliver the differences from `before`."""
         now = {entry.path: entry for entry in self._cache.page().entries}
         for path, old in before.items():
             if path not in now:

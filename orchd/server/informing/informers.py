@@ -1,4 +1,4 @@
-"""The informers of a server, on its own caches where there are some."""
+"""The informers of a server, on its own caches where available."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from orchd.txkit.background import Background
 
 @implementer(IInformers)
 class CachedInformers:
-    """Shared: each started when first asked for, all stopped together.
+    """Shared informers: each starts on first use, all stop together.
 
-    `opened` gives the cache of a resource and how its entries are decoded; None leaves it to `others`, as that of a kind
-    that may come and go. It is asked at once, so that all that is wanted before the caches start is loaded in one go.
+    `opened` returns the cache of a resource and the decoder of its entries; None delegates to `others`, for kinds that
+    may be added and removed. It is called immediately, so that all informers requested before the caches start load
+    together.
     """
 
     def __init__(
@@ -52,24 +53,24 @@ class CachedInformers:
 
     @property
     def synced(self) -> bool:
-        """Do all informers know what there is?"""
+        """True if all informers have synced."""
         return self._others.synced and all(informer.synced for informer in self._running.values())
 
     async def wait_synced(self) -> None:
-        """Wait for every informer that has been asked for so far."""
+        """Wait for every informer requested so far."""
         for informer in list(self._running.values()):
             await informer.wait_synced()
         await self._others.wait_synced()
 
     def start(self) -> None:
-        """Begin to follow what has been asked for, and from now on what will be."""
+        """Start the requested informers, and later ones on request."""
         self._started = True
         for informer in self._running.values():
             self._run(informer)
         self._others.start()
 
     async def stop(self) -> None:
-        """End every informer and wait for that."""
+        """Stop every informer and wait for that."""
         self._started = False
         await self._others.stop()
         for informer in self._running.values():

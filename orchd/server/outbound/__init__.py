@@ -1,4 +1,4 @@
-"""Calls to other services: webhooks, and reviews that a client configuration file names.
+"""Calls to external services: webhooks, and reviews by the services of client configuration files.
 
-Must not know what a caller does with an answer. May import the client's contracts, codecs, client configuration and txkit.
+Must not interpret responses for its callers. May import the client's contracts, codecs, client configuration and txkit.
 """

@@ -1,8 +1,8 @@
-"""Reviews by a service outside: documents posted to whoever a client configuration file names, again after failures
-that pass, and read as the kind that was asked for.
+"""Remote reviews: documents posted to the service in a client configuration file, with retries of transient failures
+and a check of the response's kind.
 
-The file and the certificates, keys and tokens that it names are read again now and then, so that they can be renewed
-without a restart. Everything that waits is bounded: one call by 30 seconds, all of them by their number.
+The file and the certificates, keys and tokens that it names are reloaded periodically, so they can be renewed without a
+restart. Every call has a timeout of 30 seconds; the number of concurrent and waiting calls is bounded.
 """
 
 from __future__ import annotations
@@ -24,41 +24,41 @@ from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError
 from orchd.server.outbound.webhooks import Answer, WebhookClient, WebhookError, read_document, refused
 
-#: Seconds that one call may take.
+#: Timeout of one call in seconds.
 _SECONDS = 30.0
-#: Attempts, seconds before the second, by how much the pauses grow, and by what share at most they are stretched.
+#: Attempts, seconds before the second attempt, growth factor of the pauses, and maximum jitter as a fraction.
 _ATTEMPTS, _PAUSE, _FACTOR, _JITTER = 5, 0.5, 1.5, 0.2
-#: How often in one review, and for how long, a service is obeyed that asks to come again later.
+#: Retry-After responses obeyed per review, and the maximum pause in seconds.
 _MOST_LATER, _LONGEST_LATER = 10, 30.0
-#: Bytes of an answer. Reviews are small.
+#: Maximum size of a response in bytes. Reviews are small.
 _MOST_BODY = 1024 * 1024
-#: Seconds after which the files are looked at again.
+#: Seconds after which the files are read again.
 _AGE = 60.0
 
-#: Told of every call: the HTTP status as a text, ``<error>`` without one, and how many seconds it took.
+#: Called after every call with the HTTP status as text (``<error>`` without one) and the duration in seconds.
 Observe = Callable[[str, float], None]
 
 
 class ConfigurationFile:
-    """What a client configuration file says, read again when it is older than a minute of `seconds`."""
+    """The contents of a client configuration file, reloaded when older than a minute by `clock`."""
 
     _log = Logger()
 
-    def __init__(self, path: str, seconds: Callable[[], float]) -> None:
+    def __init__(self, path: str, clock: Callable[[], float]) -> None:
         self._path = Path(path)
-        self._seconds = seconds
+        self._clock = clock
         self._found = self._read()
-        self._at = seconds()
+        self._at = clock()
 
     def __call__(self) -> ClientConfig:
-        now = self._seconds()
+        now = self._clock()
         if now - self._at >= _AGE:
             self._at = now
             try:
                 self._found = self._read()
             except ValueError as error:
-                # Half-written files are normal while they are replaced one by one: the old ones are good till then.
-                self._log.warn("not read again: {error}", error=str(error))
+                # Files may be replaced one by one: keep the old configuration until the new one is complete.
+                self._log.warn("failed to reload: {error}", error=str(error))
         return self._found
 
     def _read(self) -> ClientConfig:
@@ -76,14 +76,14 @@ class ConfigurationFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """`at_once` calls are under way at the same time, as many as `waiting` more may wait for their turn."""
+    """`at_once` calls run concurrently; up to `waiting` more are queued."""
 
     at_once: int = 200
     waiting: int = 2000
 
 
 class RemoteReviews:
-    """One service that reviews. `random` stretches pauses; `observe` is told of every call."""
+    """Client of one review service. `random` adds jitter to pauses; `observe` is called after every call."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class RemoteReviews:
         limits: Limits = Limits(),
         pause: float = _PAUSE,
     ) -> None:
-        """`pause` is how many seconds pass before the second attempt."""
+        """`pause` is the delay before the second attempt in seconds."""
         self._calls = calls
         self._configuration = configuration
         self._reactor = reactor
@@ -107,9 +107,9 @@ class RemoteReviews:
         self._turns = DeferredSemaphore(limits.at_once)
 
     async def ask(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Post a review; gives back the answer, which is of the same kind and apiVersion. Raises WebhookError.
+        """Post a review; returns the response, which has the same kind and apiVersion. Raises WebhookError.
 
-        Cancelling it ends the call that is under way."""
+        Cancelling aborts the current call."""
         body = orjson.dumps(document)
         pause, attempts, obeyed = self._pause, 0, 0
         while True:
@@ -122,7 +122,7 @@ class RemoteReviews:
                     continue
                 if not 200 <= answer.code <= 206:
                     raise _status_error(answer)
-                return _checked(read_document(answer.data, answer.code), document)
+                return _check(read_document(answer.data, answer.code), document)
             except WebhookError as error:
                 attempts += 1
                 if attempts == _ATTEMPTS or not _passing(error):
@@ -160,7 +160,7 @@ def _url(server: str) -> str:
 
 
 def _later(answer: Answer) -> float | None:
-    """After how many seconds a service asks to come again, within bounds; None when it does not."""
+    """Bounded Retry-After delay of a response in seconds; None without one."""
     asked = answer.headers.get("retry-after", "")
     if (answer.code == 429 or answer.code >= 500) and asked.isascii() and asked.isdigit():
         return min(float(asked), _LONGEST_LATER)
@@ -168,12 +168,12 @@ def _later(answer: Answer) -> float | None:
 
 
 def _passing(error: WebhookError) -> bool:
-    """May the same call go well a little later? Not when the service says that it is unavailable."""
+    """True if a retry may succeed. False when the service reports that it is unavailable."""
     return error.reset or error.code == 429 or (error.code >= 500 and error.code != 503)
 
 
 def _status_error(answer: Answer) -> WebhookError:
-    """The error that an answer tells: its Status if it has one, otherwise what its HTTP status means."""
+    """The error that a response describes: its Status if it has one, otherwise that of its HTTP status."""
     try:
         found = orjson.loads(answer.data)
     except orjson.JSONDecodeError:
@@ -183,8 +183,8 @@ def _status_error(answer: Answer) -> WebhookError:
     return refused(answer)
 
 
-def _checked(found: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-    """`found` if it is of the kind and version of `asked`; where it does not say, it is taken to be."""
+def _check(found: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """`found` if it has the kind and version of `asked`; absent ones are assumed to match."""
     expected = str(asked["apiVersion"]), str(asked["kind"])
     version, kind = found.get("apiVersion") or expected[0], found.get("kind") or expected[1]
     if (version, kind) == expected:
@@ -201,7 +201,7 @@ def _short(api_version: str) -> str:
 
 
 class ReviewStatus:
-    """Reads members of a review's status, in the words of the reference where one is of the wrong type."""
+    """Reads members of a review status; type errors are worded as in the reference."""
 
     def __init__(self, review: Mapping[str, Any], struct: str) -> None:
         status = review.get("status")
@@ -211,22 +211,22 @@ class ReviewStatus:
         self._struct = struct
 
     def flag(self, name: str) -> bool:
-        """A boolean, False when it is absent. Raises WebhookError."""
+        """A boolean member, False when absent. Raises WebhookError."""
         value = self._status.get(name)
         if value is None or isinstance(value, bool):
             return bool(value)
         raise mistyped(value, f"struct field {self._struct}.status.{name}", "bool")
 
     def text(self, name: str) -> str:
-        """A text, "" when it is absent. Raises WebhookError."""
+        """A string member, "" when absent. Raises WebhookError."""
         return read_text(self._status.get(name), f"struct field {self._struct}.status.{name}")
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A list of texts, () when it is absent. Raises WebhookError."""
+        """A member that is a list of strings, () when absent. Raises WebhookError."""
         return read_texts(self._status.get(name), f"struct field {self._struct}.status.{name}")
 
     def inner(self, name: str, struct: str) -> Mapping[str, Any]:
-        """An object, {} when it is absent. Raises WebhookError."""
+        """An object member, {} when absent. Raises WebhookError."""
         value = self._status.get(name)
         if value is None or isinstance(value, dict):
             return value or {}
@@ -234,14 +234,14 @@ class ReviewStatus:
 
 
 def read_text(value: Any, where: str) -> str:
-    """A text or nothing. Raises WebhookError."""
+    """A string or None. Raises WebhookError."""
     if value is None or isinstance(value, str):
         return value or ""
     raise mistyped(value, where, "string")
 
 
 def read_texts(value: Any, where: str) -> tuple[str, ...]:
-    """A list of texts or nothing. Raises WebhookError."""
+    """A list of strings or None. Raises WebhookError."""
     if value is None:
         return ()
     if not isinstance(value, list):
@@ -250,5 +250,5 @@ def read_texts(value: Any, where: str) -> tuple[str, ...]:
 
 
 def mistyped(value: Any, where: str, wanted: str) -> WebhookError:
-    """The error for a value of another type than its place in the kind has."""
+    """The error for a value whose type differs from its field's."""
     return WebhookError(f"json: cannot unmarshal {type_name(value)} into Go {where} of type {wanted}")

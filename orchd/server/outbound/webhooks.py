@@ -1,8 +1,7 @@
-"""HTTPS calls to webhooks and other services: who is meant, how they are reached and known, and what an answer that is
-none is called.
+"""HTTPS calls to webhooks and other services: address resolution, TLS, credentials, and error texts.
 
-The texts of failures are recorded facts. Connections are kept for a while, and as many as `_MOST_POOLS` combinations of
-authority and credentials are remembered with their TLS contexts.
+Error texts are recorded facts. Connections are kept alive, and up to `_MOST_POOLS` combinations of CA bundle and
+credentials are cached with their TLS contexts.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ from orchd.txkit.failures import describe, was_cancelled, was_lost
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
 
-#: Combinations of authority and credentials whose connections and TLS contexts are kept.
+#: Maximum number of cached combinations of CA bundle and credentials, with connections and TLS contexts.
 _MOST_POOLS = 64
-#: Idle connections kept per host, and for how many seconds.
+#: Idle connections kept per host, and their idle timeout in seconds.
 _IDLE_PER_HOST, _IDLE_SECONDS = 8, 60
 _MOST_BODY = 64 * 1024 * 1024
 
-#: HTTP status of an answer -> what is said about it, whatever the body.
+#: HTTP status of a response -> error text, whatever the body.
 _STATUS_TEXTS = {
     400: "the server rejected our request for an unknown reason",
     401: "the server has asked for the client to provide credentials",
@@ -61,8 +60,8 @@ _STATUS_TEXTS = {
 
 
 class WebhookError(Exception):
-    """A call that brought no document; the text says why. `code` is the HTTP status of the answer, 0 without one;
-    `reset` says that the connection was lost under the call."""
+    """A call that returned no valid document; the text says why. `code` is the HTTP status of the response, 0 without
+    one; `reset` is True if the connection was lost during the call."""
 
     def __init__(self, text: str, code: int = 0, *, reset: bool = False) -> None:
         super().__init__(text)
@@ -72,8 +71,8 @@ class WebhookError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came back, of any status. `text` is the body if it says that it is text; `headers` by lower-case name, the
-    first of each."""
+    """A response of any status. `text` is the body of a text content type; `headers` has the first value by lower-case
+    name."""
 
     code: int
     data: bytes
@@ -83,7 +82,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Credentials by host. Names are ``host:port``, ``*.domain``, ``*`` for whoever has no other (as in the reference)."""
+    """Credentials by host. Keys are ``host:port``, ``*.domain``, and ``*`` as the fallback (as in the reference)."""
 
     users: Mapping[str, ClientConfig] = field(default_factory=dict)
 
@@ -105,7 +104,7 @@ NO_CREDENTIALS = Credentials()
 
 
 class _Peer:
-    """Kept connections and TLS contexts for one authority and one set of credentials."""
+    """Pooled connections and TLS contexts for one CA bundle and one set of credentials."""
 
     def __init__(self, reactor: Any, authority: bytes, user: ClientConfig | None) -> None:
         self.pool = bounded_heads_pool(reactor, persistent=True)
@@ -118,7 +117,7 @@ class _Peer:
         self._options: OrderedDict[str, Any] = OrderedDict()
 
     def options(self, host: str) -> Any:
-        """What makes TLS connections to whoever must be called `host`, or what the client configuration says instead."""
+        """TLS options that verify the name `host`, or the server name in the client configuration."""
         if self._unchecked:
             return UnverifiedConnection(self._own)
         host = self._name or host
@@ -133,7 +132,7 @@ class _Peer:
 
 @implementer(IAgentEndpointFactory)
 class _Where:
-    """Connects to one address, whatever the URL says, and asks for the certificate of the URL's host."""
+    """Connects to one fixed address, and verifies the certificate of the URL's host."""
 
     def __init__(self, reactor: Any, address: tuple[str, int], options: Any, seconds: float) -> None:
         self._reactor = reactor
@@ -148,7 +147,7 @@ class _Where:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One request; as a text it is what errors begin with."""
+    """One request; its text is the prefix of error messages."""
 
     method: str
     url: str
@@ -160,7 +159,7 @@ class _Call:
 
     @classmethod
     def to(cls, method: str, url: str, body: bytes | None, headers: Mapping[str, str], limit: int) -> _Call:
-        """A request to a URL. Raises WebhookError for what is none."""
+        """A request to a URL. Raises WebhookError for an invalid URL."""
         try:
             parts = urlsplit(url)
             host, port = parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
@@ -176,8 +175,8 @@ class _Call:
 
 
 class WebhookClient:
-    """Posts documents to webhooks, and calls other services. `client` reads the services of the cluster that webhooks may
-    be behind; `agent` is a template of how this calls itself. Call `close` when done."""
+    """Posts documents to webhooks and calls other services. `client` reads the Services of webhooks; `agent` is the
+    template of the user agent. Call `close` when done."""
 
     def __init__(
         self, reactor: Any, dialect: Dialect, client: IClient, *, agent: str = "{short}-apiserver-admission"
@@ -188,14 +187,14 @@ class WebhookClient:
         self._peers: OrderedDict[tuple[bytes, ClientConfig | None], _Peer] = OrderedDict()
 
     async def close(self) -> None:
-        """Close kept connections."""
+        """Close pooled connections."""
         while self._peers:
             await self._peers.popitem()[1].pool.closeCachedConnections()
 
     async def post(
         self, where: Mapping[str, Any], document: Any, seconds: float, credentials: Credentials = NO_CREDENTIALS
     ) -> dict[str, Any]:
-        """Send a document to a WebhookClientConfig; gives back the answer's. `seconds` bound all of it.
+        """Send a document to a WebhookClientConfig; returns the response document. `seconds` limits the whole call.
 
         Raises WebhookError."""
         service = where.get("service")
@@ -222,8 +221,8 @@ class WebhookClient:
         headers: Mapping[str, str] | None = None,
         limit: int = _MOST_BODY,
     ) -> Answer:
-        """Any request to any service, checked by `authority` (PEM; b"" trusts whom this machine trusts) and known to it
-        as `user`. A body longer than `limit` bytes is an error. Raises WebhookError when no answer comes."""
+        """Send any request to any service. `authority` verifies the server (PEM; b"": the system's CAs), `user` are the
+        credentials. A body longer than `limit` bytes is an error. Raises WebhookError without a response."""
         call = _Call.to(method, url, body, headers or {}, limit)
         return await self._within(call, seconds, lambda: authority, user, None)
 
@@ -273,7 +272,7 @@ class WebhookClient:
         except Exception as error:
             if was_cancelled(error):
                 raise CancelledError from error
-            # Whatever goes wrong out there or in what the configuration says must become a refusal in words.
+            # Every failure of the network or the configuration must become an error with a text.
             raise WebhookError(f"{call}: {_why(error, address)}", reset=was_lost(error)) from error
 
     def _headers(self, call: _Call, user: ClientConfig | None) -> Headers:
@@ -296,14 +295,14 @@ class WebhookClient:
         if peer is None:
             peer = self._peers[key] = _Peer(self._reactor, *key)
             if len(self._peers) > _MOST_POOLS:
-                # Connections in use end with their calls; the kept ones are closed by and by.
+                # Connections in use close when their calls end; idle ones close by timeout.
                 self._peers.popitem(last=False)[1].pool.closeCachedConnections()
         else:
             self._peers.move_to_end(key)
         return peer
 
     async def _resolve(self, namespace: str, name: str, port: int) -> tuple[str, int]:
-        """The address of a service's port."""
+        """Address of a service's port."""
         try:
             service = await self._client.get(ResourceRef("", "v1", "services"), namespace, name)
         except ApiError as error:
@@ -338,12 +337,12 @@ def _pem(bundle: str) -> bytes:
 
 
 def _why(error: BaseException, address: tuple[str, int]) -> str:
-    """A failed call in the reference's words, where it has some."""
+    """The text of a failed call, as in the reference where that has one."""
     return error.message if isinstance(error, ApiError) else describe(error, address)
 
 
 def _stated(answer: Answer) -> WebhookError | None:
-    """The failure that the body of a refusal states, being a Status; None for any other body."""
+    """The error in the body of a failed response that is a Status; None for any other body."""
     try:
         document = read_document(answer.data, answer.code)
     except WebhookError:
@@ -360,12 +359,12 @@ def _message(status: Mapping[str, Any]) -> str:
 
 
 def refused(answer: Answer) -> WebhookError:
-    """What an answer with a status that is none of success means: what its body states, or what the code stands for."""
+    """The error of a response without success status: from its body, or from its status code."""
     return _stated(answer) or _by_code(answer.code, answer.text)
 
 
 def _by_code(code: int, text: str) -> WebhookError:
-    """`text` is the body of an answer, "" if that is no text."""
+    """`text` is the body of a response, "" if that is not text."""
     if code == 403:
         return WebhookError(text or "unknown", code)
     if code in _STATUS_TEXTS:
@@ -377,8 +376,8 @@ def _by_code(code: int, text: str) -> WebhookError:
 
 
 def read_document(data: bytes, code: int) -> dict[str, Any]:
-    """The object in a body of JSON, or of YAML if it does not begin as an object of JSON does, as the reference reads
-    answers. Raises WebhookError."""
+    """The object in a JSON body, or in a YAML body if it does not begin like a JSON object, as in the reference. Raises
+    WebhookError."""
     if not data:
         raise WebhookError(f"0-length response with status code: {code} and content type: application/json")
     try:

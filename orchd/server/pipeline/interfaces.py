@@ -1,6 +1,6 @@
 """The values between HTTP and the verbs: `Request` in, `Response` out, and the contract of a stage.
 
-`http/` makes a Request from a connection, `orchd.server.local` makes the same from a call: stages cannot tell.
+`http/` makes a Request from a connection, `orchd.server.local` makes the same from a call; stages see no difference.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from orchd.server.pipeline.query import Query
 
 @dataclass(frozen=True, slots=True)
 class RequestInfo:
-    """What a path and method ask for (specification, "Resource URIs").
+    """The parsed path and method (specification, "Resource URIs").
 
     For a resource request `verb` is one of get list watch create update patch delete deletecollection (proxy paths keep
     the HTTP method's verb); `prefix` is "api" or "apis". Otherwise `verb` is the lower-case method and the rest is "".
@@ -35,7 +35,7 @@ class RequestInfo:
     subresource: str = ""
     name: str = ""
     parts: tuple[str, ...] = ()
-    #: The word in front of the resource that made the verb ("watch", "proxy"); "" without one.
+    #: The path segment before the resource that set the verb ("watch", "proxy"); "" without one.
     special: str = ""
 
 
@@ -44,12 +44,12 @@ class IBody(Interface):
 
     async def read(limit: int) -> bytes:
         """The whole body. Raises ApiError 413 above `limit` bytes, ApiError 400/500 for a broken transfer coding,
-        CancelledError when the client goes away. Called at most once."""
+        CancelledError when the client disconnects. Called at most once."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Request:
-    """One request on its way through the stages. Stages fill in what comes to be known; nothing else is mutable.
+    """One request on its way through the stages. Stages set the optional members; nothing else is mutable.
 
     `headers` has lower-case names and all values in order; `query` keeps every value of a parameter in order.
     `path` is decoded, `raw_path` as sent (without the query).
@@ -65,7 +65,7 @@ class Request:
     received: float
     info: RequestInfo | None = None
     user: User | None = None
-    #: The user behind an impersonation, None without one.
+    #: The authenticated user who impersonates `user`; None without impersonation.
     impersonator: User | None = None
     warnings: list[str] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
@@ -74,11 +74,11 @@ class Request:
     size: int = 0
     #: The object of the body as it was understood, once a verb has read it.
     sent: Any = None
-    #: Is this request written down? Then stages say in `annotations` what they decided.
+    #: True if the request is audited. Stages then record their decisions in `annotations`.
     audited: bool = False
-    #: Headers that the answer gets, whatever it is and wherever it comes from.
+    #: Headers added to the response, whichever stage makes it.
     answer_headers: list[tuple[str, str]] = field(default_factory=list)
-    #: For CONNECT-like subresources: takes the raw connection over (None where the transport cannot).
+    #: For upgrade subresources: takes over the raw connection (None where the transport cannot).
     hijack: Callable[[], Any] | None = None
 
     def header(self, name: str) -> str:
@@ -92,11 +92,11 @@ class Request:
 
 
 class StreamEnded(Exception):
-    """The peer of a stream is gone, or reads too slowly to be kept."""
+    """The peer of a stream has disconnected, or reads too slowly."""
 
 
 class ISink(Interface):
-    """Where a streamed response goes: written by the stream, bounded by the transport's side."""
+    """Destination of a streamed response, with bounded buffering."""
 
     buffered: int = Attribute("Bytes accepted and not yet taken by the peer.")
 
@@ -107,26 +107,26 @@ class ISink(Interface):
         """Fires when `buffered` is below the transport's low mark; for producers that can wait."""
 
     def finish() -> None:
-        """End the response in good order."""
+        """End the response normally."""
 
     def abort() -> None:
-        """Cut the connection: the response cannot be completed."""
+        """Close the connection: the response cannot be completed."""
 
 
 class IStream(Interface):
-    """The body of a long answer: a watch, a log, a proxied reply."""
+    """The body of a streaming response: a watch, a log, a proxied response."""
 
     def start(sink: ISink) -> None:
         """Called once, when the head has been written."""
 
     def stop() -> None:
-        """The peer has gone or the server stops: release everything. Idempotent, also after `finish`."""
+        """The peer has disconnected or the server stops: release all resources. Idempotent, also after `finish`."""
 
 
 class Pieces:
-    """A large body that is put together while it is sent, so that a slow client does not keep all of it in memory.
+    """A large body that is generated while it is sent, so that a slow client does not keep all of it in memory.
 
-    `size` is its length in bytes; `make` gives its pieces in order, each time anew."""
+    `size` is its length in bytes; `make` returns its pieces in order, and may be called again."""
 
     __slots__ = ("_make", "size")
 
@@ -138,34 +138,34 @@ class Pieces:
         return self._make()
 
 
-#: A complete body. A list is sent piece by piece as well, without being joined.
+#: A complete body. A list of pieces is sent piece by piece, without being joined.
 Body = bytes | list[bytes] | Pieces
 
 
 def size_of(body: Body) -> int:
-    """Its length in bytes."""
+    """Length of a body in bytes."""
     if isinstance(body, bytes):
         return len(body)
     return body.size if isinstance(body, Pieces) else sum(map(len, body))
 
 
 def whole(body: Body) -> bytes:
-    """All of it in one piece."""
+    """A body as one bytes value."""
     return body if isinstance(body, bytes) else b"".join(body)
 
 
 @dataclass(slots=True, kw_only=True)
 class Response:
-    """An answer. Either `body` (complete; Content-Length is set from it) or `stream`.
+    """A response. Either `body` (complete; sets Content-Length) or `stream`.
 
-    `headers` are (name, value) pairs in the order in which they are sent."""
+    `headers` are (name, value) pairs in sending order."""
 
     code: int = 200
     content_type: str = "application/json"
     headers: list[tuple[str, str]] = field(default_factory=list)
     body: Body = b""
     stream: Any = None  # IStream
-    #: Does the connection end with this answer?
+    #: True if the connection is closed after this response.
     close: bool = False
 
 
@@ -174,7 +174,7 @@ Next = Callable[[Request], Awaitable[Response]]
 
 
 class Stage(Protocol):
-    """A step in running order: answers itself, or awaits `then(request)` and may look at the answer.
+    """A step in running order: responds itself, or awaits `then(request)` and may inspect the response.
 
     ApiError anywhere below becomes a Status in the outermost stage. CancelledError is re-raised by every stage.
     """
@@ -183,7 +183,7 @@ class Stage(Protocol):
 
 
 class IPipeline(Interface):
-    """The entrance that http/ and local share."""
+    """The entry point of the pipeline, for HTTP and for local clients."""
 
     async def handle(request: Request) -> Response:
         """Answer a request. Raises nothing but CancelledError. Usually finishes without suspending for reads."""

@@ -11,13 +11,13 @@ from zope.interface import implementer
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import IPipeline, Next, Request, Response, Stage
 
-#: Characters of all warnings together, and of each once that is too much.
+#: Maximum characters of all warnings together, and of each one beyond that.
 _WARNINGS, _CUT_WARNING = 4096, 256
 
 
 @implementer(IPipeline)
 class Pipeline:
-    """Runs a request through `stages`, in order; the last one hands on to `answer` (the verbs)."""
+    """Runs a request through `stages`, in order; the last one calls `answer` (the verbs)."""
 
     def __init__(
         self, stages: Sequence[Stage], answer: Callable[[Request], Awaitable[Response]], random: Random
@@ -51,7 +51,7 @@ def _enter(stage: Stage, then: Next, request: Request) -> Awaitable[Response]:
 
 
 def _bounded(texts: list[str]) -> list[str]:
-    """Warnings as far as they fit into the headers of an answer: too much text is cut, and what follows left out."""
+    """Warnings within the limits of response headers: long texts are truncated, further ones dropped."""
     if sum(map(len, texts)) <= _WARNINGS:
         return texts
     out: list[str] = []
@@ -65,5 +65,5 @@ def _bounded(texts: list[str]) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """A quoted-string's inside (RFC 7234, section 5.5): backslashes and quotes escaped, no control characters."""
+    """Content of a quoted-string (RFC 7234, section 5.5): backslashes and quotes escaped, no control characters."""
     return "".join(c for c in text if c >= " ").replace("\\", "\\\\").replace('"', '\\"')

@@ -1,7 +1,7 @@
-"""`Query`: the parameters of one request, parsed once. Request info, gates and verbs all read this value.
+"""`Query`: the parameters of one request, parsed once for request info, authorization and verbs.
 
-Where a parameter repeats and one value is wanted, the first one counts, for every reader. A reader of its own that took
-another value would act on something that authorization has not seen.
+If a single-valued parameter repeats, every reader uses the first value; otherwise a verb could act on a value that
+authorization has not checked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Query(Mapping[str, Sequence[str]]):
 
     @staticmethod
     def of(values: Mapping[str, Sequence[str]]) -> Query:
-        """`values` itself where it is a Query already."""
+        """Convert `values`; returns it unchanged if it is a Query."""
         if isinstance(values, Query):
             return values
         return Query(values) if values else EMPTY
@@ -43,7 +43,7 @@ class Query(Mapping[str, Sequence[str]]):
         return name in self._values
 
     def all(self, name: str) -> tuple[str, ...]:
-        """Every value of a parameter that is a list."""
+        """Every value of a repeatable parameter."""
         return self._values.get(name, _NOTHING)
 
     def first(self, name: str) -> str:
@@ -52,12 +52,12 @@ class Query(Mapping[str, Sequence[str]]):
         return values[0] if values else ""
 
     def flag(self, name: str) -> bool | None:
-        """A boolean parameter: every text means true but "false" and "0"; None without one."""
+        """A boolean parameter: every text means true except "false" and "0"; None without one."""
         values = self._values.get(name)
         return values[0].lower() not in ("false", "0") if values else None
 
     def number(self, name: str) -> int:
-        """A whole number of 64 bits, 0 without one. Raises ApiError 400 in the words of the reference."""
+        """A 64-bit integer parameter, 0 without one. Raises ApiError 400 with the reference's message."""
         values = self._values.get(name)
         if not values:
             return 0
@@ -65,7 +65,7 @@ class Query(Mapping[str, Sequence[str]]):
         digits = text[1:] if text[:1] in ("+", "-") else text
         if not (digits.isascii() and digits.isdigit()):
             raise errors.bad_request(f"strconv.ParseInt: parsing {errors.quoted(text)}: invalid syntax")
-        # A number of twenty digits is out of range whatever they are; Python would not even read one of thousands.
+        # More than twenty digits are out of range; Python rejects texts of thousands of digits.
         value = int(text) if len(digits.lstrip("0")) < 20 else 2**63
         if not -(2**63) <= value < 2**63:
             raise errors.bad_request(f"strconv.ParseInt: parsing {errors.quoted(text)}: value out of range")

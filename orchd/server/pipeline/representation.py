@@ -1,7 +1,7 @@
-"""From entries to answers: in the version, form and shape that a request asked for (docs/decisions.md 1).
+"""Encodes entries as responses in the requested version, format and shape (docs/decisions.md 1).
 
-The plain case, JSON in the storage version, hands on stored bytes. Whatever is derived from them is kept beside the
-entry, once per form, so that a second reader pays nothing, as long as there is place for it (cache.derived).
+JSON in the storage version is sent from stored bytes. Derived representations are cached with the entry, once per form,
+while the cache has space (cache.derived).
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from orchd.kinds.objects.tabulate.ages import Ages
 from orchd.server.pipeline.interfaces import Body, Pieces, Request, Response
 
 NO_STORE = ("Cache-Control", "no-cache, private")
-#: Lists of more bytes are put together while they are sent, so many items at a time.
+#: Lists of more bytes are generated while they are sent, in pieces of this many items.
 _LARGE, _TOGETHER = 4 << 20, 256
-#: How many combinations of what clients ask for are remembered.
+#: Maximum number of cached negotiation results.
 _MOST_VIEWS = 2048
 
-#: What a table may be asked to include of its objects.
+#: Valid values of includeObject for tables.
 _INCLUDED = frozenset(("", table.METADATA, table.OBJECT, table.NO_OBJECT))
 
-#: Kinds of meta/v1 that appear under the apiVersion v1.
+#: Kinds of meta/v1 that are served with apiVersion v1.
 _META_KINDS = frozenset(("Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList"))
 
 
 @dataclass(frozen=True, slots=True)
 class Representation:
-    """How a request wants to see objects of one resource. `key` tells derived forms apart; `plain` says that stored
-    bytes are the answer as they are."""
+    """The negotiated representation of a resource's objects. `key` identifies derived forms; `plain` means that stored
+    bytes are sent unchanged."""
 
     chosen: Negotiated
     resource: Resource
@@ -53,7 +53,7 @@ class Representation:
 
 
 def type_of(catalog: Catalog, api_version: str, kind: str) -> Type | None:
-    """The type of a built-in kind, served as a resource of its own or not (Scale, Status, Eviction)."""
+    """The type of a built-in kind, with or without a resource of its own (Scale, Status, Eviction)."""
     if kind in _META_KINDS and api_version == "v1":
         return catalog.type(f"meta/v1.{kind}")
     served = catalog.kind(api_version, kind)
@@ -61,7 +61,7 @@ def type_of(catalog: Catalog, api_version: str, kind: str) -> Type | None:
         return None if served.custom else served.type
     group, version = split_group_version(api_version)
     if group in (catalog.dialect.meta_group, STOCK_META_GROUP):
-        # The metadata of one object is the same in both versions, that of a list is not.
+        # PartialObjectMetadata has both versions with the same schema, its list has not.
         return catalog.type(f"meta/{version if kind == partial.LIST_KIND else 'v1'}.{kind}")
     for resource in catalog.in_version(group, version):
         if not resource.custom:
@@ -79,19 +79,19 @@ def _unnamed(item: bytes) -> bytes:
 
 
 class Presenter:
-    """Makes response bodies. `clock` gives seconds since the epoch (ages in tables)."""
+    """Encodes response bodies. `wall` returns epoch seconds (ages in tables)."""
 
-    def __init__(self, catalog: Callable[[], Catalog], clock: Callable[[], float]) -> None:
+    def __init__(self, catalog: Callable[[], Catalog], wall: Callable[[], float]) -> None:
         self._catalog = catalog
-        self._clock = clock
+        self._wall = wall
         self._dialect = catalog().dialect
         self._list_meta = catalog().type("meta/v1.ListMeta")
         self._views: dict[Any, Representation] = {}
 
-    # -- what the client asked for
+    # -- negotiation
 
     def view(self, request: Request, resource: Resource, *, watch: bool = False, table: bool = True) -> Representation:
-        """Negotiate. Raises ApiError 406."""
+        """Negotiate the representation. Raises ApiError 406."""
         asked = (
             request.headers.get("accept", ()),
             request.param("pretty"),
@@ -140,7 +140,7 @@ class Presenter:
         return Representation(chosen, resource, include, pretty, plain, key)
 
     def check_table(self, view: Representation) -> None:
-        """What a table is to include must be known. Raises ApiError 400."""
+        """Check includeObject of a table. Raises ApiError 400."""
         if view.chosen.as_ == "Table" and view.include_object not in _INCLUDED:
             shown = errors.quoted(view.include_object)
             raise errors.bad_request(
@@ -158,16 +158,16 @@ class Presenter:
         return convert.convert(obj, resource.api_version, self._catalog())
 
     def entry(self, view: Representation, entry: Entry) -> bytes | list[bytes]:
-        """The body that shows one entry."""
+        """The body for one entry."""
         if view.plain:
             return [entry.json, b"\n"]
         self._check_list(view, is_list=False)
-        # Ages make tables differ from one second to the next: they are not kept.
+        # Tables contain ages and are therefore not cached.
         if view.chosen.as_ == "Table":
             return self._table_json(view, [entry], {"resourceVersion": str(entry.revision)})
         body: bytes | None = entry.derived.get(view.key)
         if body is None:
-            body = self.encoded(view, self._shown(view, entry))
+            body = self.encode(view, self._shown(view, entry))
             entry.keep(view.key, body, len(body))
         return body
 
@@ -183,7 +183,7 @@ class Presenter:
             [self.in_version(view.resource, e) for e in entries],
             view.resource,
             meta,
-            datetime.fromtimestamp(self._clock(), UTC),
+            datetime.fromtimestamp(self._wall(), UTC),
             self._dialect,
             include_object=view.include_object or table.METADATA,
             with_columns=with_columns,
@@ -191,11 +191,11 @@ class Presenter:
         )
 
     def _table_json(self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any]) -> bytes | list[bytes]:
-        """A table of rows that are kept beside their entries. Raises ApiError 400."""
+        """A table from cached rows. Raises ApiError 400."""
         self.check_table(view)
         if view.pretty or view.chosen.form is not Form.JSON:
-            return self.encoded(view, self._table(view, entries, meta))
-        now = datetime.fromtimestamp(self._clock(), UTC)
+            return self.encode(view, self._table(view, entries, meta))
+        now = datetime.fromtimestamp(self._wall(), UTC)
         how = table.tabulator(view.resource, self._dialect)
         ages = Ages(now)
         rows = []
@@ -204,8 +204,8 @@ class Presenter:
             if row is None:
                 row = self._row(view, entry, how, now)
                 if row is None:
-                    # Its text cannot be told from ours; the whole table is made the plain way.
-                    return self.encoded(view, self._table(view, entries, meta))
+                    # A row contains the placeholder text; build the whole table without it.
+                    return self.encode(view, self._table(view, entries, meta))
                 entry.keep(view.key, row, row.size)
             rows.append(row.at(ages))
         return tables.table_pieces(view.chosen.api_version, meta, how.columns_json, rows)
@@ -217,15 +217,15 @@ class Presenter:
         return tables.row(obj, how, self._dialect, now, include_object=include, api_version=api_version)
 
     def other(self, view: Representation, obj: dict[str, Any]) -> bytes:
-        """An object of another kind (Status, Scale, reviews) in the form of a view; such kinds have no tables, and a Status
-        has no other form at all."""
+        """An object of another kind (Status, Scale, reviews) in a negotiated format; such kinds have no tables, and a
+        Status has no other format at all."""
         if obj["kind"] == "Status":
-            return self.encoded(view, obj)
+            return self.encode(view, obj)
         if view.chosen.as_ == "Table":
             raise errors.not_acceptable(mediatype.media_types(self._dialect))
         if view.chosen.as_:
             obj = partial.partial(obj, view.chosen.api_version)
-        return self.encoded(view, obj)
+        return self.encode(view, obj)
 
     def _check_list(self, view: Representation, *, is_list: bool) -> None:
         """PartialObjectMetadata is for objects, PartialObjectMetadataList for lists. Raises ApiError 406."""
@@ -241,11 +241,11 @@ class Presenter:
             406, "NotAcceptable", f"you requested {asked}, but the requested object {what} (*{package}.{name})"
         )
 
-    def encoded(self, view: Representation, obj: dict[str, Any]) -> bytes:
+    def encode(self, view: Representation, obj: dict[str, Any]) -> bytes:
         return self.bytes_of(view.chosen.form, obj, pretty=view.pretty)
 
     def bytes_of(self, form: Form, obj: dict[str, Any], *, pretty: bool = False) -> bytes:
-        """An object, with its kind and apiVersion in it, as a body. Raises ApiError 406 where protobuf has no form."""
+        """Encode an object that has kind and apiVersion. Raises ApiError 406 if it has no protobuf form."""
         if form is Form.YAML:
             return yaml_.encode(obj)
         if form is Form.PROTOBUF:
@@ -260,7 +260,7 @@ class Presenter:
     def page(
         self, view: Representation, entries: Sequence[Entry], *, revision: int, token: str = "", remaining: int | None = None
     ) -> Body:
-        """The body that shows a list."""
+        """The body for a list."""
         meta: dict[str, Any] = {"resourceVersion": str(revision)}
         if token:
             meta["continue"] = token
@@ -269,12 +269,12 @@ class Presenter:
         chosen, resource = view.chosen, view.resource
         self._check_list(view, is_list=True)
         if resource.custom and not chosen.as_:
-            # The reference's list of a custom kind has this member always.
+            # The reference's lists of custom kinds always have this member.
             meta.setdefault("continue", "")
         if chosen.as_ == "Table":
             return self._table_json(view, entries, meta)
         if chosen.as_:
-            # The reference does not carry this over.
+            # The reference omits this here.
             meta.pop("remainingItemCount", None)
             return self._partials(view, entries, meta)
         if view.plain:
@@ -286,7 +286,7 @@ class Presenter:
         if not resource.custom:
             shown = [{k: v for k, v in item.items() if k not in ("kind", "apiVersion")} for item in shown]
         out = {"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta, "items": shown}
-        return self.encoded(view, out)
+        return self.encode(view, out)
 
     def _message(self, view: Representation, entry: Entry) -> bytes:
         key = ("message", view.resource.api_version)
@@ -310,10 +310,10 @@ class Presenter:
             return partial.partial_list(api_version, meta, [partial.partial_json(e.json, api_version) for e in entries])
         shown = [partial.partial(orjson.loads(e.json), api_version) for e in entries]
         out = {"kind": partial.LIST_KIND, "apiVersion": api_version, "metadata": meta, "items": shown or None}
-        return self.encoded(view, out)
+        return self.encode(view, out)
 
     def _joined(self, resource: Resource, meta: Mapping[str, Any], entries: Sequence[Entry]) -> Body:
-        """A list as JSON from stored bytes; items of built-in kinds go without kind and apiVersion."""
+        """A JSON list joined from stored bytes; items of built-in kinds omit kind and apiVersion."""
         head, *rest = frames.list_pieces(resource.api_version, resource.list_kind, meta, ())
         if not entries:
             return [head, *rest]
@@ -333,7 +333,7 @@ class Presenter:
     # -- events
 
     def frame(self, view: Representation, kind: str, entry: Entry, *, first: bool = False) -> bytes:
-        """One watch frame that shows an entry; `first` puts column definitions into a table."""
+        """A watch frame of an entry; `first` adds column definitions to a table."""
         if view.plain:
             return frames.watch_frame(kind, entry.json)
         if view.chosen.as_ == "Table":
@@ -347,7 +347,7 @@ class Presenter:
         return self._framed(view, kind, body)
 
     def object_frame(self, view: Representation, kind: str, obj: dict[str, Any]) -> bytes:
-        """A watch frame around an object that is not an entry: a table, a bookmark, an error."""
+        """A watch frame of an object that is not an entry: a table, a bookmark, an error."""
         return self._framed(view, kind, self._body(view, obj))
 
     def _body(self, view: Representation, obj: dict[str, Any]) -> bytes:
@@ -361,7 +361,7 @@ class Presenter:
         return frames.watch_frame(kind, body)
 
     def bookmark(self, view: Representation, version: str) -> dict[str, Any]:
-        """The object of a BOOKMARK: an otherwise empty one of the watched kind."""
+        """The object of a BOOKMARK event: an otherwise empty object of the watched kind."""
         chosen, resource = view.chosen, view.resource
         metadata = {"resourceVersion": version, "creationTimestamp": None}
         if chosen.as_ == "Table":
@@ -376,11 +376,11 @@ class Presenter:
     # -- responses
 
     def response(self, view: Representation, body: Body, *, code: int = 200) -> Response:
-        """A complete answer."""
+        """A complete response."""
         return Response(code=code, content_type=view.chosen.content_type, headers=[NO_STORE], body=body)
 
     def failure(self, request: Request, error: ApiError) -> Response:
-        """The Status of an error, in a form that the request accepts (JSON where it accepts none)."""
+        """The Status of an error, in a format that the request accepts (JSON if it accepts none)."""
         form, content_type, pretty = Form.JSON, mediatype.JSON_TYPE, False
         if request.info is not None and request.info.is_resource:
             chosen = mediatype.negotiate_error(",".join(request.headers.get("accept", ())), dialect=self._dialect)

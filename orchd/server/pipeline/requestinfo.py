@@ -1,4 +1,4 @@
-"""What a path and method ask for: every path shape of the specification ("Resource URIs")."""
+"""Parses path and method to request info: every path shape of the specification ("Resource URIs")."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from orchd.server.pipeline.interfaces import RequestInfo
 from orchd.server.pipeline.query import EMPTY, Query
 
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-#: What may follow a namespace's name and still be about the namespace itself.
+#: Path segments after a namespace's name that are subresources of the namespace.
 _OF_NAMESPACE = frozenset(("status", "finalize"))
 _SPECIAL = frozenset(("watch", "proxy"))
-#: Query parameters that change what a request is.
+#: Query parameters that affect request info.
 _TELLING = frozenset(("watch", "fieldSelector"))
 
 
 def _named_by_selector(query: Query) -> str:
-    """The name that a field selector ``metadata.name=x`` asks for; authorization looks at it. "" where the verb will refuse
-    the options, and for what cannot be a name."""
+    """The name in a field selector ``metadata.name=x``, which authorization uses. "" if the verb will reject the
+    options, and for invalid names."""
     try:
         options = query.list_options()
         LabelSelector.parse(options.label_selector)
@@ -32,7 +32,7 @@ def _named_by_selector(query: Query) -> str:
 
 
 def parse(method: str, path: str, query: Mapping[str, Sequence[str]]) -> RequestInfo:
-    """The request info of a decoded path. Never raises: what is not a resource path is a non-resource request."""
+    """The request info of a decoded path. Never raises: other paths are non-resource requests."""
     if not query or not (query.keys() & _TELLING):
         return _plain_path(path, method)
     return _parse(method, path, Query.of(query))
@@ -40,7 +40,7 @@ def parse(method: str, path: str, query: Mapping[str, Sequence[str]]) -> Request
 
 @remember_short(4096)
 def _plain_path(path: str, method: str) -> RequestInfo:
-    """Clients ask for the same paths again and again, mostly without parameters that matter here."""
+    """Cached for paths without relevant parameters, which clients repeat."""
     return _parse(method, path, EMPTY)
 
 

@@ -1,7 +1,7 @@
-"""Which servers of a cluster are there, so that the API's own service leads to all of them and to none that has gone.
+"""Endpoint reconciler: keeps the endpoints of the API service equal to the set of live servers.
 
-Each server keeps a key of its own alive in the store that they share, and writes whom it sees into the endpoints, as the
-reference's "lease" way of doing it.
+Each server keeps a key with a TTL in the shared store, and writes the servers it finds there into the endpoints: the
+"lease" reconciler of the reference.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from orchd.txkit.coroutines import start
 
 _log = Logger()
 _PREFIX: Final = "/.servers/"
-#: Seconds between signs of life, and after which a server without one counts as gone.
+#: Seconds between renewals of the key, and its TTL.
 _INTERVAL: Final = 10.0
 _TTL: Final = 15
 
 
 class EndpointReconciler:
-    """One server's part. `at` is its address and port as others reach it."""
+    """The reconciler of one server. `at` is its advertised address and port."""
 
     def __init__(
         self, store: IStore, client: IClient, dialect: Dialect, clock: Any, wall: Callable[[], float], at: objects.Server
@@ -48,12 +48,12 @@ class EndpointReconciler:
 
     async def start(self) -> None:
         if ip_address(self._at.ip).is_loopback:
-            # Endpoints cannot name us, so nobody has to know.
+            # Endpoints cannot hold a loopback address; there is nothing to publish.
             return
         self._loop.start(_INTERVAL, now=True).addErrback(self._broken)
 
     async def stop(self) -> None:
-        """Say that we are going. The endpoints of the last server stay: it may come back."""
+        """Withdraw this server. The endpoints of the last server stay: it may restart."""
         if not self._loop.running:
             return
         self._loop.stop()
@@ -65,8 +65,8 @@ class EndpointReconciler:
                 await self._store.delete(self._key, expected=found.revision)
             await self._tell()
         except (StoreError, ApiError) as error:
-            # Then it takes until our key has ended.
-            _log.warn("cannot take this server out of its service's endpoints: {why}", why=str(error))
+            # The endpoint is then removed when this server's key expires.
+            _log.warn("failed to remove this server from the endpoints of its service: {why}", why=str(error))
 
     def _turn(self) -> Deferred[None]:
         self._running = start(self._once())
@@ -77,7 +77,7 @@ class EndpointReconciler:
             await self._renew()
             await self._tell()
         except (StoreError, ApiError) as error:
-            _log.warn("cannot keep the endpoints of this server's service: {why}", why=str(error))
+            _log.warn("failed to reconcile the endpoints of this server's service: {why}", why=str(error))
 
     async def _renew(self) -> None:
         found = await self._store.get(self._key)
@@ -87,7 +87,7 @@ class EndpointReconciler:
             else:
                 await self._store.update(self._key, b"", expected=found.revision, ttl=_TTL)
         except (KeyExistsError, RevisionConflictError):
-            # It has just ended, or another server says that it is here: the next turn will see.
+            # The key has just expired, or another server wrote it: retry in the next period.
             return
 
     async def _tell(self) -> None:
@@ -103,4 +103,4 @@ class EndpointReconciler:
     def _broken(self, failure: Failure) -> None:
         if failure.check(CancelledError) and not self._loop.running:
             return
-        _log.failure("keeping the endpoints of this server's service ended", failure)
+        _log.failure("endpoint reconciler stopped with an error", failure)

@@ -1,5 +1,5 @@
-"""Authorities of clients and front proxies: reloaded when their files change, and published in a config map so that
-extension API servers trust the same ones (specification, "Extension API server authentication").
+"""CA bundles of clients and front proxies: reloaded when their files change, and published in a config map for
+extension API servers (specification, "Extension API server authentication").
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from orchd.server.authn.x509 import ClientCertificates
 from orchd.server.http.tls import stamps
 from orchd.txkit.background import Background
 
-#: Seconds between looks at the files, and at the config map, which others may change or delete.
+#: Seconds between checks of the files and of the config map, which others may change or delete.
 _EVERY, _KEEP = 10.0, 60.0
-#: Several servers may write the config map at once: a lost race is tried again so often.
+#: Attempts after a lost race: several servers may write the config map at once.
 _ATTEMPTS = 5
-#: Certificates that expired so recently are still passed on: clocks differ.
+#: Certificates that expired within this time are still published, to tolerate clock skew.
 _SLACK = timedelta(minutes=5)
 _CONFIG_MAPS = ResourceRef("", "v1", "configmaps")
 _NAME = "extension-apiserver-authentication"
@@ -43,9 +43,8 @@ _LISTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authorities:
-    """The authorities of clients and of front proxies: files by flag ("" for none), what they held at the start, `own`
-    (the PEM of this server's authority, which is always trusted for clients), and the lists that the config map carries
-    beside the authorities of proxies, by key."""
+    """CA bundles of clients and of front proxies: files by flag ("" without one), their initial contents, `own` (the
+    PEM of this server's CA, always trusted for clients), and the front-proxy lists of the config map, by key."""
 
     files: Mapping[str, str]
     read: Mapping[str, bytes]
@@ -54,7 +53,7 @@ class Authorities:
 
 
 class CaBundlePublisher:
-    """Reloads the authorities when their files change, hands them to the authenticators, and publishes them in the config
+    """Reloads CA bundles when their files change, passes them to the authenticators, and publishes them in the config
     map that extension API servers read."""
 
     _log = Logger()
@@ -84,7 +83,7 @@ class CaBundlePublisher:
         self._polling.clock = self._publishing.clock = clock
 
     async def start(self) -> None:
-        """Watch the files, if there are any, and the config map."""
+        """Begin to watch the files, if any, and the config map."""
         if any(self._files.values()):
             self._polling.start(_EVERY, now=False)
         self._publishing.start(_KEEP, now=False)
@@ -96,7 +95,7 @@ class CaBundlePublisher:
         await self._background.stop()
 
     def publish_soon(self) -> None:
-        """Publish in the background, unless that is under way."""
+        """Publish in the background, unless a publication is running."""
         if not self._background:
             self._background.add(self._try_to_publish(), "publishing authorities for extension API servers")
 
@@ -104,10 +103,10 @@ class CaBundlePublisher:
         try:
             await self.publish()
         except ApiError as error:
-            self._log.warn("authorities were not published for extension API servers: {error}", error=error.message)
+            self._log.warn("failed to publish CA bundles for extension API servers: {error}", error=error.message)
 
     def reload(self) -> None:
-        """Read the files again if one has changed, and publish the new authorities."""
+        """Read changed files again, and publish the new bundles."""
         found = stamps(self._files.values())
         if found == self._seen:
             return
@@ -116,18 +115,18 @@ class CaBundlePublisher:
             clients = ClientVerifier(chain_pem(*load_chain(given["client-ca-file"])) + self._own)
             proxies = ClientVerifier(given[_BUNDLES[1]]) if self._files[_BUNDLES[1]] else None
         except (OSError, ValueError) as error:
-            # A file that is being replaced: what was read before is good until it can be read again.
-            self._log.warn("authorities were not reloaded: {error}", error=str(error))
+            # A file may be mid-replacement: keep the previous contents until it is readable again.
+            self._log.warn("failed to reload CA bundles: {error}", error=str(error))
             return
         self._seen, self._read = found, given
         self._certificates.replace_authorities(clients)
         if proxies is not None and self._front_proxy is not None:
             self._front_proxy.replace_authorities(proxies)
-        self._log.info("authorities reloaded")
+        self._log.info("CA bundles reloaded")
         self.publish_soon()
 
     def data(self) -> dict[str, str]:
-        """This server's part of the config map."""
+        """This server's data for the config map."""
         out = {"client-ca-file": self._read["client-ca-file"].decode("utf-8", "replace")}
         if self._files["requestheader-client-ca-file"]:
             out["requestheader-client-ca-file"] = self._read["requestheader-client-ca-file"].decode("utf-8", "replace")
@@ -172,8 +171,8 @@ def _listed(texts: Sequence[str]) -> str:
 
 
 def combined(found: Mapping[str, str], own: Mapping[str, str], *, now: datetime) -> dict[str, str]:
-    """What several servers say of themselves as one: lists with what each names, bundles with the certificates of all
-    that have not expired; the lists only beside the authorities of proxies. What cannot be read counts for nothing."""
+    """Merge the data of several servers: the union of lists, and bundles without expired certificates; lists only
+    together with front-proxy CAs. Invalid values are ignored."""
 
     def values(key: str) -> list[str]:
         return [source[key] for source in (found, own) if key in source]

@@ -1,4 +1,4 @@
-"""Keeps priority and fairness in step with the FlowSchema and PriorityLevelConfiguration objects."""
+"""Applies FlowSchema and PriorityLevelConfiguration objects to priority and fairness."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from orchd.server.bootstrap import ensure_objects, objects
 from orchd.server.pipeline.fairness.stage import Fairness
 from orchd.txkit.background import Background
 
-#: Seconds between looks at the objects that must be there: somebody may have deleted them.
+#: Seconds between checks of the mandatory objects, which may have been deleted.
 _UPKEEP = 60.0
-#: How often the condition of one flow schema is written in a minute, at most: another server may see it otherwise.
+#: Maximum condition writes per flow schema and minute: another server may disagree about the condition.
 _WRITES_A_MINUTE = 5
 _MANAGER = "api-priority-and-fairness-config-consumer-v1"
 
 
 def mandatory(dialect: Dialect) -> tuple[list[Object], list[Object]]:
-    """The flow schemas and the priority levels without which no request could be classified."""
+    """The flow schemas and priority levels that every server needs to classify requests."""
     found = [each.object for each in objects.flow_control(dialect)]
     found = [each for each in found if each["metadata"]["name"] in ("exempt", "catch-all")]
     schemas = [each for each in found if each["kind"] == "FlowSchema"]
@@ -34,8 +34,8 @@ def mandatory(dialect: Dialect) -> tuple[list[Object], list[Object]]:
 
 
 class FlowControlReconciler:
-    """Hands the objects to `fairness` when they change, writes the Dangling condition of flow schemas, and puts back
-    those of the objects that a fresh cluster has."""
+    """Configures `fairness` from changed objects, maintains the Dangling condition of flow schemas, and restores the
+    built-in objects."""
 
     _log = Logger()
 
@@ -70,7 +70,8 @@ class FlowControlReconciler:
             informer.add_listener(self._changed)
 
     async def start(self) -> None:
-        """Take the objects that are there, and keep looking. Informers have listed and objects have been made."""
+        """Apply the existing objects, then follow changes. Call after informers have synced and the bootstrap is
+        done."""
         self._started = True
         self._take()
         self._upkeep.start(_UPKEEP, now=False)
@@ -91,12 +92,12 @@ class FlowControlReconciler:
         try:
             await ensure_objects.ensure(self._client, objects.flow_control(self._dialect), now=timestamp(self._wall()))
         except ApiError as error:
-            self._log.warn("flow control objects are not as they should be: {error}", error=error.message)
-        # Conditions that could not be written, or not yet.
+            self._log.warn("failed to reconcile flow control objects: {error}", error=error.message)
+        # Retries conditions that were not written.
         self._take()
 
     def _changed(self, kind: str, old: Object | None, new: Object | None) -> None:
-        """Many may change in one turn: they are taken together, in the next."""
+        """Batch the changes of one reactor turn; apply them in the next."""
         if self._started and self._soon is None:
             self._soon = self._clock.callLater(0, self._take)
 
@@ -139,9 +140,12 @@ class FlowControlReconciler:
                 content_type="application/strategic-merge-patch+json", subresource="status", field_manager=_MANAGER,
             )  # fmt: skip
         except ApiError as error:
-            # Gone meanwhile, or the server is in trouble; the next change or look comes back to it.
+            # Deleted meanwhile, or a server failure: the next change or check retries.
             if error.code != 404:
-                self._log.warn("condition of flow schema {name}: {error}", name=name, error=error.message)
+                self._log.warn(
+                    "failed to write the condition of flow schema {name}: {error}",
+                    name=name, error=error.message,
+                )
 
     def _may_write(self, name: str) -> bool:
         now = self._clock.seconds()

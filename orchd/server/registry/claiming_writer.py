@@ -1,8 +1,8 @@
-"""Writes of objects to the store, together with what only one object of the cluster may hold.
+"""Store writes with claims: an object is written together with its cluster-wide unique values.
 
-One server knows by itself which addresses and ports it has handed out. Where several write to one store, each write
-claims what its object newly holds and gives up what it holds no longer, in the same transaction; so nothing is handed
-out twice and nothing is lost, wherever a server stops.
+A single server tracks allocated addresses and ports in memory. Where several servers write to one store, each write
+takes the claims that its object newly holds and releases those it no longer holds, in the same transaction; so no value
+is allocated twice and none leaks, wherever a server stops.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _NOTHING: frozenset[str] = frozenset()
 
 
 class ClaimingWriter:
-    """`write` is create, update and delete. Objects are in the storage version."""
+    """Create, update and delete with claims. Objects are in the storage version."""
 
     def __init__(self, store: IStore, strategy: IStrategy) -> None:
         self._store = store
         self._strategy = strategy
 
     async def create(self, key: str, obj: Object, kept: Object) -> int:
-        """Store a new object; `kept` is `obj` in the version in which it is kept. Returns the revision. Raises StoreError;
-        ClaimedError, KeyExistsError: decide again."""
+        """Store a new object; `kept` is `obj` in the stored version. Returns the revision. Raises StoreError; after
+        ClaimedError or KeyExistsError the caller decides again."""
         ttl, value = self._strategy.ttl(obj), stored.encode(kept)
         take = self._held(obj)
         if take:
@@ -59,7 +59,7 @@ class ClaimingWriter:
         except ClaimedError as error:
             found = await store.get(error.holder)
             if found is None or error.claim not in self._strategy.claims(orjson.loads(found.value)):
-                # Somebody went past all servers to remove or change the holder, which is of this kind: no two kinds
-                # claim the same.
+                # The holder was removed or changed directly in the store. It is of this kind: kinds never share claim
+                # names.
                 await store.free(error)
             raise

@@ -1,4 +1,4 @@
-"""Continue tokens: where the next page of a list starts, and at which version.
+"""Continue tokens: start key and version of a list's next page.
 
 A token is base64url without padding of ``{"v":"meta.../v1","rv":N,"start":"key after the last one"}``; rv -1 asks for an
 inconsistent continuation at the current version (specification, "Retrieving large results sets in chunks").
@@ -16,7 +16,7 @@ from orchd.kinds.codec import json_
 from orchd.kinds.codec.decode import json_kind
 
 _ALPHABET = frozenset(string.ascii_letters + string.digits + "-_")
-#: Line ends may stand anywhere in base64.
+#: Line breaks are allowed anywhere in base64.
 _SKIPPED = "\r\n"
 _WITHOUT_SKIPPED = str.maketrans("", "", _SKIPPED)
 _BAD = "invalid continue token: continue key is not valid: "
@@ -29,16 +29,16 @@ def encode(meta_group: str, revision: int, start: str) -> str:
 
 
 def after(name: str) -> str:
-    """The key that follows `name` directly."""
+    """The key directly after `name`."""
     return name + "\x00"
 
 
 def decode(meta_group: str, token: str) -> tuple[int, str]:
-    """Revision and start of a token. Raises ApiError 400 for one that is not ours."""
+    """Revision and start of a token. Raises ApiError 400 for an invalid one."""
     wrong = next((i for i, c in enumerate(token) if c not in _ALPHABET and c not in _SKIPPED), -1)
     letters = token.translate(_WITHOUT_SKIPPED)
     if wrong < 0 and len(letters) % 4 == 1:
-        # One character alone is no byte.
+        # A single base64 character does not encode a byte.
         wrong = len(token) - 1
     if wrong >= 0:
         raise errors.bad_request(_BAD + f"illegal base64 data at input byte {len(token[:wrong].encode())}")
@@ -62,7 +62,7 @@ def decode(meta_group: str, token: str) -> tuple[int, str]:
         raise errors.bad_request(_BAD + f"incorrect encoded start resourceVersion (version {version})")
     if not start:
         raise errors.bad_request(_BAD + f"encoded start key empty (version {version})")
-    # Nothing may lead out of the list.
+    # Reject keys outside of the list.
     key = start.removeprefix("/")
     if posixpath.normpath("/" + key) != "/" + key or start[:2] == "//":
         raise errors.bad_request(_BAD + start)
@@ -78,5 +78,5 @@ def _unreadable(what: str) -> errors.ApiError:
 
 
 def inconsistent(meta_group: str, start: str) -> str:
-    """A token that goes on at the current version."""
+    """A token that continues at the current version."""
     return encode(meta_group, -1, start)

@@ -1,7 +1,7 @@
 """DELETE: preconditions, grace, finalizers and propagation (specification, "Resource deletion").
 
-An object with finalizers, or one that is deleted gracefully, is only marked; whoever removes the last finalizer, or
-deletes again without grace, makes it go.
+An object with finalizers, or with a grace period, is only marked; it is removed with its last finalizer, or by a second
+delete without grace period.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Deleter:
         self._validate = validate
 
     async def delete(self, context: Context, name: str, *, options: Mapping[str, Any]) -> Deleted:
-        """Delete or mark `name`; `options` is a DeleteOptions object."""
+        """Delete `name` or mark it for deletion; `options` is a DeleteOptions object."""
         resource = context.resource
         path = path_of(resource, context.namespace, name)
-        kept = self._strategy(resource).undeletable(name)
+        kept = self._strategy(resource).deletion_error(name)
         if kept:
             raise errors.forbidden(resource.group, resource.plural, name, kept)
         cache = self._access.cache(resource)
@@ -62,8 +62,8 @@ class Deleter:
     async def _delete_unreadable(
         self, context: Context, name: str, damaged: Damaged, options: Mapping[str, Any]
     ) -> Deleted:
-        """Remove a value that cannot be read. Finalizers, grace and admission are left out: nothing is there that they could
-        look at. A uid cannot be compared, so a deletion that has one as a precondition is refused."""
+        """Remove a value that cannot be decoded. Finalizers, grace period and admission are skipped, since they need
+        the object. A uid cannot be compared, so a uid precondition is rejected."""
         resource, wanted = context.resource, options.get("preconditions") or {}
         if wanted.get("uid") is not None:
             raise damaged.error()
@@ -83,33 +83,34 @@ class Deleter:
         strategy: IStrategy = self._strategy(resource)
         old = self._access.decode(entry)
         _check_preconditions(strategy, resource, name, old, options.get("preconditions") or {})
-        if _pending(strategy, old, options):
+        if _is_pending(strategy, old, options):
             return Deleted(object=old, revision=entry.revision, gone=False)
         await self._mutate(context, "DELETE", None, old)
         await self._validate(context, "DELETE", None, old)
         marked, gone = mark(context, strategy, old, options)
         key = self._access.key(resource, path)
         if gone:
-            return await self._gone(context, strategy, key, entry.revision, old, marked)
+            return await self._remove(context, strategy, key, entry.revision, old, marked)
         if marked == old:
             return Deleted(object=old, revision=entry.revision, gone=False)
         if context.dry_run:
             return Deleted(object=marked, revision=entry.revision, gone=False)
-        revision = await self._access.keeping(strategy).update(key, marked, old, marked, expected=entry.revision)
+        revision = await self._access.writer_for(strategy).update(key, marked, old, marked, expected=entry.revision)
         final = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
         return Deleted(object=final, revision=revision, gone=False)
 
-    async def _gone(
+    async def _remove(
         self, context: Context, strategy: IStrategy, key: str, revision: int, old: Object, marked: Object
     ) -> Deleted:
-        """Delete at once. What could go gracefully is marked first: watchers are told when, and with what grace."""
+        """Delete immediately. Objects with graceful deletion are marked first, so that watchers see time and grace
+        period."""
         if not strategy.grace or marked == old:
             marked = old
         elif not context.dry_run:
-            revision = await self._access.keeping(strategy).update(key, marked, old, marked, expected=revision)
+            revision = await self._access.writer_for(strategy).update(key, marked, old, marked, expected=revision)
             marked = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
         if not context.dry_run:
-            revision = await self._access.keeping(strategy).delete(key, old, expected=revision)
+            revision = await self._access.writer_for(strategy).delete(key, old, expected=revision)
         return Deleted(object=marked, revision=revision, gone=True)
 
 
@@ -137,9 +138,9 @@ def _check_preconditions(
         raise errors.conflict(home_group(resource), resource.kind, name, why)
 
 
-def _pending(strategy: IStrategy, old: Object, options: Mapping[str, Any]) -> bool:
-    """Does an object wait for the end of its grace, which these options do not bring closer, or for its own content?
-    Nothing of it changes then."""
+def _is_pending(strategy: IStrategy, old: Object, options: Mapping[str, Any]) -> bool:
+    """True if the object waits for its grace period, which these options do not shorten, or for its contents. It is
+    then returned unchanged."""
     if strategy.waits_for_content and old["metadata"].get("deletionTimestamp") and strategy.holds(old):
         return True
     period = old["metadata"].get("deletionGracePeriodSeconds") or 0
@@ -150,12 +151,12 @@ def _pending(strategy: IStrategy, old: Object, options: Mapping[str, Any]) -> bo
 
 
 def _seconds(asked: int) -> int:
-    """Grace as clients ask for it: less than none is one second."""
+    """Requested grace period in seconds: negative values become one second."""
     return 1 if asked < 0 else asked
 
 
 def mark(context: Context, strategy: IStrategy, old: Object, options: Mapping[str, Any]) -> tuple[Object, bool]:
-    """The object as it stands after this delete, and whether it goes at once."""
+    """The object after this delete, and whether it is removed immediately."""
     metadata = dict(old["metadata"])
     finalizers = finalizers_after(strategy, metadata.get("finalizers") or [], options)
     if finalizers:
@@ -166,25 +167,25 @@ def mark(context: Context, strategy: IStrategy, old: Object, options: Mapping[st
     graceful = _grace(context, strategy, old, metadata, options)
     if not graceful and not held:
         if strategy.grace:
-            _shortened(context, old, metadata, 0)
+            _change_grace(context, old, metadata, 0)
         return {**old, "metadata": metadata}, True
     first = not metadata.get("deletionTimestamp")
     if not graceful and held:
         if strategy.grace:
-            _shortened(context, old, metadata, 0)
+            _change_grace(context, old, metadata, 0)
         elif strategy.ends_in_two and first:
-            # The reference marks these by itself: without a grace, and not as a change of the generation.
+            # The reference marks these without grace period and without raising the generation.
             metadata["deletionTimestamp"] = timestamp(context.now)
         else:
             _stamp(context, old, metadata, 0)
     made = {**old, "metadata": metadata}
-    return (strategy.marked(context, made, old) if first else made), False
+    return (strategy.prepare_deletion(context, made, old) if first else made), False
 
 
 def _grace(
     context: Context, strategy: IStrategy, old: Object, metadata: dict[str, Any], options: Mapping[str, Any]
 ) -> bool:
-    """Stamp a graceful deletion into `metadata`; False when the object need not wait (any more)."""
+    """Set graceful deletion in `metadata`; False when the object can be removed at once."""
     if not strategy.grace:
         return False
     seconds = strategy.deletion_grace(old, options)
@@ -195,7 +196,7 @@ def _grace(
         seconds = _seconds(options.get("gracePeriodSeconds") or 0)
         if seconds == 0:
             return False
-        _shortened(context, old, metadata, seconds)
+        _change_grace(context, old, metadata, seconds)
         return True
     if seconds == 0:
         return False
@@ -203,8 +204,8 @@ def _grace(
     return True
 
 
-def _shortened(context: Context, old: Object, metadata: dict[str, Any], seconds: int) -> None:
-    """Stamp a deletion anew; one that is under way keeps its beginning, so that its end moves by the difference."""
+def _change_grace(context: Context, old: Object, metadata: dict[str, Any], seconds: int) -> None:
+    """Change the grace period of a pending deletion: its start stays, its end moves by the difference."""
     before, period = old["metadata"].get("deletionTimestamp"), old["metadata"].get("deletionGracePeriodSeconds") or 0
     if not before:
         _stamp(context, old, metadata, seconds)
@@ -224,7 +225,7 @@ def _stamp(context: Context, old: Object, metadata: dict[str, Any], seconds: int
 
 
 def finalizers_after(strategy: IStrategy, current: list[str], options: Mapping[str, Any]) -> list[str]:
-    """Finalizers once the propagation policy has been taken in: at most one of orphan and foregroundDeletion."""
+    """Finalizers after applying the propagation policy: at most one of orphan and foregroundDeletion."""
     kept = [f for f in current if f not in (ORPHAN, FOREGROUND)]
     if not strategy.propagation:
         return current

@@ -1,4 +1,4 @@
-"""The registry's contract: the one write sequence, and where kinds differ (docs/decisions.md 3)."""
+"""Contracts of the registry: the write sequence, and the strategy of a kind (docs/decisions.md 3)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Object = dict[str, Any]
 
 @dataclass(slots=True, kw_only=True)
 class Context:
-    """Who writes, and how: handed down the write sequence. `now` is seconds since the epoch."""
+    """Who writes and how; passed down the write sequence. `now` is epoch seconds."""
 
     user: User
     resource: Resource
@@ -29,11 +29,11 @@ class Context:
     subresource: str = ""
     dry_run: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
-    #: The object as it was sent, in the requested version, with shape and defaults; None where admission changed it.
+    #: The object as sent, in the requested version, with shape and defaults; None after admission changed it.
     given: Object | None = None
-    #: What is stored, as text, where something is changed.
+    #: The stored object as text, for a change.
     stored: bytes = b""
-    #: Who owns the fields written (metadata.managedFields).
+    #: Field manager of the write (metadata.managedFields).
     manager: str = ""
     warn: Callable[[str], None] = lambda text: None
     annotate: Callable[[str, str], None] = lambda key, value: None
@@ -42,7 +42,7 @@ class Context:
 
 
 class Admit(Protocol):
-    """Admission as the registry sees it. `mutate` gives back the object to go on with; `validate` only refuses."""
+    """Admission of one write. `mutate` returns the object to continue with; `validate` only rejects."""
 
     def __call__(
         self, context: Context, operation: str, obj: Object | None, old: Object | None
@@ -71,16 +71,16 @@ class IStrategy(Interface):
         """Set what clients may not set and what the kind computes (status cleared, generation 1). After defaults."""
 
     def validate_create(context: Context, obj: Object) -> Sequence[Cause]:
-        """Everything wrong with a new object."""
+        """All validation errors of a new object."""
 
     def reset_fields(subresource: str) -> FieldSet:
-        """What an endpoint takes back to its stored value: nobody comes to own it by writing there."""
+        """Fields that this endpoint resets to their stored values; writers do not become their field managers."""
 
     def prepare_update(context: Context, obj: Object, old: Object) -> Object:
         """Carry over what this endpoint may not change (status on the main one, all else on /status), raise generation."""
 
     def validate_update(context: Context, obj: Object, old: Object) -> Sequence[Cause]:
-        """Everything wrong with a change."""
+        """All validation errors of a change."""
 
     def warnings(context: Context, obj: Object, old: Object | None) -> Sequence[str]:
         """Texts for Warning headers on create (`old` is None) and update."""
@@ -89,35 +89,37 @@ class IStrategy(Interface):
         """Texts for Warning headers on a deletion, of one object or of a collection, under DeleteOptions `options`."""
 
     async def allocate(context: Context, obj: Object, old: Object | None) -> tuple[Object, Callable[[], None]]:
-        """Take what comes from a range (cluster IPs, node ports), before prepare. Gives back the object and a function
-        that is called when the write is over, however it ended: from then on the stored objects say what is taken."""
+        """Allocate values from ranges (cluster IPs, node ports), before prepare. Returns the object and a function to
+        call when the write has ended, however it ended: from then on the stored objects determine what is allocated."""
 
     def claims(obj: Object) -> frozenset[str]:
-        """What the object holds that no other object of the cluster may (an address, a node port): names that only this
-        kind uses. Asked for where several servers write to one store; see `keeping`."""
+        """Cluster-wide unique values that the object holds (an address, a node port), by names that only this kind
+        uses. Used where several servers write to one store; see `orchd.server.registry.claiming_writer`."""
 
     def ttl(obj: Object) -> int | None:
-        """Seconds after which the store deletes the object by itself (events); None: never."""
+        """Seconds after which the store deletes the object (events); None: never."""
 
     def gone_after_update(context: Context, obj: Object, old: Object) -> bool:
-        """Does this change end a deletion under way (the last finalizer is gone)?"""
+        """True if this change completes a pending deletion (the last finalizer was removed)."""
 
     def holds(obj: Object) -> bool:
-        """Does something besides finalizers keep a deleted object (a namespace's own finalizers)?"""
+        """True if something besides finalizers blocks the deletion (a namespace's own finalizers)."""
 
-    def undeletable(name: str) -> str:
+    def deletion_error(name: str) -> str:
         """Why the object called `name` cannot be deleted, "" where it can."""
 
-    def marked(context: Context, obj: Object, old: Object) -> Object:
-        """What else changes when an object is first marked for deletion (a namespace's phase); `old` is not marked yet."""
+    def prepare_deletion(context: Context, obj: Object, old: Object) -> Object:
+        """Further changes when an object is first marked for deletion (a namespace's phase); `old` is not marked
+        yet."""
 
     def deletion_grace(obj: Object, options: Mapping[str, Any]) -> int:
-        """Seconds of graceful deletion for `obj` under DeleteOptions `options`; 0 is at once. Only where `grace`."""
+        """Grace period in seconds of deleting `obj` under DeleteOptions `options`; 0: immediately. Only used with
+        `grace`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deleted:
-    """Outcome of a delete: the final or the still terminating object, and whether it is gone."""
+    """Result of a delete: the final or the terminating object, and whether it is removed."""
 
     object: Object
     revision: int
@@ -125,32 +127,32 @@ class Deleted:
 
 
 class IRegistry(Interface):
-    """Reads and writes of every resource. Objects in and out of writes are in the requested version; entries are
-    in the storage version. Raises ApiError throughout."""
+    """Reads and writes of every resource. Objects in and out of writes are in the requested version; entries are in the
+    storage version. All methods raise ApiError."""
 
     async def get(resource: Resource, namespace: str, name: str, *, resource_version: str = "") -> Entry:
-        """One entry; `resource_version` "" is consistent, "0" any, N not older than N."""
+        """One entry. `resource_version` "" is a consistent read, "0" any version, N a version not older than N."""
 
     async def list(resource: Resource, namespace: str, options: ListOptions) -> tuple[Page, str, Selection]:
         """A page, the continue token of the next ("" at the end) and the parsed selectors.
 
         `namespace` "" means all."""
 
-    async def converted(resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """Entries in the requested version, where another program converts; as they are elsewhere."""
+    async def to_requested_version(resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Entries in the requested version for kinds with a conversion webhook; unchanged for other kinds."""
 
-    async def translated(resource: Resource, obj: Object) -> Object:
-        """An object of any version of a custom kind in the version of `resource`, by another program where that is
-        needed. Raises ApiError 500."""
+    async def translate(resource: Resource, obj: Object) -> Object:
+        """A custom object of any version, converted to the version of `resource`, through the webhook if needed. Raises
+        ApiError 500."""
 
     def cache(resource: Resource) -> ICache:
-        """Where watches of a resource come from."""
+        """The watch cache of a resource."""
 
     def strategy(resource: Resource) -> IStrategy:
-        """What is special about a kind."""
+        """The strategy of a kind."""
 
-    def shown(resource: Resource, namespace: str, obj: Object) -> Entry:
-        """An entry for an object in the storage version that is answered without being stored."""
+    def transient_entry(resource: Resource, namespace: str, obj: Object) -> Entry:
+        """An entry for an object in the storage version that is returned without being stored."""
 
     async def create(context: Context, obj: Object) -> Entry:
         """The write sequence for a new object."""
@@ -158,8 +160,8 @@ class IRegistry(Interface):
     async def update(
         context: Context, name: str, transform: Transform, *, create: bool = False, uid: str = ""
     ) -> tuple[Entry, bool]:
-        """The write sequence for a change; `create` lets it make the object, `uid` is a precondition ("" is none). Gives
-        back whether it was created."""
+        """The write sequence for a change. `create` allows creating a missing object; `uid` is a precondition ("":
+        none). Returns the object and whether it was created."""
 
     async def delete(context: Context, name: str, *, options: Mapping[str, Any]) -> Deleted:
-        """Preconditions, grace, finalizers, propagation; admission for DELETE."""
+        """Delete: preconditions, grace period, finalizers, propagation policy, admission."""

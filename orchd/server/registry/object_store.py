@@ -1,4 +1,4 @@
-"""Between objects and entries: where an object is kept, and what of it the cache indexes."""
+"""`ObjectStore`: conversion between objects and store entries, by resource."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Conversion = Callable[[Resource, Sequence[Object], str], Awaitable[list[Object]]
 
 
 def path_of(resource: Resource, namespace: str, name: str) -> str:
-    """The key of an object below its resource's prefix. Raises ApiError 400 for a name that can be none."""
+    """The key of an object below its resource's prefix. Raises ApiError 400 for an invalid name."""
     if "/" in name or "%" in name or name in (".", ".."):
         why = f"may not be '{name}'" if name in (".", "..") else f"may not contain '{'/' if '/' in name else '%'}'"
         raise errors.bad_request(f"Name parameter invalid: {errors.quoted(name)}: {why}")
@@ -33,12 +33,12 @@ def path_of(resource: Resource, namespace: str, name: str) -> str:
 
 
 def _without_revision(value: bytes) -> bytes:
-    """Stored bytes without a resourceVersion: the object of a dry run has none."""
+    """Stored bytes without resourceVersion: the object of a dry run has none."""
     return value.replace(b'"resourceVersion":"",', b"", 1) if b'"resourceVersion":"",' in value else value.replace(b'"resourceVersion":""', b"", 1)
 
 
 class ObjectStore:
-    """One server's store and caches, seen by resource. `catalog` gives the catalog in force."""
+    """One server's store and caches, by resource. `catalog` returns the current catalog."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class ObjectStore:
         settings: ObjectSettings,
         conversion: Conversion | None = None,
     ) -> None:
-        """`conversion` converts objects of kinds that have a converter."""
+        """`conversion` converts objects of kinds with a conversion webhook."""
         self.catalog = catalog
         self.store = store
         self.settings = settings
@@ -62,7 +62,7 @@ class ObjectStore:
         return self.settings.dialect
 
     def cache(self, resource: Resource) -> ICache:
-        """The cache of a resource; the same for all its versions."""
+        """The cache of a resource, shared by all its versions."""
         return self._open(resource)[0]
 
     def _open(self, resource: Resource) -> tuple[ICache, Any]:
@@ -73,12 +73,12 @@ class ObjectStore:
         return opened
 
     def forget(self, key: str) -> None:
-        """A custom kind is gone: end its cache."""
+        """Stop the cache of a removed custom kind."""
         if self._opened.pop(key, None) is not None:
             self._caches.drop(key)
 
-    def keeping(self, strategy: IStrategy) -> ClaimingWriter:
-        """How objects of a kind get into the store."""
+    def writer_for(self, strategy: IStrategy) -> ClaimingWriter:
+        """The store writer for objects of a kind."""
         return ClaimingWriter(self.store, strategy)
 
     def key(self, resource: Resource, path: str) -> str:
@@ -86,12 +86,12 @@ class ObjectStore:
         return f"/{resource.key}/{path}"
 
     def decode(self, entry: Entry) -> Object:
-        """The object of an entry, in the storage version, with its resourceVersion."""
+        """Decode an entry to the object in the storage version, with its resourceVersion."""
         obj: Object = orjson.loads(entry.json)
         return obj
 
-    def unsaved(self, resource: Resource, path: str, obj: Object) -> Entry:
-        """An entry for an object that is answered but not (or no longer) stored; keeps the resourceVersion it has."""
+    def transient_entry(self, resource: Resource, path: str, obj: Object) -> Entry:
+        """A cache entry for an object that is returned but not (or no longer) stored; keeps its resourceVersion."""
         version = obj["metadata"].get("resourceVersion") or ""
         value = stored.encode(obj)
         labels, fields = self._open(resource)[1](value)
@@ -100,52 +100,52 @@ class ObjectStore:
         return Entry(path, revision, revision, body, labels, fields)
 
     def to_storage(self, resource: Resource, obj: Object) -> Object:
-        """An object of the requested version in the storage version. One that another program converts stays as it is
-        until it is stored (`kept`)."""
+        """Convert an object from the requested version to the storage version. Kinds with a conversion webhook are
+        converted only when stored (`to_stored_version`)."""
         if resource.api_version == resource.storage_version or resource.converter is not None:
             return obj
         return convert.convert(obj, resource.storage_version, self.catalog())
 
     def to_version(self, resource: Resource, obj: Object) -> Object:
-        """An object of the storage version in the requested one. One that another program converts is in it already
-        (`worked_on`)."""
+        """Convert an object from the storage version to the requested version. Objects of kinds with a conversion
+        webhook are already in it (`to_working_version`)."""
         if resource.api_version == resource.storage_version or resource.converter is not None:
             return obj
         return convert.convert(obj, resource.api_version, self.catalog())
 
-    async def worked_on(self, resource: Resource, obj: Object) -> Object:
-        """A stored object in the version in which writes work on it: the storage version, but the requested one where
-        another program converts. Raises ApiError 500."""
+    async def to_working_version(self, resource: Resource, obj: Object) -> Object:
+        """Convert a stored object to the version of the write sequence: the storage version, but the requested version
+        for kinds with a conversion webhook. Raises ApiError 500."""
         if resource.converter is None:
             return obj
-        return (await self._converted(resource, [obj], resource.api_version, resource.type))[0]
+        return (await self._convert(resource, [obj], resource.api_version, resource.type))[0]
 
-    async def kept(self, resource: Resource, obj: Object) -> Object:
-        """An object that has been worked on in the version in which it is kept, with that version's defaults: those of any
-        other are filled in only where that is asked for. Raises ApiError 500."""
+    async def to_stored_version(self, resource: Resource, obj: Object) -> Object:
+        """Convert an object from the version of the write sequence to the stored version, with that version's defaults;
+        defaults of other versions are applied on reads. Raises ApiError 500."""
         made = obj
         if resource.converter is not None:
             type_ = self.catalog().storage_type(resource)
-            (made,) = await self._converted(resource, [obj], resource.storage_version, type_)
+            (made,) = await self._convert(resource, [obj], resource.storage_version, type_)
             if made is not obj:
                 made = default.fill(made, type_, self.settings)
         found = made.get("apiVersion"), made.get("kind")
         if found != (resource.storage_version, resource.kind):
-            # Lists are made of stored bytes: no object of another kind may be among them.
+            # Lists are joined from stored bytes: all objects must be of this kind.
             what = f"{resource.kind} of {resource.storage_version}"
             raise errors.internal(f"an object of kind {found[1]} and version {found[0]} cannot be stored as {what}")
         return made
 
-    async def shown(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """Entries with what another program makes of them in the requested version. Nothing of that is remembered: such a
-        program may change its mind. Raises ApiError 500."""
+    async def to_requested_version(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Convert entries to the requested version through the conversion webhook. Results are not cached: a webhook
+        may answer differently later. Raises ApiError 500."""
         if resource.converter is None:
             return entries
         head = f'{{"kind":"{resource.kind}","apiVersion":"{resource.api_version}",'.encode()
         others = [entry for entry in entries if not entry.json.startswith(head)]
         if not others:
             return entries
-        objects = await self._converted(
+        objects = await self._convert(
             resource, [self.decode(entry) for entry in others], resource.api_version, resource.type
         )
         made = iter(objects)
@@ -156,7 +156,7 @@ class ObjectStore:
             for entry in entries
         ]
 
-    async def _converted(self, resource: Resource, objects: list[Object], to: str, type_: Type) -> list[Object]:
+    async def _convert(self, resource: Resource, objects: list[Object], to: str, type_: Type) -> list[Object]:
         if self._conversion is None or all(obj["apiVersion"] == to for obj in objects):
             return objects
         found = await self._conversion(resource, objects, to)
@@ -167,12 +167,13 @@ class ObjectStore:
         except shape.ShapeError as error:
             raise errors.internal(f"conversion made an object that is no {resource.kind}: {error}") from None
 
-    def settled(self, resource: Resource, obj: Object) -> Object:
-        """Canonical shape and defaults of an object in the version that is worked on: after admission changed it."""
+    def canonicalize(self, resource: Resource, obj: Object) -> Object:
+        """Canonical shape and defaults of an object in the version of the write sequence, after admission changed
+        it."""
         type_ = resource.type if resource.converter is not None else self.catalog().storage_type(resource)
         try:
             shaped = shape.canonical(obj, type_)
         except shape.ShapeError as error:
-            # What admission made of the object is not the client's fault.
+            # Errors in an object that admission produced are not client errors.
             raise errors.internal(f"admission left an object that is no {resource.kind}: {error}") from None
         return default.fill(shaped, type_, self.settings)

@@ -1,4 +1,4 @@
-"""What the server itself writes into metadata, on create and on update."""
+"""Metadata fields that only the server sets, on create and update."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from orchd import errors
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.registry.interfaces import Context, Object
 
-#: No vowels and no characters that look alike, so that no words come out.
+#: No vowels and no similar characters, so that random suffixes form no words.
 ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 #: Longest prefix of a generated name: names may be DNS labels of 63 characters, five of them random.
 _PREFIX = 58
 
 
 def with_metadata(obj: Object, **changes: Any) -> Object:
-    """A copy of `obj` whose metadata has `changes` (None removes a member)."""
+    """A copy of `obj` with `changes` to its metadata (None removes a member)."""
     metadata = dict(obj.get("metadata") or {})
     for key, value in changes.items():
         if value is None:
@@ -38,13 +38,13 @@ class Naming:
         return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
 
     def generate(self, prefix: str) -> str:
-        """`prefix` (cut to 58 characters) and five random ones."""
+        """`prefix` (cut to 58 characters) followed by five random characters."""
         choose = self._random.choice
         return prefix[:_PREFIX] + "".join(choose(ALPHABET) for _ in range(5))
 
 
 def for_create(context: Context, obj: Object, naming: Naming) -> Object:
-    """Metadata of a new object: uid, creationTimestamp and the generated name are the server's, deletion fields go."""
+    """Metadata of a new object: sets uid, creationTimestamp and the generated name, removes deletion fields."""
     metadata = dict(obj.get("metadata") or {})
     for gone in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "clusterName"):
         metadata.pop(gone, None)
@@ -74,7 +74,7 @@ def in_namespace(context: Context, obj: Object) -> Object:
 
 
 def for_update(context: Context, obj: Object, old: Object) -> Object:
-    """Metadata of a changed object: what only the server writes is carried over from `old`."""
+    """Metadata of a changed object: server-managed fields are carried over from `old`."""
     metadata = dict(obj.get("metadata") or {})
     before = old["metadata"]
     _check_namespace(context, metadata)
@@ -93,9 +93,9 @@ def for_update(context: Context, obj: Object, old: Object) -> Object:
             metadata.pop(key, None)
         else:
             metadata[key] = before[key]
-    # Where there is none yet, one that the client made up stays: validation refuses it.
+    # Without a stored uid keep the client's: validation rejects it.
     return {**obj, "metadata": metadata}
 
 
-#: Gives the current time in seconds since the epoch.
+#: Returns epoch seconds.
 Clock = Callable[[], float]

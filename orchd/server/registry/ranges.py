@@ -1,8 +1,8 @@
-"""Numbers and addresses that are handed out once: cluster IPs and node ports.
+"""Allocators of unique values: cluster IPs and node ports.
 
-What is taken is what the stored services say, plus what is reserved by writes under way, so nothing has to be repaired
-after a crash and nothing is handed out twice by one server. Where there are several, the store has the last word
-(`keeping`).
+Allocated are the values of stored services plus the reservations of running writes, so nothing needs repair after a
+crash and one server never allocates a value twice. With several servers, claims in the store decide
+(`claiming_writer`).
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from collections.abc import Callable, Container
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from random import Random
 
-#: Random places that are tried before the range is walked through.
+#: Random candidates that are tried before the range is scanned.
 _TRIES = 16
 
 
 class Allocated(Exception):
-    """The value that was asked for belongs to somebody else."""
+    """The requested value is already allocated."""
 
 
 class OutOfRange(Exception):
-    """The value that was asked for is not one of the range."""
+    """The requested value is outside of the range."""
 
 
 class Exhausted(Exception):
-    """Nothing is left."""
+    """No value is free."""
 
 
 class NumberRange:
-    """Integers from `low` to `high`, both included. `used` gives those that stored objects hold, to be asked about
-    single ones."""
+    """Allocator of integers from `low` to `high`, both included. `used` returns the values of stored objects as a
+    container."""
 
     def __init__(self, low: int, high: int, used: Callable[[], Container[int]], random: Random) -> None:
         self.low = low
@@ -39,7 +39,7 @@ class NumberRange:
         self._reserved: set[int] = set()
 
     def take(self, value: int) -> None:
-        """Reserve one value. Raises Taken, OutOfRange."""
+        """Reserve one value. Raises Allocated, OutOfRange."""
         if not self.low <= value <= self.high:
             raise OutOfRange(value)
         if self.holds(value):
@@ -47,11 +47,11 @@ class NumberRange:
         self._reserved.add(value)
 
     def holds(self, value: int) -> bool:
-        """Whether somebody has the value, or will have it when a write is through."""
+        """True if the value is allocated or reserved."""
         return value in self._reserved or value in self._used()
 
     def take_any(self) -> int:
-        """Reserve some free value. Raises Exhausted."""
+        """Reserve any free value. Raises Exhausted."""
         used, reserved = self._used(), self._reserved
         size = self.high - self.low + 1
         if size <= 0:
@@ -68,14 +68,15 @@ class NumberRange:
         raise Exhausted
 
     def settle(self, value: int) -> None:
-        """The write is over: from now on the stored objects alone say whether the value is taken."""
+        """Release the reservation after the write: stored objects then determine whether the value is allocated."""
         self._reserved.discard(value)
 
 
 class AddressRange:
-    """The usable addresses of a network: without the network's own, and without the broadcast address of IPv4.
+    """Allocator of the usable addresses of a network: without the network address, and without the IPv4 broadcast
+    address.
 
-    `used` gives the addresses that stored objects hold, as integers."""
+    `used` returns the addresses of stored objects as integers."""
 
     def __init__(
         self, network: IPv4Network | IPv6Network, used: Callable[[], Container[int]], random: Random
@@ -83,20 +84,20 @@ class AddressRange:
         self.network = network
         first = int(network.network_address)
         last = int(network.broadcast_address)
-        # The reference keeps a bitmap of an IPv6 range, and no more of the range than it cares to keep.
+        # The reference limits the size of its bitmap, and so the usable part of an IPv6 range.
         last = last - 1 if network.version == 4 else min(last, first + (1 << 16) - 1)
         self._numbers = NumberRange(first + 1, last, used, random)
 
     @property
     def first(self) -> str:
-        """The first usable address: the API's own service has it."""
+        """The first usable address: that of the API service."""
         return str(self._address(self._numbers.low))
 
     def _address(self, number: int) -> IPv4Address | IPv6Address:
         return IPv4Address(number) if self.network.version == 4 else IPv6Address(number)
 
     def take(self, address: str) -> None:
-        """Reserve one address. Raises Taken, OutOfRange."""
+        """Reserve one address. Raises Allocated, OutOfRange."""
         parsed = ip_address(address)
         if parsed not in self.network:
             raise OutOfRange(address)
@@ -109,7 +110,7 @@ class AddressRange:
             raise OutOfRange(address)
 
     def take_any(self) -> str:
-        """Reserve some free address. Raises Exhausted."""
+        """Reserve any free address. Raises Exhausted."""
         return str(self._address(self._numbers.take_any()))
 
     def settle(self, address: str) -> None:
@@ -117,8 +118,8 @@ class AddressRange:
 
 
 class PretendedNumbers:
-    """What one dry run gets of a range: whatever is free, also out of range; when it asks for any, the next number after
-    those it has, starting where the reference starts."""
+    """Dry-run allocator of ports: accepts any free value, also out of range; allocates consecutive values from the
+    reference's start value."""
 
     _START = 32768
 
@@ -127,7 +128,7 @@ class PretendedNumbers:
         self._given: set[int] = set()
 
     def take(self, value: int) -> None:
-        """Raises Taken."""
+        """Raises Allocated."""
         if self._real.holds(value) or value in self._given:
             raise Allocated(value)
         self._given.add(value)
@@ -138,11 +139,11 @@ class PretendedNumbers:
         return value
 
     def settle(self, value: int) -> None:
-        """Nothing was reserved."""
+        """Does nothing: a dry run reserves nothing."""
 
 
 class PretendedAddresses:
-    """What a dry run gets of a network: any of its addresses; when it asks for none, the network's own."""
+    """Dry-run allocator of addresses: accepts any address of the network; allocates the network's own address."""
 
     def __init__(self, real: AddressRange) -> None:
         self._real = real
@@ -156,4 +157,4 @@ class PretendedAddresses:
         return str(self.network.network_address)
 
     def settle(self, address: str) -> None:
-        """Nothing was reserved."""
+        """Does nothing: a dry run reserves nothing."""

@@ -1,6 +1,6 @@
-"""GET and LIST: which version of the data answers, for every combination of parameters.
+"""GET and LIST: chooses the version of the data for every combination of parameters.
 
-The table is the specification's ("Resource versions"): unset is consistent, "0" is whatever the cache has, N is not
+The table is the specification's ("Resource versions"): unset is consistent, "0" is the cache's current state, N is not
 older than N, and Exact (or a limit with N) is exactly N.
 """
 
@@ -23,7 +23,7 @@ _TOO_OLD = "The resourceVersion for the provided list is too old."
 
 
 async def read_entry(cache: ICache, path: str, resource_version: str, *, cached: bool = True) -> Entry | None:
-    """The entry at `path` as of the asked-for version; None when there is none. `cached` is `listing.cached`."""
+    """The entry at `path` at the requested version; None when it does not exist. `cached` is `listing.cached`."""
     if not resource_version or not cached:
         await cache.fresh()
         if resource_version:
@@ -46,8 +46,8 @@ async def read_page(
 ) -> tuple[Page, str]:
     """A page and the token of the next one ("" at the end).
 
-    The reference answers some lists from its store and the others from its cache, and each has rules of its own. A list
-    of one object by name (`single`) knows no pages, and its Exact no history that is gone."""
+    The reference serves some lists from its store and others from its cache, with different rules. A list of one object
+    by name (`single`) has no pages, and its Exact match does not need compacted history."""
     version, continued = options.resource_version, bool(options.continue_)
     revision, start, limit = 0, "", max(options.limit, 0)
     paged = limit > 0 and version != "0"
@@ -102,7 +102,7 @@ async def read_page(
 
 
 def _stored_version(text: str) -> int:
-    """A resourceVersion parameter that the reference's store reads. Raises ApiError 400."""
+    """Parse a resourceVersion that the reference's store evaluates. Raises ApiError 400."""
     try:
         return parse_version(text)
     except ApiError as error:
@@ -110,7 +110,7 @@ def _stored_version(text: str) -> int:
 
 
 def _not_older(cache: ICache, wanted: int) -> None:
-    """The store does not wait for a version that it has not reached. Raises ApiError 504."""
+    """Reject a version that the store has not reached. Raises ApiError 504."""
     if wanted > cache.revision:
         raise errors.resource_version_too_large(wanted, cache.revision, retry_after=0)
 
@@ -120,7 +120,7 @@ def _future() -> ApiError:
 
 
 def _expired_token(token: str) -> ApiError:
-    """410 whose list metadata carries a token for going on inconsistently."""
+    """410 whose list metadata has a token to continue at the current version."""
     error = errors.expired(_TOO_OLD_TOKEN)
     error.list_metadata = {"continue": token}
     return error

@@ -1,4 +1,4 @@
-"""`Registry`: reads and writes of every resource, the entrance to this package."""
+"""`Registry`: reads and writes of every resource, the entry point of this package."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from orchd.txkit.aside import Aside
 
 @implementer(IRegistry)
 class Registry:
-    """One server's objects. Admission comes as two callables, so that this package knows none of it."""
+    """One server's objects. Admission is passed as two callables, so that this package does not import it."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Registry:
         )
         if entry is None:
             raise errors.not_found(resource.group, resource.plural, name)
-        return (await self.access.shown(resource, [entry]))[0]
+        return (await self.access.to_requested_version(resource, [entry]))[0]
 
     async def list(
         self, resource: Resource, namespace: str, options: ListOptions
@@ -71,14 +71,14 @@ class Registry:
             cached=cached(resource),
         )
         if resource.converter is not None:
-            page = dataclasses.replace(page, entries=await self.access.shown(resource, page.entries))
+            page = dataclasses.replace(page, entries=await self.access.to_requested_version(resource, page.entries))
         return page, token, chosen
 
-    async def converted(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
-        return await self.access.shown(resource, entries)
+    async def to_requested_version(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
+        return await self.access.to_requested_version(resource, entries)
 
-    async def translated(self, resource: Resource, obj: Object) -> Object:
-        return await self.access.worked_on(resource, obj)
+    async def translate(self, resource: Resource, obj: Object) -> Object:
+        return await self.access.to_working_version(resource, obj)
 
     def cache(self, resource: Resource) -> ICache:
         return self.access.cache(resource)
@@ -86,23 +86,23 @@ class Registry:
     def strategy(self, resource: Resource) -> IStrategy:
         return self.strategies(resource)
 
-    def shown(self, resource: Resource, namespace: str, obj: Object) -> Entry:
-        return self.access.unsaved(resource, path_of(resource, namespace, obj["metadata"].get("name", "")), obj)
+    def transient_entry(self, resource: Resource, namespace: str, obj: Object) -> Entry:
+        return self.access.transient_entry(resource, path_of(resource, namespace, obj["metadata"].get("name", "")), obj)
 
     async def create(self, context: Context, obj: Object) -> Entry:
         entry = await self._writer.create(context, obj)
-        return (await self.access.shown(context.resource, [entry]))[0]
+        return (await self.access.to_requested_version(context.resource, [entry]))[0]
 
     async def update(
         self, context: Context, name: str, transform: Transform, *, create: bool = False, uid: str = ""
     ) -> tuple[Entry, bool]:
         entry, created = await self._writer.update(context, name, transform, create=create, uid=uid)
-        return (await self.access.shown(context.resource, [entry]))[0], created
+        return (await self.access.to_requested_version(context.resource, [entry]))[0], created
 
     async def delete(self, context: Context, name: str, *, options: Mapping[str, Any]) -> Deleted:
         deleted = await self._deleter.delete(context, name, options=options)
         if deleted.gone or context.resource.converter is None:
             return deleted
         return dataclasses.replace(
-            deleted, object=await self.access.worked_on(context.resource, deleted.object)
+            deleted, object=await self.access.to_working_version(context.resource, deleted.object)
         )

@@ -1,4 +1,4 @@
-"""The one write sequence for create and change (docs/decisions.md 3).
+"""The write sequence of create and change (docs/decisions.md 3).
 
 Current object, patch or replacement, mutating admission, defaults again, strategy (prepare, validate), validating
 admission on the result, compare-and-swap; a lost race repeats from the top.
@@ -23,18 +23,18 @@ from orchd.server.registry.strategies.kind_rules import home_group
 from orchd.store.interfaces import ClaimedError, KeyExistsError, RevisionConflictError, StoreError, UnavailableError
 from orchd.txkit.aside import Aside
 
-#: How often a write starts over because somebody else was faster, before the client is told.
+#: Maximum attempts after lost races, before the client gets an error.
 _ATTEMPTS = 100
 
 
 def refuse(resource: Resource, name: str, causes: Sequence[Cause]) -> None:
-    """Raise 422 when there is any cause. It names the kind as the reference knows it inside."""
+    """Raise 422 if there are causes. The error names the kind's internal group, as in the reference."""
     if causes:
         raise errors.invalid(home_group(resource), resource.kind, name, causes)
 
 
 def store_failure(error: StoreError) -> ApiError:
-    """What a client is told when the store cannot take a write."""
+    """The API error for a failed store write."""
     if isinstance(error, UnavailableError):
         return ApiError(500, "InternalError", f"the store cannot take writes: {error}", headers={"Retry-After": "1"})
     return errors.internal(str(error))
@@ -70,14 +70,14 @@ class Writer:
             name = taken.key.rpartition("/")[2]
             made = errors.generated_name_conflict if metadata.get("generateName") else errors.already_exists
             error = made(resource.group, resource.plural, name)
-            if self._terminating(context, name):
+            if self._is_terminating(context, name):
                 error.message = f"object is being deleted: {error.message}"
             raise error from None
         except StoreError as error:
             raise store_failure(error) from error
 
-    def _terminating(self, context: Context, name: str) -> bool:
-        """Is the object of this name marked for deletion?"""
+    def _is_terminating(self, context: Context, name: str) -> bool:
+        """True if the object of this name is marked for deletion."""
         found = self._access.cache(context.resource).get(path_of(context.resource, context.namespace, name))
         return found is not None and bool(self._access.decode(found)["metadata"].get("deletionTimestamp"))
 
@@ -86,14 +86,14 @@ class Writer:
             try:
                 return await self._create(context, obj)
             except ClaimedError:
-                # Another server handed the same out: choose again, or say that it is taken.
+                # Another server allocated the same value: allocate again, or reject a requested value.
                 continue
         return await self._create(context, obj)
 
     async def _create(self, context: Context, obj: Object) -> Entry:
         resource = context.resource
-        obj = await self._judged(context, "CREATE", obj, None)
-        # Admission sees what was sent, which need not name the namespace.
+        obj = await self._prepare_given(context, "CREATE", obj, None)
+        # Admission sees the object as sent, which may lack the namespace.
         obj = objectmeta.in_namespace(context, obj)
         strategy: IStrategy = self._strategy(resource)
         obj, settle = await strategy.allocate(context, obj, None)
@@ -115,11 +115,11 @@ class Writer:
         path = path_of(resource, context.namespace, name)
         if context.dry_run:
             await self._must_be_free(resource, path)
-            return self._access.unsaved(resource, path, obj)
+            return self._access.transient_entry(resource, path, obj)
         obj = objectmeta.with_metadata(obj, resourceVersion=None)
-        kept = await self._access.kept(resource, obj)
-        revision = await self._access.keeping(strategy).create(self._access.key(resource, path), obj, kept)
-        return await self._written(resource, path, revision, obj)
+        kept = await self._access.to_stored_version(resource, obj)
+        revision = await self._access.writer_for(strategy).create(self._access.key(resource, path), obj, kept)
+        return await self._entry_of(resource, path, revision, obj)
 
     async def _must_be_free(self, resource: Resource, path: str) -> None:
         cache = self._access.cache(resource)
@@ -127,28 +127,28 @@ class Writer:
         if cache.get(path) is not None or cache.damaged(path) is not None:
             raise KeyExistsError(self._access.key(resource, path))
 
-    async def _written(self, resource: Resource, path: str, revision: int, obj: Object) -> Entry:
-        """The cache's entry for a write that is durable; if a later write overtook it, one of our own."""
+    async def _entry_of(self, resource: Resource, path: str, revision: int, obj: Object) -> Entry:
+        """The cache's entry of a durable write; a new entry if a later write has replaced it."""
         entry = await self._access.cache(resource).applied(path, revision)
         if entry is not None and entry.revision == revision:
             return entry
-        return self._access.unsaved(resource, path, objectmeta.with_metadata(obj, resourceVersion=str(revision)))
+        return self._access.transient_entry(resource, path, objectmeta.with_metadata(obj, resourceVersion=str(revision)))
 
-    async def _judged(self, context: Context, operation: str, given: Object, old: Object | None) -> Object:
-        """What was sent, in the storage version and after mutating admission."""
+    async def _prepare_given(self, context: Context, operation: str, given: Object, old: Object | None) -> Object:
+        """The object as sent, in the storage version, after mutating admission."""
         obj = self._access.to_storage(context.resource, given)
-        admitted = await self._admitted(context, operation, obj, old)
+        admitted = await self._run_mutating(context, operation, obj, old)
         context.given = given if admitted is obj else None
         return admitted
 
-    async def _admitted(self, context: Context, operation: str, obj: Object, old: Object | None) -> Object:
-        """After mutating admission; what it changed gets its shape and defaults anew."""
+    async def _run_mutating(self, context: Context, operation: str, obj: Object, old: Object | None) -> Object:
+        """The object after mutating admission, with canonical shape and defaults again if it changed."""
         admitted = await self._mutate(context, operation, obj, old)
         assert admitted is not None
         if admitted is obj:
             return obj
         admitted = single_owners(admitted, context.warn, admitted=True)
-        return self._access.settled(context.resource, ownership.after_admission(admitted, obj))
+        return self._access.canonicalize(context.resource, ownership.after_admission(admitted, obj))
 
     async def update(
         self, context: Context, name: str, transform: Transform, *, create: bool = False, uid: str = ""
@@ -156,7 +156,7 @@ class Writer:
         """Change the object called `name`. `transform` gets it in the requested version and may be called again.
 
         With `create` a missing object is made; the second value says whether that happened. `uid` is a precondition,
-        which no missing object fulfils; "" is none. Raises ApiError.
+        which no missing object satisfies; "" is none. Raises ApiError.
         """
         resource = context.resource
         path = path_of(resource, context.namespace, name)
@@ -173,7 +173,7 @@ class Writer:
                     return await self._create_on_update(context, name, transform, create), True
                 return await self._change(context, name, path, entry, transform, uid), False
             except (RevisionConflictError, KeyExistsError, ClaimedError):
-                # Somebody was faster: look again, and decide again.
+                # Lost race: read the object again and repeat.
                 continue
             except StoreError as error:
                 raise store_failure(error) from error
@@ -184,7 +184,7 @@ class Writer:
         if not create:
             raise errors.not_found(resource.group, resource.plural, name)
         obj = await transform(None)
-        # A version that there is none of yet counts for nothing, but it has to be one.
+        # The resourceVersion of a missing object is ignored, but must be a number.
         unsigned((obj.get("metadata") or {}).get("resourceVersion") or "0")
         return await self._create(context, objectmeta.with_metadata(obj, resourceVersion=None, name=name))
 
@@ -193,12 +193,12 @@ class Writer:
     ) -> Entry:
         resource = context.resource
         strategy: IStrategy = self._strategy(resource)
-        old = await self._access.worked_on(resource, self._access.decode(entry))
+        old = await self._access.to_working_version(resource, self._access.decode(entry))
         if uid and uid != old["metadata"].get("uid"):
             raise precondition_failed(self._access, context, name, uid, old["metadata"].get("uid", ""))
         obj = await transform(self._access.to_version(resource, old))
         self._check_guard(context, strategy, name, obj, old)
-        obj = await self._judged(context, "UPDATE", obj, old)
+        obj = await self._prepare_given(context, "UPDATE", obj, old)
         context.stored = entry.json
         obj, settle = await strategy.allocate(context, obj, old)
         try:
@@ -220,21 +220,21 @@ class Writer:
         key = self._access.key(resource, path)
         if strategy.gone_after_update(context, obj, old):
             if not context.dry_run:
-                await self._access.keeping(strategy).delete(key, old, expected=entry.revision)
-            return self._access.unsaved(resource, path, obj)
+                await self._access.writer_for(strategy).delete(key, old, expected=entry.revision)
+            return self._access.transient_entry(resource, path, obj)
         if obj == old or ownership.keep_times(obj, old) is old:
-            # Nothing but the time of an owner's entry would change.
+            # Only the timestamp of a managedFields entry would change.
             return entry
         if context.dry_run:
-            return self._access.unsaved(resource, path, obj)
-        kept = await self._access.kept(resource, obj)
-        revision = await self._access.keeping(strategy).update(key, obj, old, kept, expected=entry.revision)
-        return await self._written(resource, path, revision, obj)
+            return self._access.transient_entry(resource, path, obj)
+        kept = await self._access.to_stored_version(resource, obj)
+        revision = await self._access.writer_for(strategy).update(key, obj, old, kept, expected=entry.revision)
+        return await self._entry_of(resource, path, revision, obj)
 
     def _check_guard(
         self, context: Context, strategy: IStrategy, name: str, obj: Object, old: Object
     ) -> None:
-        """A resourceVersion that came with the object must be that of the current one."""
+        """A resourceVersion in the object must equal that of the stored object."""
         resource = context.resource
         metadata, before = obj.get("metadata") or {}, old["metadata"]
         version = unsigned(metadata.get("resourceVersion") or "0")
@@ -248,7 +248,7 @@ class Writer:
 
 
 def _names_a_version(obj: Object) -> bool:
-    """Does a new object carry a resourceVersion other than 0? Text that is no number counts for nothing."""
+    """True if a new object has a resourceVersion other than 0. Text that is not a number is ignored."""
     try:
         return unsigned(obj["metadata"].get("resourceVersion") or "0") > 0
     except ApiError:
@@ -260,7 +260,7 @@ def precondition_failed(
 ) -> ApiError:
     """409 for a uid that is not the object's."""
     resource = context.resource
-    # The reference checks dry runs before it has completed the key.
+    # The reference checks dry runs before it completes the key.
     root = "" if context.dry_run else "/registry"
     key = f"{root}/{resource.key}/{path_of(resource, context.namespace, name)}"
     why = (

@@ -1,4 +1,4 @@
-"""The store on etcd v3: objects that many servers share.
+"""The store on etcd v3, shared by several servers.
 
 Owns etcd's protocol and its client. May import txkit and the other modules of the store. Needs the extra ``etcd``.
 """

@@ -1,4 +1,4 @@
-"""One way to etcd, whichever member it leads to: connects, connects again, and makes calls that end in time."""
+"""Connection to one of the etcd members: reconnects on failure, and makes calls with timeouts."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from orchd.store.etcd.failures import DEADLINE_EXCEEDED, UNAVAILABLE, CallError
 from orchd.store.etcd.servers import Server
 
 _log = Logger()
-#: Seconds before the members are tried once more, after the first and after many rounds.
+#: Seconds before all members are tried again: initial and maximum pause.
 _FIRST_WAIT: Final = 0.1
 _LONGEST_WAIT: Final = 5.0
-#: Seconds for one attempt with TLS included.
+#: Timeout of one attempt in seconds, TLS included.
 _ATTEMPT: Final = 10.0
 
 
 class Channel:
-    """A connection to one of `servers` at a time. A lost one is replaced by one to the next server, after a short and
-    random, then growing, wait. Calls made meanwhile wait for it as long as their time allows.
+    """A connection to one of `servers` at a time. A lost connection is replaced by one to the next server, after a
+    random, growing pause. Calls made meanwhile wait for it within their timeout.
 
-    `failure` says why there is none, "" when there is one. `patience` bounds the wait of one call, in seconds: who
-    asks while etcd is away is better told soon.
+    `failure` is the reason why it is disconnected, "" when connected. `patience` limits the wait of one call for a
+    connection in seconds, so that calls fail early while etcd is unreachable.
     """
 
     def __init__(self, reactor: Any, servers: Sequence[Server], random: Random) -> None:
         self.failure = "not connected yet"
-        #: Why the last connection ended, or was not made; stays while there is another one.
+        #: The reason of the last disconnect; kept after a reconnect.
         self.last_failure = ""
         self.connects = 0
         self.patience = inf
@@ -50,10 +50,10 @@ class Channel:
         self._running = False
         self._listeners: list[Callable[[], object]] = []
 
-    # Life.
+    # Lifecycle.
 
     def on_connected(self, connected: Callable[[], object]) -> None:
-        """Have `connected` called with each new connection in place."""
+        """Have `connected` called after each connect."""
         self._listeners.append(connected)
 
     def start(self) -> None:
@@ -61,7 +61,7 @@ class Channel:
         self._connect()
 
     def stop(self) -> None:
-        """End the connection and every call. Calls fail from now on."""
+        """Close the connection and fail every call, including later ones."""
         self._running = False
         self.failure = "the store is stopped"
         if self._retry is not None:
@@ -78,7 +78,7 @@ class Channel:
             waiter.errback(CallError(UNAVAILABLE, self.failure, sent=False))
 
     def abandon(self, reason: str) -> None:
-        """The member does not answer as it should: go to the next one."""
+        """The member misbehaves: connect to the next one."""
         if self._connection is not None:
             self._connection.abort(reason)
 
@@ -87,7 +87,7 @@ class Channel:
         server = self._servers[self._next % len(self._servers)]
         self._next += 1
         factory = Factory.forProtocol(lambda: Connection(server.authority, server.scheme, self._lost))
-        # Stopping must be able to cancel it, and an attempt must end by itself.
+        # Stopping must be able to cancel it, and each attempt needs a timeout.
         self._connecting = server.endpoint.connect(factory).addTimeout(_ATTEMPT, self._reactor)
         self._connecting.addCallbacks(self._connected, self._failed, callbackArgs=(server,), errbackArgs=(server,))
 
@@ -97,7 +97,7 @@ class Channel:
             connection.abort("stopped")
             return
         if not connection.open:
-            # Lost before the endpoint said that it was there.
+            # Lost before the endpoint's Deferred fired.
             self._later()
             return
         self._connection = connection
@@ -127,14 +127,14 @@ class Channel:
         if not self._running or self._retry is not None:
             return
         self._rounds += 1
-        # The next member at once; a pause when all have been tried, so that a restarted one is not run down by everybody.
+        # The next member at once; a pause after all were tried, so that clients do not overload a restarting one.
         longest = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** (self._rounds // len(self._servers)))
         self._retry = self._reactor.callLater(longest * self._random.uniform(0.5, 1.0), self._connect)
 
     # Calls.
 
     def connection(self) -> Deferred[Connection]:
-        """The connection there is, or the next one. Bound the wait by cancelling."""
+        """The current connection, or the next one. Cancel to limit the wait."""
         if self._connection is not None:
             return succeed(self._connection)
         waiter: Deferred[Connection] = Deferred(lambda waiter: self._waiting.pop(waiter, None))
@@ -147,16 +147,16 @@ class Channel:
     def stream(
         self, path: str, on_message: Callable[[bytes], object], on_end: Callable[[CallError | None], object]
     ) -> Call | None:
-        """A call without end on the present connection; None when there is none."""
+        """A streaming call on the current connection; None while disconnected."""
         if self._connection is None:
             return None
         return self._connection.call(path, on_message, on_end)
 
     async def call(self, path: str, request: bytes, *, timeout: float, repeat: bool) -> bytes:
-        """A call with one message each way, over within `timeout` seconds. Raises CallError.
+        """A unary call with a timeout in seconds. Raises CallError.
 
-        `repeat`: the call changes nothing, so that it may be made again when its answer was lost. Otherwise it is
-        made again only when no server has seen it. Cancelling ends the call.
+        `repeat` marks calls without side effects, which are retried when their response was lost. Others are retried
+        only if no server has received them. Cancelling aborts the call.
         """
         deadline = self._reactor.seconds() + timeout
         while True:
@@ -172,7 +172,7 @@ class Channel:
                 if not again or self._reactor.seconds() + _FIRST_WAIT > deadline:
                     raise
             if self._connection is connection:
-                # The member itself said so: leave it time to find a leader.
+                # The member itself reported it: give it time to find a leader.
                 await self._pause(_FIRST_WAIT)
 
     async def _within(self, seconds: float) -> Connection:
@@ -199,7 +199,7 @@ def _unary(reactor: Any, connection: Connection, path: str, request: bytes, time
     done: Deferred[bytes] = Deferred(lambda _: end(None))
 
     def end(failure: CallError | None) -> None:
-        """Over without the server's saying so."""
+        """End the call locally."""
         if late.active():
             late.cancel()
         call.cancel()

@@ -1,7 +1,8 @@
 """gRPC calls over one HTTP/2 connection ("gRPC over HTTP2", RFC 9113).
 
-A call is a stream: request headers, messages with five bytes in front (compressed or not, length), response headers,
-messages, trailers with the status. Nothing is compressed. Windows are opened widely, because one owner reads everything.
+A call is a stream: request headers, messages with a five-byte prefix (compressed flag, length), response headers,
+messages, trailers with the status. Nothing is compressed. Flow control windows are large, because a single owner reads
+all streams.
 """
 
 from __future__ import annotations
@@ -22,17 +23,18 @@ from twisted.python.failure import Failure
 
 from orchd.store.etcd.failures import CANCELLED, UNAVAILABLE, UNKNOWN, CallError, explain
 
-#: What the server may send ahead on one stream, and on the connection.
+#: Flow control windows in bytes, of one stream and of the connection.
 _STREAM_WINDOW: Final = 16 * 1024 * 1024
 _CONNECTION_WINDOW: Final = 64 * 1024 * 1024
-#: Calls that run at the same time on a connection; more wait in order.
+#: Maximum number of concurrent calls on a connection; more wait in order.
 _MOST_CALLS: Final = 1000
-#: A connection has numbers for so many streams (RFC 9113, 5.1.1): some days of full load.
+#: Maximum number of streams per connection (RFC 9113, 5.1.1): some days of full load.
 _LAST_STREAM: Final = (1 << 31) - 1
 
 
 class Call:
-    """One call. `on_message` gets each message's bytes, `on_end` once None or why it failed; neither after `cancel`."""
+    """One call. `on_message` receives each message's bytes, `on_end` once None or the failure; neither after
+    `cancel`."""
 
     __slots__ = (
         "_connection", "buffer", "cancelled", "half_closed", "id", "on_end", "on_message", "out", "path", "taken", "timeout",
@@ -48,18 +50,18 @@ class Call:
     ) -> None:
         self._connection = connection
         self.path = path
-        #: Seconds that the server is told to give up after; 0: never.
+        #: Timeout in seconds sent to the server; 0: none.
         self.timeout = timeout
         self.on_message = on_message
         self.on_end = on_end
-        #: The stream's number, 0 while it waits to be opened.
+        #: The stream id, 0 while it waits to be opened.
         self.id = 0
         self.buffer = bytearray()
-        #: What has not been sent yet, and whether nothing follows it.
+        #: Unsent data, and whether the stream ends after it.
         self.out: deque[bytes] = deque()
         self.half_closed = False
         self.cancelled = False
-        #: Bytes received since the stream's window was last opened.
+        #: Bytes received since the last window update of the stream.
         self.taken = 0
 
     def send(self, message: bytes, *, last: bool = False) -> None:
@@ -68,14 +70,14 @@ class Call:
         self._connection.pump(self)
 
     def cancel(self) -> None:
-        """Forget the call, and tell the server to."""
+        """Drop the call, and reset its stream."""
         if not self.cancelled:
             self.cancelled = True
             self._connection.forget(self)
 
 
 class Connection(Protocol):
-    """Made by a factory, connected by an endpoint. `lost(reason)` is called when no further call can be made on it."""
+    """Made by a factory, connected by an endpoint. `lost(reason)` is called when it accepts no more calls."""
 
     def __init__(self, authority: str, scheme: str, lost: Callable[[Connection, str], object]) -> None:
         self._authority = authority.encode()
@@ -93,14 +95,14 @@ class Connection(Protocol):
         )
         self._calls: dict[int, Call] = {}
         self._waiting: deque[Call] = deque()
-        #: Calls whose data waits for the server to open its window.
+        #: Calls whose data waits for a window update.
         self._blocked: dict[Call, None] = {}
         self._taken = 0
-        #: Can calls be made? Why not, once they could.
+        #: True if calls can be made, and the reason why they no longer can.
         self.open = False
         self._reason = ""
 
-    # Life.
+    # Lifecycle.
 
     def connectionMade(self) -> None:
         http = self._http
@@ -114,13 +116,13 @@ class Connection(Protocol):
         self._end(self._reason or explain(reason.getErrorMessage() or repr(reason.value)))
 
     def abort(self, reason: str) -> None:
-        """End every call and the connection now."""
+        """End every call and the connection immediately."""
         self._end(reason)
         if self.transport is not None:
             self.transport.abortConnection()  # type: ignore[attr-defined]  # TCP and TLS transports both have it
 
     def close(self) -> None:
-        """End the connection politely; calls should have ended."""
+        """Close the connection gracefully; calls should have ended."""
         self.open = False
         if self.transport is not None:
             self._http.close_connection()
@@ -145,7 +147,8 @@ class Connection(Protocol):
         return bool(self._http.highest_outbound_stream_id + 2 > _LAST_STREAM)
 
     def _retire(self) -> None:
-        """Make room for a new connection: what waits goes there, watches begin again, other calls end here."""
+        """Prepare a replacement: pending calls move to the new connection, watches restart there, other calls end
+        here."""
         self.open, self._reason = False, "the connection has no stream numbers left"
         waiting = list(self._waiting)
         self._waiting.clear()
@@ -195,16 +198,16 @@ class Connection(Protocol):
                 (b"content-type", b"application/grpc"),
             ]
             if call.timeout:
-                # In whole seconds, so that header compression knows it again; who called is more exact.
+                # In whole seconds, to be compressible; the caller enforces the exact timeout.
                 headers.append((b"grpc-timeout", b"%dS" % (call.timeout + 1)))
             else:
-                # A watch is rather to end than to go on at a member that has lost the others.
+                # A watch must end rather than continue at a member without quorum.
                 headers.append((b"hasleader", b"true"))
             self._http.send_headers(call.id, headers)
             self.pump(call)
 
     def pump(self, call: Call) -> None:
-        """Send of a call's data what the server's window lets through."""
+        """Send a call's data as far as the window allows."""
         if not call.out or not call.id or call.id not in self._calls:
             return
         http, out, stream = self._http, call.out, call.id
@@ -238,7 +241,7 @@ class Connection(Protocol):
             try:
                 self._http.reset_stream(stream, ErrorCodes.CANCEL)
             except ProtocolError:
-                # It has just ended by itself.
+                # It ended concurrently.
                 return
             self._flush()
 
@@ -252,7 +255,7 @@ class Connection(Protocol):
         if data and self.transport is not None:
             self.transport.write(data)
 
-    # What arrives.
+    # Received frames.
 
     def dataReceived(self, data: bytes) -> None:
         try:
@@ -280,7 +283,7 @@ class Connection(Protocol):
                     self.pump(call)
                 self._open_more()
             elif kind is events.ConnectionTerminated:
-                # h2 takes nothing more on this connection, and neither can the calls that go on.
+                # h2 accepts nothing more on this connection, so running calls cannot continue either.
                 self._terminated(event)
                 return
         self._flush()
@@ -311,7 +314,7 @@ class Connection(Protocol):
     def _headers(self, stream: int, headers: list[tuple[bytes, bytes]]) -> None:
         found = dict(headers)
         if b"grpc-status" in found:
-            # An answer without messages has its trailers at once.
+            # A response without messages consists of trailers only.
             self._trailers(stream, headers)
         elif found.get(b":status") != b"200":
             status = found.get(b":status", b"").decode("latin-1")
@@ -340,7 +343,7 @@ class Connection(Protocol):
             self.transport.loseConnection()
 
     def _terminated(self, event: Any) -> None:
-        """GOAWAY: calls above the last stream that the server speaks of have not been seen by it."""
+        """GOAWAY: the server has not processed calls above its last stream id."""
         self.open = False
         last = event.last_stream_id or 0
         for stream, call in list(self._calls.items()):
@@ -351,5 +354,5 @@ class Connection(Protocol):
 
 
 def _nobody(connection: Connection, reason: str) -> None:
-    """Nobody has to be told twice."""
+    """Does nothing: the connection was reported as lost already."""
 

@@ -1,6 +1,6 @@
-"""A prefix of etcd filled with what another store has, and taken out as a whole.
+"""Copies a whole store into a prefix of etcd, and out of it.
 
-The dialect is recorded last: until then no server takes the prefix for its own.
+The dialect is recorded last: until then no server uses the prefix.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from orchd.store.export import Content
 from orchd.store.interfaces import KeyValue, StoreError, UnavailableError
 from orchd.txkit.coroutines import start
 
-#: Seconds for one call, and of it for a connection.
+#: Timeout of one call in seconds, and of it for a connection.
 _TIMEOUT: Final = 20.0
 _PATIENCE: Final = 5.0
-#: Writes under way at the same time, of values and of nothing; keys of one answer.
+#: Concurrent writes of values and of filler; keys per response.
 _TOGETHER: Final = 100
 _RAISING: Final = 400
 _PAGE: Final = 1000
-#: Writes of nothing between two looks at how far it is.
+#: Filler writes between two checks of etcd's revision.
 _STRETCH: Final = 20_000
-#: Seconds for which keys with about the same time to live share a lease.
+#: Keys whose times to live differ by less than this many seconds share a lease.
 _REUSE: Final = 60.0
 
 
@@ -40,21 +40,21 @@ async def fill(
     reactor: Any, servers: Sequence[Server], prefix: str, content: Content, *, random: Random,
     say: Callable[[str], object],
 ) -> int:  # fmt: skip
-    """Write `content` under `prefix`, which must have nothing. Returns the revision. Raises StoreError.
+    """Write `content` under `prefix`, which must be empty. Returns the revision. Raises StoreError.
 
-    Before the first item, etcd's revision is raised above the content's (etcd counts by writes alone, so what is missing
-    is written; `say` is told when that takes long), and history up to there is compacted. So every item gets a revision
-    that the copied store never had, and a watch from a revision of that store is told that it is too old."""
+    First etcd's revision is raised above the content's by filler writes (`say` is called when that takes long), and
+    history up to there is compacted. So every item gets a revision above those of the copied store, and a watch from a
+    revision of that store gets a compaction error."""
     async with _connected(reactor, servers, random) as channel:
         filling = _Filling(reactor, channel, Space(prefix))
         await filling.must_be_empty()
         try:
-            # The first write of nothing tells how far etcd is, and makes a revision that can be compacted.
-            revision = await filling.raised(1)
+            # The first filler write returns etcd's revision, and makes a revision that can be compacted.
+            revision = await filling.raise_revision(1)
             if revision <= content.revision:
                 say(f"etcd is at revision {revision}; raising it above {content.revision}")
             while revision <= content.revision:
-                revision = await filling.raised(min(_STRETCH, content.revision + 1 - revision))
+                revision = await filling.raise_revision(min(_STRETCH, content.revision + 1 - revision))
             await filling.compact(revision)
             await filling.write(content)
             return await filling.finish(content.dialect_name)
@@ -81,18 +81,18 @@ class _Filling:
             raise StoreError(f"{self.space.prefix} of etcd is not empty: choose another --etcd-prefix")
 
     async def write(self, content: Content) -> None:
-        """All items."""
+        """Write all items."""
         await _some_together((self._item(item, content.expires.get(item.key)) for item in content.items), _TOGETHER)
 
     async def compact(self, revision: int) -> None:
-        """Forget all history before `revision`, also that of other users of this etcd. Raises StoreError."""
+        """Discard all history before `revision`, also that of other users of this etcd. Raises StoreError."""
         request = messages.CompactionRequest(revision=revision)
         try:
             await self._channel.call(messages.COMPACT, request.SerializeToString(), timeout=_TIMEOUT, repeat=True)
         except CallError as error:
             if not error.compacted:
                 raise UnavailableError(f"etcd: {error}") from error
-            # Compacted up to here or further, which is as good.
+            # Already compacted to this revision or a later one.
 
     async def _item(self, item: KeyValue, end: float | None) -> None:
         write = Write(key=item.key, value=item.value, expected=0)
@@ -106,8 +106,8 @@ class _Filling:
             raise of_write(error, len(item.value)) from error
         self._revision = max(self._revision, write.revision(self.space, response))
 
-    async def raised(self, count: int) -> int:
-        """The revision after `count` writes of nothing."""
+    async def raise_revision(self, count: int) -> int:
+        """The revision after `count` filler writes."""
         await _some_together((self._put(self.space.filling_key, b"") for _ in range(count)), _RAISING)
         return self._revision
 
@@ -133,7 +133,7 @@ class _Filling:
 
 
 async def read_all(reactor: Any, servers: Sequence[Server], prefix: str, *, random: Random) -> Content:
-    """All that is under `prefix`, as of one revision. Raises StoreError."""
+    """Read everything under `prefix`, as of one revision. Raises StoreError."""
     async with _connected(reactor, servers, random) as channel:
         space = Space(prefix)
         dialect = await _range(channel, messages.RangeRequest(key=space.dialect_key))
@@ -182,7 +182,7 @@ async def _range(channel: Channel, request: Any) -> Any:
 
 
 async def _left(channel: Channel, lease: int) -> int:
-    """Seconds that a lease has left."""
+    """Remaining seconds of a lease."""
     request = messages.LeaseTimeToLiveRequest(id=lease)
     try:
         data = await channel.call(
@@ -190,12 +190,12 @@ async def _left(channel: Channel, lease: int) -> int:
         )
     except CallError as error:
         raise UnavailableError(f"etcd: {error}") from error
-    # One that has just ended has -1.
+    # An expired lease has -1.
     return max(0, int(messages.LeaseTimeToLiveResponse.FromString(data).ttl))
 
 
 async def _some_together(work: Iterator[Coroutine[Deferred[Any], Any, None]], most: int) -> None:
-    """Run coroutines, `most` of them at the same time; the first failure ends it."""
+    """Run coroutines, up to `most` of them concurrently; the first failure ends it."""
 
     async def one_after_the_other() -> None:
         for each in work:

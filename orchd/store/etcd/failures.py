@@ -1,4 +1,4 @@
-"""Why a call failed: gRPC's status codes, and what they mean to the store."""
+"""Call failures: gRPC status codes, and the store errors that they map to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 from orchd.store.interfaces import StoreError, UnavailableError
 
-# Codes of gRPC ("Status codes and their use in gRPC").
+# gRPC status codes ("Status codes and their use in gRPC").
 OK: Final = 0
 CANCELLED: Final = 1
 UNKNOWN: Final = 2
@@ -18,7 +18,7 @@ UNAVAILABLE: Final = 14
 
 
 class CallError(Exception):
-    """A call ended with another status than OK. `sent` is false when the server certainly has not seen it."""
+    """A call ended with a status other than OK. `sent` is False if the server certainly has not received it."""
 
     def __init__(self, code: int, message: str, *, sent: bool = True) -> None:
         super().__init__(message or f"gRPC status {code}")
@@ -35,11 +35,11 @@ class CallError(Exception):
 
     @property
     def transient(self) -> bool:
-        """May the same call work on another connection or a moment later?"""
+        """True if a retry may succeed on another connection or later."""
         return self.code in (UNAVAILABLE, DEADLINE_EXCEEDED)
 
 
-#: What is in the reason of a lost connection, and what that means to the operator.
+#: Substrings of connection errors, and their explanation to the operator.
 _MEANINGS: Final = (
     (("certificate verify failed",), "the certificate that etcd shows is not signed by an authority of --etcd-cafile"),
     (("Mismatch(",), "the certificate that etcd shows is not for the host in --etcd-servers"),
@@ -56,7 +56,7 @@ _MEANINGS: Final = (
 
 
 def explain(reason: str) -> str:
-    """The reason of a lost connection, with what an operator can do about it where that is known."""
+    """A connection error, with a remedy where one is known."""
     for marks, meaning in _MEANINGS:
         if any(mark in reason for mark in marks):
             return f"{meaning} ({reason})"
@@ -64,7 +64,7 @@ def explain(reason: str) -> str:
 
 
 class ValueTooLargeError(StoreError):
-    """etcd does not take a request of this size."""
+    """The request exceeds etcd's size limit."""
 
     def __init__(self, size: int) -> None:
         super().__init__(
@@ -73,7 +73,7 @@ class ValueTooLargeError(StoreError):
 
 
 def of_write(error: CallError, size: int) -> StoreError:
-    """What a writer is told. After an answer was lost nobody knows here whether the write happened."""
+    """The store error of a failed write. After a lost response it is unknown whether the write happened."""
     if "too large" in str(error) or "larger than max" in str(error):
         return ValueTooLargeError(size)
     if "too many operations" in str(error):

@@ -1,9 +1,9 @@
-"""What happens in etcd, followed by one watch for all local ones: the newest revision, recent events, who waits for what.
+"""One etcd watch for all local watches: the newest revision, recent events, and waiters for revisions.
 
-Every revision of etcd belongs to a write, so a watch of everything has an event for each. A watch of our prefix alone
-has not when others use the same etcd; then only etcd itself can say how far such a watch is complete. Releases before
-3.4.25 and 3.5.8 may say so before they have sent the events (etcd issue 15220); with them everything is watched,
-and what is not ours is left out here.
+Every revision of etcd belongs to a write, so a watch of all keys has an event for each. A watch of only our prefix has
+not when others use the same etcd; then only progress notifications show how far it is complete. Releases before 3.4.25
+and 3.5.8 may send these before the events (etcd issue 15220); with them all keys are watched, and others' events are
+dropped here.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from orchd.store.interfaces import CompactedError, Event, StoreError, Unavailabl
 from orchd.store.watching import Watches
 
 _log = Logger()
-#: Seconds between requests for progress while somebody waits for it.
+#: Seconds between progress requests while there are waiters.
 _ASK_AGAIN: Final = 0.1
-#: Bytes of values after which a piece of history is handed over, and seconds after which reading it has failed.
+#: Size of a batch of history in bytes of values, and timeout for reading it in seconds.
 _PIECE: Final = 8 * 1024 * 1024
 _PATIENCE: Final = 30.0
 
 
 def tells_progress(version: str) -> bool:
-    """Does this release of etcd report progress only after the events before it?"""
+    """True if this release of etcd reports progress only after the events before it."""
     found = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
     if found is None:
         return False
@@ -43,8 +43,8 @@ def tells_progress(version: str) -> bool:
 
 
 class Feed:
-    """Begin with `start(revision)`; `revision` is then how far everything is known. `lost(error)` is called when the
-    watch cannot go on where it was: somebody has to find out the present revision and `start` again.
+    """Begin with `start(revision)`; `revision` is then the newest complete one. `lost(error)` is called when the watch
+    cannot resume: the owner must read the current revision and `start` again.
     """
 
     def __init__(
@@ -53,9 +53,9 @@ class Feed:
     ) -> None:  # fmt: skip
         self.revision = 1
         self.compacted = 1
-        #: Is the present watch established?
+        #: True if the current watch is established.
         self.live = False
-        #: Can etcd be asked for progress? Decides about what is watched from the next `follow` on.
+        #: True if etcd supports progress requests. Determines the watched range from the next `follow` on.
         self.trusted = False
         self.watches = Watches(self)
         self._reactor = reactor
@@ -73,14 +73,14 @@ class Feed:
         self._count = 0
         self._asking: Any = None
         self._wanted = 0
-        #: Between `start` and `stop`.
+        #: True between `start` and `stop`.
         self.running = False
         self._past: dict[_Past, None] = {}
 
-    # Life.
+    # Lifecycle.
 
     def start(self, revision: int) -> None:
-        """Everything up to `revision` counts as known; what came before is history."""
+        """State up to `revision` is known; earlier events are history."""
         self.running = True
         self.revision = self._recent_start = self._wanted = revision
         self._recent.clear()
@@ -89,7 +89,7 @@ class Feed:
         self._release()
 
     def follow(self) -> None:
-        """Watch on, on the present connection; without one, nothing (call again when there is one)."""
+        """Resume watching on the current connection; does nothing without one (call again after a connect)."""
         if not self.running:
             return
         self._drop_stream()
@@ -97,7 +97,7 @@ class Feed:
         try:
             self._stream = WatchStream(self._channel, self, *self._scope, self.revision)
         except UnavailableError:
-            # The channel is connecting and will say so.
+            # Called again after the channel has connected.
             return
         self._ask()
 
@@ -107,7 +107,7 @@ class Feed:
         for past in list(self._past):
             past.fail(error)
         self.watches.end(error)
-        # Their writes are durable, which is what they wait to tell.
+        # Their writes are durable, which is what they wait to report.
         waiting, self._waiting = self._waiting, []
         for _, _, deferred in waiting:
             deferred.callback(None)
@@ -121,7 +121,7 @@ class Feed:
         if stream is not None:
             stream.cancel()
 
-    # What the watch says.
+    # Watch callbacks.
 
     def watch_created(self) -> None:
         self.live = True
@@ -145,7 +145,7 @@ class Feed:
         self._release()
 
     def watch_progress(self, revision: int) -> None:
-        # Without being asked etcd reports progress in the order of events in every release, but `trusted` decides.
+        # Unsolicited progress is in event order in every release, but `trusted` decides.
         if self.trusted and revision > self.revision:
             self.revision = revision
             self.watches.progress(revision)
@@ -157,7 +157,7 @@ class Feed:
             self.watches.end(error)
             self._lost(error)
         else:
-            # Another member may be better off; with the next connection the watch goes on where it was.
+            # Another member may work better; the watch resumes on the next connection.
             self._channel.abandon(str(error))
 
     def _remember(self, events: Sequence[Event]) -> None:
@@ -168,7 +168,7 @@ class Feed:
             self._forget_first()
 
     def _forget_first(self) -> None:
-        """Forget the first revision: events that share one stay together."""
+        """Drop the oldest revision with all its events."""
         recent = self._recent
         first = self._recent_start = recent[0].revision
         while recent and recent[0].revision == first:
@@ -176,8 +176,8 @@ class Feed:
 
     # Waiting.
 
-    def reached(self, revision: int) -> Deferred[None]:
-        """Fires when `revision` has been handed to all watches, or will not be (the feed stopped)."""
+    def wait_for(self, revision: int) -> Deferred[None]:
+        """Fires when `revision` has been delivered to all watches, or never will be (the feed stopped)."""
         if revision <= self.revision or not self.running:
             return succeed(None)
         deferred: Deferred[None] = Deferred()
@@ -187,7 +187,7 @@ class Feed:
         return deferred
 
     def want(self, revision: int) -> None:
-        """Somebody needs the watches to be as far as that, whether or not there is an event to tell of."""
+        """Request that the watches reach a revision, whether or not there are events."""
         self._wanted = max(self._wanted, revision)
         self._ask()
 
@@ -197,7 +197,7 @@ class Feed:
             heappop(waiting)[2].callback(None)
 
     def _ask(self) -> None:
-        """While a revision is wanted that is perhaps none of ours, ask how far the watch is."""
+        """Request progress while a waited-for revision may have no event of ours."""
         if self.trusted and self._asking is None and self._wanted > self.revision and self._stream is not None:
             self._stream.request_progress()
             self._asking = self._reactor.callLater(_ASK_AGAIN, self._ask_again)
@@ -206,10 +206,10 @@ class Feed:
         self._asking = None
         self._ask()
 
-    # The past, for watches that begin there.
+    # History, for watches that start in the past.
 
     def recent(self, after: int) -> Sequence[Event] | None:
-        """Every event above `after`; None when that is older than the events in memory."""
+        """Every event above `after`; None when it is older than the events in memory."""
         if after < self._recent_start:
             return None
         if after >= self.revision:
@@ -218,7 +218,7 @@ class Feed:
         return tuple(islice(self._recent, first, None))
 
     def _older(self, prefix: str, after: int, upto: int) -> Deferred[tuple[list[Event], int]]:
-        """Events above `after`, and the revision up to which they are complete: a watch of its own reads them."""
+        """Events above `after`, read by a separate watch, and the revision up to which they are complete."""
         past = _Past(self, prefix, after, upto)
         self._past[past] = None
         past.begin()
@@ -228,7 +228,7 @@ class Feed:
         self._past.pop(past, None)
 
     def history(self, past: _Past, after: int) -> WatchStream:
-        # Of everything, because the event of the last revision then says that all before it have come.
+        # Watch all keys: the event of the last revision then proves completeness.
         return WatchStream(self._channel, past, *EVERYTHING, after)
 
     def ours(self, found: list[Any], prefix: str) -> list[Event]:
@@ -237,7 +237,7 @@ class Feed:
 
 
 class _Past:
-    """Reads a piece of history."""
+    """Reads a batch of history."""
 
     def __init__(self, feed: Feed, prefix: str, after: int, upto: int) -> None:
         self.result: Deferred[tuple[list[Event], int]] = Deferred()
@@ -257,7 +257,7 @@ class _Past:
             self.fail(error)
 
     def watch_created(self) -> None:
-        """Events follow."""
+        """Does nothing: events follow."""
 
     def watch_events(self, found: list[Any]) -> None:
         try:
@@ -272,14 +272,14 @@ class _Past:
             self._done(last)
 
     def watch_progress(self, revision: int) -> None:
-        """Nobody asked for it."""
+        """Does nothing: progress was not requested."""
 
     def watch_ended(self, error: StoreError) -> None:
         self.fail(error)
 
     def _done(self, upto: int) -> None:
         if self._end():
-            # What is newer comes from the feed.
+            # Newer events come from the feed.
             events = [event for event in self._events if event.revision <= self._upto]
             self.result.callback((events, min(upto, self._upto)))
 
@@ -302,7 +302,7 @@ class _Past:
 
 
 def _size(event: Event) -> int:
-    """Bytes that remembering an event keeps alive beyond the current values."""
+    """Memory that an event holds beyond the current values."""
     return len(event.value) + (0 if event.previous is None else len(event.previous.value))
 
 

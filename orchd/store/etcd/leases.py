@@ -1,4 +1,4 @@
-"""Leases of etcd: what ends by itself, many keys to a lease."""
+"""Leases of etcd for keys with a time to live, shared by many keys."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from orchd.store.etcd.channel import Channel
 from orchd.store.etcd.failures import CallError
 from orchd.txkit.coroutines import start
 
-#: Keys of one lease: etcd deletes them in one transaction.
+#: Maximum keys per lease: etcd deletes them in one transaction.
 _MOST_KEYS: Final = 1000
-#: A lease is shared for at most this part of its time, so that nothing lives much longer than it was to.
+#: Maximum age of a shared lease as a fraction of its duration, to bound the excess lifetime of keys.
 _PART: Final = 0.05
 
 
@@ -24,14 +24,14 @@ class _Lease:
     def __init__(self) -> None:
         self.id = 0
         self.keys = 0
-        #: Time up to which keys may join, of the reactor's clock.
+        #: Time on the reactor's clock until which keys may join.
         self.until = 0.0
-        #: Who waits for etcd to grant it; None once it has.
+        #: Waiters for the grant; None once granted.
         self.waiting: list[Deferred[None]] | None = []
 
 
 class Leases:
-    """Grants one lease for the keys with the same time to live of `reuse` seconds (or a twentieth of that time)."""
+    """Grants one lease for keys with the same time to live within `reuse` seconds (or a twentieth of that time)."""
 
     def __init__(self, reactor: Any, channel: Channel, *, reuse: float, timeout: float) -> None:
         self._reactor = reactor
@@ -41,13 +41,13 @@ class Leases:
         self._leases: dict[int, _Lease] = {}
 
     async def lease(self, ttl: int) -> int:
-        """The id of a lease that ends in `ttl` seconds or a little later. Raises CallError."""
+        """The id of a lease that expires in `ttl` seconds or slightly later. Raises CallError."""
         lease = self._leases.get(ttl)
         now = self._reactor.seconds()
         if lease is None or lease.keys >= _MOST_KEYS or (lease.waiting is None and now > lease.until):
             lease = self._leases[ttl] = _Lease()
             reuse = min(self._reuse, ttl * _PART)
-            # One consumer per Deferred: whoever joins while it is granted waits on one of their own.
+            # One consumer per Deferred: each waiter gets its own.
             start(self._grant(ttl, ttl + int(reuse), reuse)).addBoth(self._granted, ttl, lease)
         lease.keys += 1
         if lease.waiting is not None:
@@ -58,7 +58,7 @@ class Leases:
 
     async def _grant(self, ttl: int, seconds: int, reuse: float) -> tuple[int, float]:
         request = messages.LeaseGrantRequest(ttl=max(1, seconds))
-        # Granted twice is only a lease that nobody uses.
+        # A repeated grant only leaves an unused lease.
         data = await self._channel.call(
             messages.LEASE_GRANT, request.SerializeToString(), timeout=self._timeout, repeat=True
         )

@@ -1,7 +1,7 @@
-"""The messages of etcd's API (v3, rpc.proto and kv.proto of etcd 3.4): only the fields that are used here.
+"""The messages of etcd's API (v3, rpc.proto and kv.proto of etcd 3.4): only the used fields.
 
-The tables are turned into the protobuf library's classes when this module is imported; nothing generated is kept.
-Instances are `Any`: the library makes their attributes.
+Protobuf classes are built from the tables at import. Instances are `Any`: the library creates their attributes at run
+time.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 _PACKAGE: Final = "etcd"
 
-#: message: its fields as ``name number type``; ``*`` repeats; ``name|`` marks members of the message's one oneof.
+#: message: its fields as ``name number type``; ``*`` repeats; ``name|`` marks members of the message's only oneof.
 _TABLE: Final[dict[str, str]] = {
     "ResponseHeader": "revision 3 int64",
     "KeyValue": "key 1 bytes; create_revision 2 int64; mod_revision 3 int64; value 5 bytes; lease 6 int64",
@@ -59,7 +59,7 @@ STATUS: Final = "/etcdserverpb.Maintenance/Status"
 
 
 def _build() -> dict[str, Any]:
-    """A class per message, in a pool of their own: other libraries may know etcd's messages as well."""
+    """One class per message, in a separate pool: other libraries may define etcd's messages as well."""
     field = descriptor_pb2.FieldDescriptorProto
     scalars = {
         "int32": field.TYPE_INT32, "int64": field.TYPE_INT64, "uint64": field.TYPE_UINT64, "bool": field.TYPE_BOOL,

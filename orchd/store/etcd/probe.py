@@ -1,4 +1,4 @@
-"""Finding out how far etcd's history reaches: only a watch that begins too early is told."""
+"""Determines the compacted revision of etcd: only a watch from a compacted revision reports it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from orchd.store.etcd.space import Space
 from orchd.store.etcd.watchstream import WatchStream
 from orchd.store.interfaces import CompactedError, StoreError
 
-#: The oldest revision that history can begin at.
+#: The minimum revision of history.
 _FIRST: Final = 1
 
 
 async def compacted_revision(reactor: Any, channel: Channel, space: Space, timeout: float) -> int:
-    """The oldest revision that can be read. Raises CallError."""
+    """The oldest readable revision. Raises CallError."""
     request = messages.RangeRequest(key=space.dialect_key, revision=_FIRST, count_only=True)
     try:
         await channel.call(messages.RANGE, request.SerializeToString(), timeout=timeout, repeat=True)
@@ -42,13 +42,13 @@ class _Probe:
             self.watch_ended(error)
 
     def watch_created(self) -> None:
-        """Nothing is known yet."""
+        """Does nothing: the result comes later."""
 
     def watch_events(self, events: list[Any]) -> None:
-        """Cannot come: the watch begins before history does."""
+        """Never called: the watch starts before history."""
 
     def watch_progress(self, revision: int) -> None:
-        """As above."""
+        """Never called, as above."""
 
     def watch_ended(self, error: StoreError) -> None:
         if self._late.active():

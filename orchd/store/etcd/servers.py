@@ -1,4 +1,4 @@
-"""Where etcd is: URLs and TLS files become endpoints."""
+"""etcd members: endpoints from URLs and TLS files."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from twisted.internet.interfaces import IStreamClientEndpoint
 
 from orchd.store.interfaces import StoreError
 
-#: Seconds for one attempt to connect, TLS not included.
+#: Timeout of one connection attempt in seconds, without TLS.
 _CONNECT = 5.0
 _BEGIN, _END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsFiles:
-    """PEM files; "" for the system's authorities and for no client certificate."""
+    """PEM files; "" for the system's CAs, and for no client certificate."""
 
     authorities: str = ""
     certificate: str = ""
@@ -31,7 +31,7 @@ class TlsFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """One member: its URL, how to connect to it, and the words for the request headers."""
+    """One member: its URL, its endpoint, and values of request headers."""
 
     url: str
     endpoint: IStreamClientEndpoint
@@ -40,7 +40,7 @@ class Server:
 
 
 def make_servers(reactor: Any, urls: Sequence[str], tls: TlsFiles | None = None) -> tuple[Server, ...]:
-    """Endpoints of `urls` (``http://host:port``, ``https://host:port``). Raises StoreError naming the URL or file."""
+    """Members from `urls` (``http://host:port``, ``https://host:port``). Raises StoreError naming the URL or file."""
     if not urls:
         raise StoreError("no etcd server is given")
     return tuple(_server(reactor, url, tls or TlsFiles()) for url in urls)

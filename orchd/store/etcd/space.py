@@ -1,4 +1,4 @@
-"""The store's keys as etcd's: a prefix in front, and the conversion of what comes back."""
+"""Maps the store's keys to etcd keys with a prefix, and back."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ EVERYTHING = (b"\0", b"\0")
 
 
 class LostValueError(Exception):
-    """etcd has forgotten what an event replaced: compaction overtook the watch."""
+    """etcd has compacted the value that an event replaced, before the watch read it."""
 
 
 class Space:
-    """Keys under `prefix`: ``/pods/default/a`` is ``/registry/pods/default/a``; ``/registry.meta/`` has what is about it:
-    the dialect, and the claims with the keys that hold them.
+    """Keys under `prefix`: ``/pods/default/a`` is ``/registry/pods/default/a``; ``/registry.meta/`` holds metadata: the
+    dialect, and the claims with the keys that hold them.
 
-    The second range begins before the first and is no part of it.
+    The metadata range sorts before the first and is not part of it.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -30,7 +30,7 @@ class Space:
         self._cut = len(self._root)
         self._low = f"{self._root}/".encode()
         self.dialect_key = f"{self._root}.meta/dialect".encode()
-        #: Written again and again to raise etcd's revision.
+        #: Key of the filler writes that raise etcd's revision.
         self.filling_key = f"{self._root}.meta/filling".encode()
         self._claims = f"{self._root}.meta/claims/"
 
@@ -39,18 +39,18 @@ class Space:
         return self._root or "/"
 
     def key(self, key: str) -> bytes:
-        """Raises ValueError for what cannot be a key."""
+        """Raises ValueError for an invalid key."""
         check_key(key)
         if key[0] != "/":
             raise ValueError(f"a key must begin with a slash: {key!r}")
         return (self._root + key).encode()
 
     def claim(self, claim: str) -> bytes:
-        """Where it is written who holds a claim."""
+        """The etcd key of a claim."""
         return (self._claims + claim).encode()
 
     def span(self, prefix: str, start: str = "") -> tuple[bytes, bytes]:
-        """The range of the keys that begin with `prefix`, from `start` on."""
+        """The range of keys that begin with `prefix`, from `start` on."""
         prefix = prefix or "/"
         end = prefix_end(self._root + prefix)
         assert end is not None, "every prefix has a slash, so there is a key after it"
@@ -61,7 +61,7 @@ class Space:
         return KeyValue(key.decode("utf-8", "replace")[self._cut :], kv.value, kv.mod_revision, kv.create_revision)
 
     def events(self, found: Iterable[Any]) -> list[Event]:
-        """Those that concern this store. Raises LostValueError."""
+        """The events of this store. Raises LostValueError."""
         low, cut = self._low, self._cut
         events: list[Event] = []
         for each in found:

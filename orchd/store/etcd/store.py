@@ -1,4 +1,4 @@
-"""`ISharedStore` on etcd v3: revisions are etcd's, so that all servers of a cluster have the same ones."""
+"""`ISharedStore` on etcd v3: uses etcd's revisions, so that all servers of a cluster share them."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from orchd.txkit.coroutines import start
 from orchd.txkit.histogram import Histogram
 
 _log = Logger()
-#: Keys of one answer: with objects of 2 KB some megabytes, between which etcd and the reactor serve others.
+#: Keys per response: with objects of 2 KB some megabytes, between which etcd and the reactor serve others.
 _PAGE: Final = 2000
-#: Seconds that a call waits for a connection, once the store has been started.
+#: Seconds that a call waits for a connection after the start.
 _PATIENCE: Final = 3.0
-#: Seconds between checks of health.
+#: Seconds between health checks.
 _CHECK: Final = 5.0
-#: Upper bounds in seconds of the histograms of requests, the reference's with more at the fast end.
+#: Bucket upper bounds in seconds of request histograms: the reference's, with more at the fast end.
 REQUEST_BUCKETS: Final = (
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0,
     8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
@@ -56,12 +56,12 @@ REQUEST_BUCKETS: Final = (
 
 @implementer(ISharedStore)
 class EtcdStore:
-    """Others write too, so `revision` is what this process has seen, and moves by more than one.
+    """Other processes write too, so `revision` is the newest one seen, and advances by more than one.
 
-    `timeout` is how many seconds a call may take, `start_timeout` how long etcd may be away at start, `lease_reuse`
-    for how long keys with the same time to live share a lease. `trust_progress` overrides what the release of etcd says.
-    Figures for metrics: `connects`, `writes`, `watchers`, `restarts` (watches that could not go on), histograms of
-    `request_seconds` by operation, `file_size` of the member that was asked last.
+    `timeout` is the timeout of a call, `start_timeout` how long etcd may be unreachable at start, `lease_reuse` how
+    long keys with the same time to live share a lease, all in seconds. `trust_progress` overrides what etcd's release
+    implies. Metrics: `connects`, `writes`, `watchers`, `restarts` (watches that could not resume), histograms of
+    `request_seconds` by operation, `file_size` of the last checked member.
     """
 
     exclusive = False
@@ -104,15 +104,15 @@ class EtcdStore:
         self._leases = Leases(reactor, self._channel, reuse=lease_reuse, timeout=timeout)
         self._compaction = Compaction(self, reactor, interval=compaction_interval, keep=history_seconds)
         self._refusal = "the store is not started"
-        #: What the last check of health found.
+        #: Result of the last health check.
         self._sick = ""
         self._checking = LoopingCall(self._check)
         self._checking.clock = reactor
         self._check_running: Deferred[None] | None = None
-        #: The last write of every key that has one under way: the next one waits for it.
+        #: The last running write by key: the next one waits for it.
         self._last: dict[str, Deferred[None]] = {}
         self._busy: set[Deferred[Any]] = set()
-        #: Who waits for the newest revision, while one question for it is under way.
+        #: Waiters for the newest revision, while one read of it is running.
         self._asked: list[Deferred[int]] | None = None
 
     @property
@@ -131,7 +131,7 @@ class EtcdStore:
     def watchers(self) -> int:
         return len(self._feed.watches)
 
-    # Life.
+    # Lifecycle.
 
     def healthy(self) -> str:
         if self._refusal or self._channel.failure:
@@ -148,7 +148,7 @@ class EtcdStore:
         except CallError as error:
             why, last = str(error), self._channel.last_failure
             self._channel.stop()
-            # A connection that is lost in the middle of its handshake may leave the last call without a reason.
+            # A connection lost during its handshake may leave the last call without a reason.
             why = why if not last or last in why else f"{why}; {last}"
             raise UnavailableError(
                 f"cannot use etcd at {self._urls} ({why}): start it, or see --etcd-servers and the flags for its TLS files"
@@ -174,10 +174,10 @@ class EtcdStore:
             await deferLater(self._reactor, 0.01)
 
     async def _claim(self, timeout: float) -> int:
-        """Record the dialect, or compare it; returns the revision as of which the store begins."""
+        """Record the dialect, or compare it; returns the revision at which the store begins."""
         key, (low, high) = self._space.dialect_key, self._space.span("/")
         request = messages.TxnRequest()
-        # One moment for both questions.
+        # One revision for both reads.
         request.success.add().range.key = key
         request.success.add().range.SetInParent()
         every = request.success[1].range
@@ -195,7 +195,7 @@ class EtcdStore:
         request.compare.add(target=messages.CREATE_REVISION, key=key)
         put = request.success.add().put
         put.key, put.value = key, self._dialect_name.encode()
-        # Made twice it fails the second time, which is as good.
+        # A repeated transaction fails the second time, which is harmless.
         response = await self._txn("claim", request, timeout, repeat=True)
         return int(response.header.revision) if response.succeeded else await self._claim(timeout)
 
@@ -212,7 +212,7 @@ class EtcdStore:
             self._check_running.cancel()
         await self._compaction.stop()
         for write in list(self._busy):
-            # Each is bounded by the time of its call; what comes after is the watch's, which may be away for long.
+            # The calls have timeouts; from here on the watch may wait for a connection.
             ended: Deferred[None] = Deferred()
             write.addBoth(_pass, ended)
             late = self._reactor.callLater(self._timeout, self._feed.stop, UnavailableError(self._refusal))
@@ -225,7 +225,7 @@ class EtcdStore:
     def stop(self) -> Deferred[None]:
         return start(self._stop()) if not self._refusal else succeed(None)
 
-    # Following.
+    # Watching.
 
     def _connected(self) -> None:
         if self._feed.running:
@@ -240,9 +240,9 @@ class EtcdStore:
             self._feed.follow()
 
     def _lost(self, error: StoreError) -> None:
-        """History has a gap: begin again at the present."""
+        """History has a gap: restart from the current revision."""
         self.restarts += 1
-        _log.warn("the watch of etcd cannot go on: {why}", why=str(error))
+        _log.warn("the watch of etcd cannot resume: {why}", why=str(error))
         if isinstance(error, CompactedError):
             self._feed.compacted = max(self._feed.compacted, error.compacted)
         self._own(self._begin_again())
@@ -251,11 +251,11 @@ class EtcdStore:
         try:
             self._feed.start(await self._newest())
         except CallError as error:
-            # The watch begins again where it was, is told again that this is too old, and we are here again.
+            # The resumed watch fails the same way, which calls this again.
             self._channel.abandon(str(error))
 
     def _own(self, work: Coroutine[Deferred[Any], Any, object]) -> None:
-        """Run something that nobody waits for, until `stop` does."""
+        """Run a background task, until `stop`."""
         running = start(work)
         if not running.called:
             self._busy.add(running)
@@ -263,13 +263,13 @@ class EtcdStore:
         running.addBoth(self._ended, running)
 
     def _failed(self, failure: Failure) -> None:
-        _log.failure("work of the store failed", failure)
+        _log.failure("a background task of the store failed", failure)
 
     def _ended(self, result: None, running: Deferred[Any]) -> None:
         self._busy.discard(running)
 
     async def _call(self, operation: str, path: str, request: bytes, *, timeout: float, repeat: bool) -> bytes:
-        """A call, timed as one of `operation`. Raises CallError."""
+        """A call with metrics of `operation`. Raises CallError."""
         seconds = self.request_seconds.get(operation)
         if seconds is None:
             seconds = self.request_seconds[operation] = Histogram(REQUEST_BUCKETS)
@@ -286,8 +286,8 @@ class EtcdStore:
         return self._check_running
 
     async def _check_once(self) -> None:
-        """A read that needs the majority, the alarms, and whether the watch is as far: a paused member keeps its
-        connections, and only what it does not answer shows it."""
+        """Check a quorum read, alarms, and the watch's progress: a paused member keeps its connections, so only missing
+        responses reveal it."""
         within = self._health_timeout
         try:
             revision = await self._newest(within)
@@ -301,7 +301,7 @@ class EtcdStore:
         if revision < self._feed.revision - 1 and self._feed.live:
             self._went_back(await self._newest(within))
             return
-        seen = self._feed.reached(revision)
+        seen = self._feed.wait_for(revision)
         end = self._reactor.seconds() + within
         while not seen.called and not self._refusal and self._feed.live:
             if self._reactor.seconds() > end:
@@ -316,7 +316,7 @@ class EtcdStore:
         return response
 
     def _went_back(self, revision: int) -> None:
-        """etcd was restored from a backup under us, so what was seen is no history of what is there."""
+        """etcd was restored from a backup, so the revisions seen do not belong to its history."""
         if revision < self._feed.revision:
             error = UnavailableError(f"etcd went back from revision {self._feed.revision} to {revision}")
             self._feed.watches.end(error)
@@ -326,7 +326,7 @@ class EtcdStore:
         if failure.check(CancelledError) and self._refusal:
             return
         self._sick = "the checks of etcd have ended"
-        _log.failure("checking etcd ended", failure)
+        _log.failure("the health check of etcd stopped with an error", failure)
 
     # Writes.
 
@@ -356,7 +356,7 @@ class EtcdStore:
             raise of_write(error, 0) from error
 
     def _submit(self, write: Write) -> Deferred[int]:
-        """Goes on when who waits for it is cancelled. Raises ValueError for what cannot be a key."""
+        """Continues when its waiter is cancelled. Raises ValueError for an invalid key."""
         if self._refusal:
             raise UnavailableError(self._refusal)
         request = write.request(self._space)
@@ -369,12 +369,12 @@ class EtcdStore:
     async def _write(
         self, write: Write, request: Any, before: Deferred[None] | None, mine: Deferred[None], result: Deferred[int]
     ) -> None:
-        """Write, let the next write of the same key begin, wait for the watch to be as far, and tell."""
+        """Write, release the next write of the same key, wait for the watch, and return the revision."""
         failure: Failure | None = None
         revision = 0
         try:
             if before is not None:
-                # Streams overtake each other in the server, and guards are decided in the order of submission.
+                # Streams may be reordered in the server, and guards must be decided in submission order.
                 await before
             try:
                 if write.ttl is not None:
@@ -393,7 +393,7 @@ class EtcdStore:
             result.errback(failure)
             return
         self.writes += 1
-        await self._feed.reached(revision)
+        await self._feed.wait_for(revision)
         result.callback(revision)
 
     async def _txn(self, operation: str, request: Any, timeout: float, *, repeat: bool) -> Any:
@@ -420,7 +420,7 @@ class EtcdStore:
             except CompactedError:
                 if revision or not at:
                     raise
-                # Compaction overtook the pages: all of it in one answer then.
+                # Compacted between pages: read everything in one response.
                 items, at, page = [], 0, 0
                 low, high = self._space.span(prefix, start)
                 continue
@@ -432,7 +432,7 @@ class EtcdStore:
             low = response.kvs[-1].key + b"\0"
 
     async def _range(self, operation: str, request: Any) -> Any:
-        """One answer. Raises StoreError."""
+        """One response. Raises StoreError."""
         revision = request.revision
         if self._refusal:
             raise UnavailableError(self._refusal)
@@ -444,7 +444,7 @@ class EtcdStore:
             )
         except CallError as error:
             if error.compacted:
-                # Another server, or an operator, compacted.
+                # Compacted by another server or an operator.
                 self._feed.compacted = max(self._feed.compacted, revision + 1)
                 raise CompactedError(revision, self.compacted) from error
             if error.future:
@@ -453,7 +453,7 @@ class EtcdStore:
         return messages.RangeResponse.FromString(data)
 
     async def current_revision(self) -> int:
-        """Callers share a question, but none is answered by one that was asked before they came."""
+        """Callers share a read, but only one that began after their call."""
         if self._refusal:
             raise UnavailableError(self._refusal)
         waiter: Deferred[int] = Deferred()
@@ -471,7 +471,7 @@ class EtcdStore:
             except CallError as error:
                 self._answer(waiting, Failure(UnavailableError(f"etcd: {error}")))
             else:
-                # A watch that has nothing to tell still has to get there.
+                # Watches without events still have to reach it.
                 self._feed.want(revision)
                 self._answer(waiting, revision)
             waiting, self._asked = self._asked or [], []
@@ -520,7 +520,7 @@ class EtcdStore:
                 raise FutureRevisionError(revision, await self.current_revision()) from error
             if not error.compacted:
                 raise UnavailableError(f"etcd: {error}") from error
-            # Another server was first.
+            # Another server was faster.
         self._feed.compacted = max(self._feed.compacted, revision)
 
 

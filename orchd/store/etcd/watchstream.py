@@ -1,4 +1,4 @@
-"""One watch of etcd on a stream of its own, so that its progress is the stream's."""
+"""One etcd watch per stream, so that progress belongs to a single watch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PROGRESS_BYTES: bytes = _PROGRESS.SerializeToString()
 
 
 class Reader(Protocol):
-    """Who gets what a watch says. Nothing comes after `watch_ended`, nor after `WatchStream.cancel`."""
+    """Callbacks of a watch. None is called after `watch_ended`, nor after `WatchStream.cancel`."""
 
     def watch_created(self) -> None: ...
 
@@ -23,7 +23,7 @@ class Reader(Protocol):
         """Messages of one or more whole revisions, in order."""
 
     def watch_progress(self, revision: int) -> None:
-        """etcd says that there is nothing more up to `revision`."""
+        """etcd has no more events up to `revision`."""
 
     def watch_ended(self, error: StoreError) -> None: ...
 
@@ -71,7 +71,7 @@ class WatchStream:
         elif response.created:
             self._reader.watch_created()
         elif response.events or self._parts:
-            # A response that is too large comes in fragments, which may split a revision.
+            # Large responses come in fragments, which may split a revision.
             self._parts += response.events
             if not response.fragment:
                 events, self._parts = self._parts, []

@@ -1,4 +1,4 @@
-"""Guarded writes as transactions of etcd: the requests, and what their answers mean."""
+"""Guarded writes as etcd transactions: requests, and evaluation of responses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Write:
         return "delete" if self.value is None else "update" if self.expected else "create"
 
     def request(self, space: Space) -> Any:
-        """A TxnRequest, whose first operation is the write itself. Raises ValueError for what cannot be a key."""
+        """A TxnRequest, whose first operation is the write itself. Raises ValueError for an invalid key."""
         name = space.key(self.key)
         request = messages.TxnRequest()
         compare = request.compare.add(
@@ -53,7 +53,7 @@ class Write:
         return request
 
     def revision(self, space: Space, response: Any) -> int:
-        """The revision of a write that happened. Raises why it did not."""
+        """The revision of a successful write. Raises the reason of a failed one."""
         if response.succeeded:
             return int(response.header.revision)
         answers = [answer.range.kvs for answer in response.responses] or [()]
@@ -62,7 +62,7 @@ class Write:
             raise RevisionConflictError(self.key, space.item(found[0]) if found else None)
         if not self.expected and (found or not claims):
             raise KeyExistsError(self.key)
-        # The key is as it should be, so a claim is not.
+        # The key's guard holds, so a claim failed.
         raise next(
             ClaimedError(claim, kvs[0].value.decode("utf-8", "replace"), kvs[0].mod_revision)
             for claim, kvs in zip(self.take, claims, strict=True)
@@ -71,7 +71,7 @@ class Write:
 
 
 def freeing(space: Space, claimed: ClaimedError) -> Any:
-    """A TxnRequest that frees a claim as long as it is what was seen."""
+    """A TxnRequest that releases a claim if it is unchanged."""
     held = space.claim(claimed.claim)
     request = messages.TxnRequest()
     request.compare.add(target=messages.MOD_REVISION, key=held, mod_revision=claimed.revision)

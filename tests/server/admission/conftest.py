@@ -70,7 +70,7 @@ class World:
             informers=self.informers,
             authorize=authorize,
             flags={},
-            clock=lambda: self.now,
+            wall=lambda: self.now,
             catalog=lambda: CATALOG,
         )
         self.chain = make_chain(self.context, enable=enable, disable=disable, configurations=configurations)

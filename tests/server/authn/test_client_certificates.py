@@ -20,7 +20,7 @@ def made(method_capacity=4096):
     authority = new_authority("ca", now=NOW)
     clock = [NOW.timestamp() + 60]
     verifier = ClientVerifier(chain_pem(authority.certificate))
-    method = ClientCertificates(verifier, clock=lambda: clock[0], capacity=method_capacity)
+    method = ClientCertificates(verifier, wall=lambda: clock[0], capacity=method_capacity)
     return authority, method, clock
 
 

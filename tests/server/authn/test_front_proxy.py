@@ -39,7 +39,7 @@ PROXY = certificate("proxy")
 
 
 def method(headers: ProxyHeaders = HEADERS) -> FrontProxy:
-    return FrontProxy(ClientVerifier(chain_pem(PROXIES.certificate)), headers, clock=lambda: NOW.timestamp() + 60)
+    return FrontProxy(ClientVerifier(chain_pem(PROXIES.certificate)), headers, wall=lambda: NOW.timestamp() + 60)
 
 
 def ask(

@@ -80,7 +80,7 @@ class Played:
             Fetcher(self.web, b"ca"),  # type: ignore[arg-type]  # as much of a client as is used
             audiences=API,
             reactor=self.clock,
-            clock=lambda: self.now,
+            wall=lambda: self.now,
             background=self._keep,
         )
         self.tokens.begin()

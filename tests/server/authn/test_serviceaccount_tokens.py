@@ -34,7 +34,7 @@ class World:
         self.informers.put(PODS, POD)
         self.informers.put(SECRETS, SECRET)
         self.issuer = TokenIssuer(
-            dialect, Signer(key), issuer="https://me", audiences=("api",), clock=lambda: self.now
+            dialect, Signer(key), issuer="https://me", audiences=("api",), wall=lambda: self.now
         )
         self.tokens = ServiceAccountTokens(
             dialect,
@@ -42,7 +42,7 @@ class World:
             self.informers,
             issuers=("https://me",),
             audiences=("api",),
-            clock=lambda: self.now,
+            wall=lambda: self.now,
         )
 
     def ask(self, token, audiences=()):
@@ -157,10 +157,10 @@ def test_a_token_dies_with_what_it_is_bound_to():
 def test_foreign_tokens():
     """Another issuer's token is not ours to judge; ours with a wrong key or a changed body is wrong."""
     world = World()
-    foreign = TokenIssuer(ORCH, Signer(EC), issuer="https://x", audiences=("api",), clock=lambda: world.now)
+    foreign = TokenIssuer(ORCH, Signer(EC), issuer="https://x", audiences=("api",), wall=lambda: world.now)
     assert world.ask(foreign.issue(ACCOUNT).token) is None
     assert world.ask("a.b.c") is None and world.ask("abc") is None
-    forged = TokenIssuer(ORCH, Signer(OTHER), issuer="https://me", audiences=("api",), clock=lambda: world.now)
+    forged = TokenIssuer(ORCH, Signer(OTHER), issuer="https://me", audiences=("api",), wall=lambda: world.now)
     assert world.problem(forged.issue(ACCOUNT).token)
     head, _, signature = world.issuer.issue(ACCOUNT).token.split(".")
     body = base64.urlsafe_b64encode(b'{"iss":"https://me","sub":"x"}').rstrip(b"=").decode()

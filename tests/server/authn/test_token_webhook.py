@@ -160,10 +160,10 @@ class Counted:
         self.fetches: list[bool] = []
         self.now = {"in_flight": 0, "blocked": 0}
 
-    def asked(self, hit: bool, seconds: float) -> None:
+    def count_request(self, hit: bool, seconds: float) -> None:
         self.hits.append(hit)
 
-    def fetched(self, ok: bool) -> None:
+    def count_lookup(self, ok: bool) -> None:
         self.fetches.append(ok)
 
     def active(self, what: str, change: int) -> None:

@@ -144,7 +144,7 @@ def bootstrap_secret(**data):
 def test_bootstrap_tokens(data, groups):
     """A secret of the right type, name, id, secret, use and time makes a bootstrapper; anything wrong makes nobody."""
     informers = MemoryInformers()
-    method = BootstrapTokens(ORCH, informers, clock=lambda: 1000.0, audiences=API)
+    method = BootstrapTokens(ORCH, informers, wall=lambda: 1000.0, audiences=API)
     informers.put(ResourceRef("", "v1", "secrets"), bootstrap_secret(**data))
     found = result_of(method.authenticate_token("abc123.0123456789abcdef", API))
     assert (found.user.groups if found else None) == groups

@@ -38,7 +38,7 @@ class Reviews:
 
 def made(*statuses: Any, clock: Clock | None = None, **options: Any) -> tuple[WebhookAuthorizer, Reviews]:
     reviews = Reviews(*statuses)
-    return WebhookAuthorizer(ORCH, reviews, WebhookOptions(**options), seconds=(clock or Clock()).seconds), reviews
+    return WebhookAuthorizer(ORCH, reviews, WebhookOptions(**options), clock=(clock or Clock()).seconds), reviews
 
 
 @pytest.mark.parametrize(("status", "verdict"), [

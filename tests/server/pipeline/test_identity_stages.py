@@ -136,10 +136,10 @@ def test_names_are_not_told() -> None:
 def test_what_is_asked_of_others_is_counted() -> None:
     """Look-ups by whether they were known, calls by status."""
     cache, reviews = TokenCacheMetrics(), ReviewMetrics("authz")
-    cache.asked(True, 0.1)
-    cache.asked(False, 0.1)
-    cache.fetched(True)
-    cache.fetched(False)
+    cache.count_request(True, 0.1)
+    cache.count_request(False, 0.1)
+    cache.count_lookup(True)
+    cache.count_lookup(False)
     cache.active("blocked", 2)
     reviews.observe("200", 0.1)
     reviews.observe("<error>", 0.1)

@@ -17,18 +17,18 @@ def family() -> CounterMetricFamily:
 def test_everything() -> None:
     """Without flags all is shown as it is."""
     found = family()
-    assert MetricSelection().shown(found) is found
+    assert MetricSelection().filter(found) is found
 
 
 def test_disabled() -> None:
     """A metric is left out under the name that it is served under."""
-    assert metric_selection(["asked_total"], {}).shown(family()) is None
-    assert metric_selection(["other"], {}).shown(family()) is not None
+    assert metric_selection(["asked_total"], {}).filter(family()) is None
+    assert metric_selection(["other"], {}).filter(family()) is not None
 
 
 def test_allowed_labels() -> None:
     """Other values of the label are counted together."""
-    shown = metric_selection([], {"asked_total,who": "a, b"}).shown(family())
+    shown = metric_selection([], {"asked_total,who": "a, b"}).filter(family())
     assert shown is not None
     values = {tuple(sample.labels.values()): sample.value for sample in shown.samples if sample.name == "asked_total"}
     assert values == {("a", "x"): 1, ("b", "x"): 2, ("unexpected", "x"): 4, ("unexpected", "y"): 8}

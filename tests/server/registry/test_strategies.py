@@ -145,16 +145,16 @@ def test_seccomp_said_twice(text: str, profile: Any, key: str) -> None:
     context = {"securityContext": {"seccompProfile": profile}}
     spec = {**bare["spec"], **context} if key == POD_KEY else {"containers": [{"name": "c", **context}]}
     both = {"metadata": {"annotations": {key: text}}, "spec": spec}
-    assert seccomp.synced(annotated, ORCH) == both
-    assert seccomp.synced({**bare, "spec": spec}, ORCH) == both
-    assert seccomp.synced(both, ORCH) == both
+    assert seccomp.sync_profiles(annotated, ORCH) == both
+    assert seccomp.sync_profiles({**bare, "spec": spec}, ORCH) == both
+    assert seccomp.sync_profiles(both, ORCH) == both
 
 
 @pytest.mark.parametrize("text", ["localhost/", "else"])
 def test_seccomp_nonsense_stays(text: str) -> None:
     """An annotation that names no profile changes nothing; neither does a field beside another annotation."""
     pod: Any = {"metadata": {"annotations": {POD_KEY: text}}, "spec": {"containers": []}}
-    assert seccomp.synced(pod, ORCH) is pod
+    assert seccomp.sync_profiles(pod, ORCH) is pod
 
 
 class TestKinds:

@@ -164,7 +164,7 @@ def run(seed: int, *, strict: bool, trusted: bool, steps: int = 150) -> tuple[Do
         elif choice < 0.6:
             double.put(b"/others/%d" % random.randrange(5))
         elif choice < 0.8:
-            waiting[step] = feed.reached(double.revision)
+            waiting[step] = feed.wait_for(double.revision)
         elif choice < 0.83:
             consumers.append(Consumer(feed, "/", feed.revision))
         clock.advance(random.uniform(0, 0.1))

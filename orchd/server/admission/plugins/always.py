@@ -1,4 +1,4 @@
-"""AlwaysAdmit and AlwaysDeny: the two plugins that do not look."""
+"""AlwaysAdmit and AlwaysDeny: decide without looking at the request."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class AlwaysAdmit(Plugin):
 @implementer(IMutatingPlugin, IValidatingPlugin)
 class AlwaysDeny(Plugin):
     name = "AlwaysDeny"
-    help = "Refuses every write."
+    help = "Rejects every write."
     operations = (CREATE, UPDATE, DELETE, CONNECT)
 
     async def admit(self, review: Review) -> None:

@@ -1,4 +1,4 @@
-"""CertificateApproval, CertificateSigning, CertificateSubjectRestriction: who may approve, sign and ask for certificates."""
+"""CertificateApproval, CertificateSigning, CertificateSubjectRestriction: checks on certificate signing requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchd.server.authz.interfaces import Action, Decision
 
 
 class _ForSigner(Plugin):
-    """`verb` on a signer is asked of the authorizer: by its name, then by its domain with ``/*``."""
+    """Checks permission of `verb` on a signer: by its name, then by its domain with ``/*``."""
 
     operations = (UPDATE,)
     verb = ""
@@ -43,7 +43,7 @@ class _ForSigner(Plugin):
 @implementer(IValidatingPlugin)
 class CertificateApproval(_ForSigner):
     name = "CertificateApproval"
-    help = "Asks whether the user may approve requests for the signer."
+    help = "Requires permission to approve certificate signing requests of the signer."
     resources = ("certificatesigningrequests/approval.certificates.{abbr}.io",)
     verb = "approve"
 
@@ -54,7 +54,7 @@ class CertificateApproval(_ForSigner):
 @implementer(IValidatingPlugin)
 class CertificateSigning(_ForSigner):
     name = "CertificateSigning"
-    help = "Asks whether the user may sign requests for the signer."
+    help = "Requires permission to sign certificate signing requests of the signer."
     resources = ("certificatesigningrequests/status.certificates.{abbr}.io",)
     verb = "sign"
 
@@ -67,7 +67,7 @@ class CertificateSigning(_ForSigner):
 @implementer(IValidatingPlugin)
 class CertificateSubjectRestriction(Plugin):
     name = "CertificateSubjectRestriction"
-    help = "Refuses requests for client certificates in the group of masters."
+    help = "Rejects requests for client certificates in the masters group."
     operations = (CREATE,)
     resources = ("certificatesigningrequests.certificates.{abbr}.io",)
 

@@ -1,4 +1,4 @@
-"""DefaultStorageClass and DefaultIngressClass: claims and ingresses without a class get the one marked as default."""
+"""DefaultStorageClass and DefaultIngressClass: set the default class of claims and ingresses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchd.server.admission.plugin import Plugin, annotations_of, refuse, spec, 
 @implementer(IMutatingPlugin)
 class DefaultStorageClass(Plugin):
     name = "DefaultStorageClass"
-    help = "Gives persistent volume claims without a storage class the default one."
+    help = "Sets the default storage class of persistent volume claims without a class."
     operations = (CREATE,)
     resources = ("persistentvolumeclaims",)
     informers = (("storage.{abbr}.io", "v1", "storageclasses"),)
@@ -39,7 +39,7 @@ class DefaultStorageClass(Plugin):
 @implementer(IMutatingPlugin)
 class DefaultIngressClass(Plugin):
     name = "DefaultIngressClass"
-    help = "Gives ingresses without a class the default one."
+    help = "Sets the default class of ingresses without a class."
     operations = (CREATE,)
     resources = ("ingresses.networking.{abbr}.io",)
     informers = (("networking.{abbr}.io", "v1", "ingressclasses"),)

@@ -1,4 +1,4 @@
-"""DefaultTolerationSeconds: pods stay on a node that is not ready or unreachable for a while, not for ever."""
+"""DefaultTolerationSeconds: limits the time that pods stay on not-ready or unreachable nodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DEFAULT = 300
 @implementer(IMutatingPlugin)
 class DefaultTolerationSeconds(Plugin):
     name = "DefaultTolerationSeconds"
-    help = "Adds tolerations of limited time for nodes that are not ready or unreachable."
+    help = "Adds tolerations with limited time for not-ready and unreachable nodes."
     resources = ("pods",)
 
     def setup(self) -> None:

@@ -24,9 +24,9 @@ class _Bucket:
 
 
 class _Limit:
-    """One configured limit; buckets of keys not seen for long are forgotten."""
+    """One configured limit; least recently used buckets are dropped."""
 
-    def __init__(self, row: Mapping[str, Any], clock: Callable[[], float]) -> None:
+    def __init__(self, row: Mapping[str, Any], wall: Callable[[], float]) -> None:
         kind = row.get("type")
         if kind not in _TYPES:
             raise ValueError(f"EventRateLimit: limits[].type: {kind!r} must be one of {', '.join(_TYPES)}")
@@ -37,12 +37,12 @@ class _Limit:
         if self._burst < self._rate:
             raise ValueError("EventRateLimit: limits[].burst must not be less than qps")
         self._capacity = 1 if kind == "Server" else row.get("cacheSize") or _CACHE
-        self._clock = clock
+        self._wall = wall
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     def take(self, key: str) -> bool:
-        """Take a token; False when there is none."""
-        now = self._clock()
+        """Take a token; False when the bucket is empty."""
+        now = self._wall()
         bucket = self._buckets.get(key)
         if bucket is None:
             bucket = self._buckets[key] = _Bucket(float(self._burst), now)
@@ -74,12 +74,12 @@ def _key(kind: str, review: Review) -> str:
 @implementer(IValidatingPlugin)
 class EventRateLimit(Plugin):
     name = "EventRateLimit"
-    help = "Limits the rate of events, so that they cannot fill the store."
+    help = "Limits the rate of events, to protect the store."
     resources = ("events",)
 
     def __init__(self, context: PluginContext) -> None:
         section = context.configuration or {}
-        self._limits = [_Limit(row, context.clock) for row in section.get("limits") or ()]
+        self._limits = [_Limit(row, context.wall) for row in section.get("limits") or ()]
         if not self._limits:
             raise ValueError("EventRateLimit: limits: at least one is needed")
         super().__init__(context)

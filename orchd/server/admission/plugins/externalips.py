@@ -1,4 +1,4 @@
-"""DenyServiceExternalIPs: services may not take addresses that are not the cluster's."""
+"""DenyServiceExternalIPs: services may not add external IPs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchd.server.admission.plugin import Plugin, refuse, spec
 @implementer(IValidatingPlugin)
 class DenyServiceExternalIPs(Plugin):
     name = "DenyServiceExternalIPs"
-    help = "Refuses new entries in the externalIPs of services."
+    help = "Rejects new entries in the externalIPs of services."
     resources = ("services",)
 
     async def validate(self, review: Review) -> None:

@@ -1,4 +1,4 @@
-"""ImagePolicyWebhook: a service outside says whether the images of a pod may be run."""
+"""ImagePolicyWebhook: an external service decides whether the images of a pod may run."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from orchd.server.admission.interfaces import IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, metadata, refuse, spec
 from orchd.server.outbound.webhooks import WebhookError
 
-#: Verdicts that are remembered.
+#: Maximum number of cached verdicts.
 _REMEMBERED = 1024
-#: name -> (what one unit of it is in seconds, least, most and usual value in seconds)
+#: name -> (unit in seconds; minimum, maximum and default in seconds)
 _DURATIONS = {
     "allowTTL": (1.0, 1.0, 1800.0, 300.0),
     "denyTTL": (1.0, 1.0, 1800.0, 30.0),
@@ -27,7 +27,7 @@ class ImagePolicyWebhook(Plugin):
     """Configured by the member ``imagePolicy`` of its section of --admission-control-config-file."""
 
     name = "ImagePolicyWebhook"
-    help = "Asks a webhook whether the images of a pod may be run."
+    help = "Calls a webhook to decide whether the images of a pod may run."
     resources = ("pods",)
 
     def setup(self) -> None:
@@ -71,7 +71,7 @@ class ImagePolicyWebhook(Plugin):
             )
 
     def _question(self, review: Review, pod: dict[str, Any]) -> dict[str, Any]:
-        """The spec of an ImageReview: images, and the annotations that are meant for the service."""
+        """The spec of an ImageReview: images, and annotations for the service."""
         body = spec(pod)
         containers = [*(body.get("containers") or ()), *(body.get("initContainers") or ())]
         asked: dict[str, Any] = {"containers": [{"image": c["image"]} if c.get("image") else {} for c in containers]}
@@ -87,13 +87,13 @@ class ImagePolicyWebhook(Plugin):
         found = self._known.get(key)
         if found is None:
             return None
-        if found[0] < self.context.clock():
+        if found[0] < self.context.wall():
             del self._known[key]
             return None
         return found[1]
 
     async def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """The status of the service's review. Raises WebhookError."""
+        """The status of the service's response. Raises WebhookError."""
         answer = await self._ask({
             "kind": "ImageReview",
             "apiVersion": self.dialect("imagepolicy.{abbr}.io/v1alpha1"),
@@ -104,7 +104,7 @@ class ImagePolicyWebhook(Plugin):
         status = answer.get("status")
         if not isinstance(status, dict):
             status = {}
-        until = self.context.clock() + self._kept_for[bool(status.get("allowed"))]
+        until = self.context.wall() + self._kept_for[bool(status.get("allowed"))]
         self._known[orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)] = until, status
         if len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)

@@ -1,6 +1,6 @@
-"""LimitRanger: containers get the default requests and limits of their namespace, and stay within its bounds.
+"""LimitRanger: sets default requests and limits of a namespace, and enforces its minima and maxima.
 
-Messages are the reference's; quantities in them are shown as they were written, canonically.
+Messages are the reference's; quantities in them keep their format, in canonical form.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class LimitRanger(Plugin):
         self._annotation = self.dialect("{long}.io/limit-ranger")
 
     async def _limits(self, review: Review) -> list[Object]:
-        """The LimitRangeItems that apply. Containers cannot change, so an update of a pod has none."""
+        """The LimitRangeItems that apply. Updates of pods are exempt, since containers cannot change."""
         if review.resource.plural == "pods" and review.operation == UPDATE:
             return []
         if metadata(review.object).get("deletionTimestamp"):
@@ -91,7 +91,7 @@ def _defaulted(container: Object, item: Object, word: str, notes: list[str]) -> 
 
 
 def _pod_total(pod: Object, key: str) -> dict[str, Quantity]:
-    """What a pod needs: its containers together, or its hungriest init container. Sums are written in decimal."""
+    """Total of a pod: the sum of its containers, or its largest init container. Sums are in decimal format."""
     total: dict[str, Quantity] = {}
     for container in spec(pod).get("containers") or ():
         for name, value in amounts((container.get("resources") or {}).get(key)).items():

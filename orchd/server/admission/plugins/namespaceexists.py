@@ -1,4 +1,4 @@
-"""NamespaceExists and NamespaceAutoProvision: what happens when an object's namespace is missing."""
+"""NamespaceExists and NamespaceAutoProvision: check or create the namespace of an object."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ class _InNamespace(Plugin):
 @implementer(IValidatingPlugin)
 class NamespaceExists(_InNamespace):
     name = "NamespaceExists"
-    help = "Refuses every write into a namespace that does not exist."
+    help = "Rejects writes into namespaces that do not exist."
     operations = (CREATE, UPDATE, DELETE)
 
     async def validate(self, review: Review) -> None:
         await self.wait_ready(review)
         if self.informer(0).get("", review.namespace) is None:
-            # The informer may be late: the store has the last word, and its 404 names the namespace.
+            # The informer may lag: read from the store, whose 404 names the namespace.
             await self.context.client.get(NAMESPACES, "", review.namespace)
 
 
 @implementer(IMutatingPlugin)
 class NamespaceAutoProvision(_InNamespace):
     name = "NamespaceAutoProvision"
-    help = "Creates the namespace of an object that is created, when it is missing."
+    help = "Creates a missing namespace when an object is created in it."
     operations = (CREATE,)
 
     async def admit(self, review: Review) -> None:
-        # A dry run must leave nothing behind, so it lets NamespaceLifecycle refuse.
+        # A dry run must not create it; NamespaceLifecycle then rejects.
         if review.dry_run:
             return
         await self.wait_ready(review)

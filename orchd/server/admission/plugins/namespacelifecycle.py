@@ -1,4 +1,4 @@
-"""NamespaceLifecycle: nothing is made in a namespace that is missing or on its way out; some may not be deleted."""
+"""NamespaceLifecycle: rejects creation in missing or terminating namespaces, and deletion of system namespaces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchd.server.admission.interfaces import CREATE, DELETE, UPDATE, IMutatingP
 from orchd.server.admission.plugin import Plugin, refuse
 
 NAMESPACES = ResourceRef("", "v1", "namespaces")
-#: Seconds for which a namespace that was asked to go is looked up in the store as long as the informer calls it active.
+#: Seconds during which a namespace with a recent delete is read from the store while the informer shows it active.
 _LIVE_SECONDS = 30.0
 _LIVE_CAPACITY = 100
 
@@ -20,7 +20,7 @@ _LIVE_CAPACITY = 100
 @implementer(IMutatingPlugin)
 class NamespaceLifecycle(Plugin):
     name = "NamespaceLifecycle"
-    help = "Refuses writes into namespaces that do not exist or are terminating, and deletes of the system's namespaces."
+    help = "Rejects writes into namespaces that do not exist or are terminating, and deletion of system namespaces."
     operations = (CREATE, UPDATE, DELETE)
     informers = (("", "v1", "namespaces"),)
 
@@ -66,13 +66,13 @@ class NamespaceLifecycle(Plugin):
             raise errors.forbidden("", "namespaces", review.name, "this namespace may not be deleted")
         if len(self._going) >= _LIVE_CAPACITY:
             self._going.pop(next(iter(self._going)))
-        self._going[review.name] = self.context.clock() + _LIVE_SECONDS
+        self._going[review.name] = self.context.wall() + _LIVE_SECONDS
 
     def _must_ask(self, name: str, namespace: Object) -> bool:
         until = self._going.get(name)
         if until is None:
             return False
-        if until < self.context.clock():
+        if until < self.context.wall():
             del self._going[name]
             return False
         return _phase(namespace) == "Active"

@@ -1,6 +1,6 @@
-"""NodeRestriction: a node writes its own objects and those of its pods, and does not steer work to itself.
+"""NodeRestriction: limits kubelets to their own objects and pods, and protects labels that affect scheduling.
 
-What the Node authorizer cannot see is in the body: names on create, labels, taints, owner references.
+Checks request bodies, which the Node authorizer cannot see: names on create, labels, taints, owner references.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from orchd.server.admission.plugin import Plugin, annotations_of, labels_of, met
 
 PODS = ResourceRef("", "v1", "pods")
 NODES = ResourceRef("", "v1", "nodes")
-#: Labels of the product's domains that a node may set on itself.
+#: Labels of the product's domains that a kubelet may set on its own node.
 _OWN_LABELS = (
     "{long}.io/hostname",
     "topology.{long}.io/zone",
@@ -44,7 +44,7 @@ def _in_domain(domain: str, parent: str) -> bool:
 @implementer(IMutatingPlugin)
 class NodeRestriction(Plugin):
     name = "NodeRestriction"
-    help = "Keeps nodes to their own Node object, lease and pods."
+    help = "Restricts nodes to their own Node object, lease and pods."
     operations = (CREATE, UPDATE, DELETE)
     resources = (
         "pods", "pods/status", "pods/eviction", "pods/binding", "pods/ephemeralcontainers", "nodes", "nodes/status",
@@ -117,12 +117,12 @@ class NodeRestriction(Plugin):
             raise refuse(review, why)
 
     async def _pod(self, namespace: str, name: str) -> Object:
-        """A pod. Raises ApiError 404."""
+        """Read a pod. Raises ApiError 404."""
         found: Object = self.informer(0).get(namespace, name) or await self._live(PODS, "pod", namespace, name)
         return found
 
     async def _live(self, ref: ResourceRef, singular: str, namespace: str, name: str) -> Object:
-        """An object. Raises ApiError 404 in the words of the reference's listers, which name kinds in the singular."""
+        """Read an object. Raises ApiError 404 worded like the reference's listers, which name kinds in the singular."""
         try:
             found: Object = await self.context.client.get(ref, namespace, name)
         except ApiError as error:
@@ -190,7 +190,7 @@ class NodeRestriction(Plugin):
             raise refuse(review, f"is not allowed to modify labels: {wrong}")
 
     def _forbidden_labels(self, new: Mapping[str, str], old: Mapping[str, str]) -> str:
-        """Labels that differ and that a node may not touch, with commas between them."""
+        """Changed labels that a kubelet may not set, comma-separated."""
         changed = sorted(k for k in new.keys() | old.keys() if new.get(k) != old.get(k))
         return ", ".join(k for k in changed if not self._may_label(k))
 
@@ -204,7 +204,7 @@ class NodeRestriction(Plugin):
             return True
         return label in self._own_labels or any(_in_domain(domain, d) for d in self._own_domains)
 
-    # --- the rest
+    # --- other resources
 
     async def _token(self, review: Review, node: str) -> None:
         if review.operation != CREATE:

@@ -1,5 +1,5 @@
-"""OwnerReferencesPermissionEnforcement: an owner may only be set by who may delete the object, and may only be kept from
-going by who may change its finalizers."""
+"""OwnerReferencesPermissionEnforcement: changing owner references requires permission to delete the object; setting
+blockOwnerDeletion requires permission to update the owner's finalizers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _identity(reference: dict[str, Any]) -> tuple[Any, ...]:
 @implementer(IValidatingPlugin)
 class OwnerReferencesPermissionEnforcement(Plugin):
     name = "OwnerReferencesPermissionEnforcement"
-    help = "Protects owner references: changing them needs the right to delete the object."
+    help = "Requires delete permission on an object to change its owner references."
 
     async def validate(self, review: Review) -> None:
         new, old = _owners(review.object), _owners(review.old_object)

@@ -1,6 +1,7 @@
-"""PersistentVolumeLabel: volumes of clouds carry the zone and region where they are, and are bound to nodes there.
+"""PersistentVolumeLabel: sets node affinity of cloud volumes from their zone and region labels.
 
-Labels of a provisioner are trusted; others would be asked of the cloud, and there is none: such volumes are refused.
+Labels of a provisioner are trusted. Other volumes would need a cloud provider, which does not exist here, and are
+rejected.
 """
 
 from __future__ import annotations
@@ -14,21 +15,21 @@ from orchd.client.interfaces import Object
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, annotations_of, labels_of, refuse, spec, with_metadata, with_spec
 
-#: Members of a volume's spec -> what the cloud calls it, the member that names it, why it cannot be asked.
+#: Member of a volume's spec -> the cloud's name, the member that names the volume, why the cloud cannot be queried.
 _CLOUDS = {
     "awsElasticBlockStore": ("AWS EBS volume", "volumeID", "unable to build AWS cloud provider for EBS"),
     "gcePersistentDisk": ("GCE PD volume", "pdName", "unable to build GCE cloud provider for PD"),
     "azureDisk": ("AzureDisk volume", "diskName", "unable to build Azure cloud provider for AzureDisk"),
     "vsphereVolume": ("vSphere Volume", "volumePath", "unable to build vSphere cloud provider"),
 }
-#: The name of a volume that is still being made; vSphere has no such thing.
+#: The name of a volume that is not provisioned yet; vSphere has none.
 _PLACEHOLDER = "placeholder-for-provisioning"
 
 
 @implementer(IMutatingPlugin)
 class PersistentVolumeLabel(Plugin):
     name = "PersistentVolumeLabel"
-    help = "Binds volumes of clouds to the zones in their labels; refuses those whose cloud would have to be asked."
+    help = "Sets node affinity of cloud volumes from their zone labels; rejects volumes without them."
     operations = (CREATE,)
     resources = ("persistentvolumes",)
 
@@ -81,7 +82,7 @@ class PersistentVolumeLabel(Plugin):
 
 
 def _bound(affinity: Mapping[str, Any] | None, requirements: list[Object]) -> Object:
-    """The node affinity with the requirements in every term, unless one of their keys is used there already."""
+    """The node affinity with the requirements added to every term, unless a term uses one of the keys already."""
     required = (affinity or {}).get("required") or {}
     terms = required.get("nodeSelectorTerms") or [{}]
     used = {e.get("key") for term in terms for e in term.get("matchExpressions") or ()}

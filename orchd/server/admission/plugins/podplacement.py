@@ -1,4 +1,4 @@
-"""PodNodeSelector and PodTolerationRestriction: where the pods of a namespace may run, by its annotations."""
+"""PodNodeSelector and PodTolerationRestriction: constrain pod placement by annotations of the namespace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMESPACES = ResourceRef("", "v1", "namespaces")
 
 
 def _broken(message: str) -> ApiError:
-    """What cannot be understood in an annotation is answered as the server's failure, without a reason."""
+    """An invalid annotation is a 500 without a reason."""
     return ApiError(500, "", message)
 
 
@@ -48,7 +48,7 @@ def parse_selector(text: str) -> dict[str, str]:
 @implementer(IMutatingPlugin, IValidatingPlugin)
 class PodNodeSelector(_ByNamespace):
     name = "PodNodeSelector"
-    help = "Adds the node selector of a namespace to its pods and holds them to those that are allowed."
+    help = "Adds the node selector of the namespace to its pods and enforces the allowed ones."
     operations = (CREATE,)
     resources = ("pods",)
 
@@ -90,7 +90,7 @@ class PodNodeSelector(_ByNamespace):
 @implementer(IMutatingPlugin, IValidatingPlugin)
 class PodTolerationRestriction(_ByNamespace):
     name = "PodTolerationRestriction"
-    help = "Adds the default tolerations of a namespace to its pods and holds them to those that are allowed."
+    help = "Adds the default tolerations of the namespace to its pods and enforces the allowed ones."
     operations = (CREATE, UPDATE)
     resources = ("pods",)
 
@@ -143,7 +143,7 @@ class PodTolerationRestriction(_ByNamespace):
 
 
 def _listed(found: Mapping[str, str], key: str) -> list[Toleration] | None:
-    """The tolerations in an annotation, None without it, none for an empty one. Raises ApiError 500."""
+    """The tolerations in an annotation; None without the annotation, [] for an empty one. Raises ApiError 500."""
     text = found.get(key)
     if text is None:
         return None

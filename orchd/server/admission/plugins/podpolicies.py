@@ -1,4 +1,4 @@
-"""Small policies about pods, all off unless enabled: image pulls, security contexts, affinity, extended resources."""
+"""Small pod policies, all disabled by default: image pulls, security contexts, affinity, extended resources."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def _all_containers(pod: Object | None) -> Iterator[tuple[str, int, Object]]:
 @implementer(IMutatingPlugin, IValidatingPlugin)
 class AlwaysPullImages(Plugin):
     name = "AlwaysPullImages"
-    help = "Makes every container pull its image, so that no pod runs a private image without its credentials."
+    help = "Sets imagePullPolicy Always, so that pods need credentials for private images."
     resources = ("pods", "pods/ephemeralcontainers")
 
     def _unchanged(self, review: Review) -> bool:
-        """Does an update bring no image that was not there?"""
+        """True if an update adds no image."""
         if review.operation != UPDATE:
             return False
         old = {c.get("image") for _, _, c in _all_containers(review.old_object)}
@@ -57,7 +57,7 @@ class AlwaysPullImages(Plugin):
 @implementer(IValidatingPlugin)
 class SecurityContextDeny(Plugin):
     name = "SecurityContextDeny"
-    help = "Refuses pods that choose users, groups or SELinux options."
+    help = "Rejects pods that set users, groups or SELinux options."
     resources = ("pods",)
 
     async def validate(self, review: Review) -> None:
@@ -80,7 +80,7 @@ class SecurityContextDeny(Plugin):
 @implementer(IValidatingPlugin)
 class LimitPodHardAntiAffinityTopology(Plugin):
     name = "LimitPodHardAntiAffinityTopology"
-    help = "Allows required anti-affinity between pods by host name only."
+    help = "Rejects required anti-affinity with a topology other than the host name."
     resources = ("pods",)
 
     async def validate(self, review: Review) -> None:
@@ -99,7 +99,7 @@ class LimitPodHardAntiAffinityTopology(Plugin):
 @implementer(IMutatingPlugin)
 class ExtendedResourceToleration(Plugin):
     name = "ExtendedResourceToleration"
-    help = "Lets pods that ask for an extended resource onto nodes that are tainted with its name."
+    help = "Adds tolerations for nodes tainted with the extended resources that a pod requests."
     resources = ("pods",)
 
     async def admit(self, review: Review) -> None:

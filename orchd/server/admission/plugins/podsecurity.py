@@ -1,6 +1,6 @@
-"""PodSecurity: the Pod Security Standards per namespace, chosen by labels: enforced, audited, warned about.
+"""PodSecurity: applies the Pod Security Standards per namespace, by labels for the modes enforce, audit and warn.
 
-Enforcement is about pods alone; objects that hold a pod template get warnings and audit annotations.
+Only pods are rejected; objects with a pod template get warnings and audit annotations.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from orchd.server.admission.plugins.podsecuritychecks import (
 
 NAMESPACES = ResourceRef("", "v1", "namespaces")
 _MODES = ("enforce", "audit", "warn")
-#: How many pods of a namespace are looked at when its enforced level changes.
+#: Maximum number of existing pods that are checked when the enforced level of a namespace changes.
 _MAX_PODS = 3000
-#: Resources that hold a pod template: path to it.
+#: Resources with a pod template: path to it.
 _TEMPLATES: dict[tuple[str, str], tuple[str, ...]] = {
     ("", "replicationcontrollers"): ("spec", "template"),
     ("", "podtemplates"): ("template",),
@@ -45,7 +45,7 @@ _TEMPLATES: dict[tuple[str, str], tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A level in a version; `version` as written (``latest``, ``v1.22``)."""
+    """A level and a version; `version` as written (``latest``, ``v1.22``)."""
 
     level: str
     version: str = "latest"
@@ -65,7 +65,7 @@ def valid_version(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Defaults by mode, and who is exempt."""
+    """Default policies by mode, and exemptions."""
 
     defaults: Mapping[str, Policy]
     users: frozenset[str] = frozenset()
@@ -74,7 +74,7 @@ class Configuration:
 
 
 def read_configuration(section: Mapping[str, Any] | None) -> Configuration:
-    """The plugin's configuration. Raises ValueError naming the key that is wrong."""
+    """The plugin's configuration. Raises ValueError naming the invalid key."""
     section = section or {}
     given = section.get("defaults") or {}
     for key in given:
@@ -103,7 +103,7 @@ def read_configuration(section: Mapping[str, Any] | None) -> Configuration:
 @implementer(IValidatingPlugin)
 class PodSecurity(Plugin):
     name = "PodSecurity"
-    help = "Holds pods to the Pod Security Standard that the labels of their namespace ask for."
+    help = "Enforces the Pod Security Standard selected by the labels of the namespace."
     resources = (
         "namespaces", "pods", "pods/ephemeralcontainers", "replicationcontrollers", "podtemplates", "deployments.apps",
         "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch",
@@ -123,7 +123,7 @@ class PodSecurity(Plugin):
         )
 
     def policies(self, labels: Mapping[str, str]) -> tuple[dict[str, Policy], list[Cause]]:
-        """The policies that labels ask for, and what is wrong with the labels. A wrong level fails closed."""
+        """The policies selected by labels, and the errors in labels. An invalid level is treated as restricted."""
         found: dict[str, Policy] = {}
         wrong: list[Cause] = []
         for mode in _MODES:
@@ -213,8 +213,8 @@ class PodSecurity(Plugin):
         return namespace
 
     def _significant(self, pod: Object, old: Object) -> bool:
-        """Is this update judged? It is when it changes containers, their images, or a security profile; a pod that was
-        there before the policy may otherwise go on being updated."""
+        """True if this update is checked: when it changes containers, images or a security profile. Other updates of
+        pods older than the policy are allowed."""
 
         def relevant(obj: Object) -> Any:
             body = spec(obj)
@@ -253,14 +253,14 @@ class PodSecurity(Plugin):
                 review.warn(text)
 
     def _existing(self, namespace: str, policy: Policy) -> list[str]:
-        """A line for every sort of violation among the pods of a namespace, naming the first pod."""
+        """One line per distinct violation among the pods of a namespace, naming the first pod."""
         found: dict[str, list[str]] = {}
         owners: set[str] = set()
         pods = sorted(self.informer(1).list(namespace), key=lambda p: p["metadata"]["name"])
         for pod in pods[:_MAX_PODS]:
             controllers = [o["uid"] for o in metadata(pod).get("ownerReferences") or () if o.get("controller")]
             if controllers:
-                # Pods of one controller are alike.
+                # Pods of one controller have equal specs.
                 if controllers[0] in owners:
                     continue
                 owners.add(controllers[0])

@@ -1,7 +1,7 @@
 """The Pod Security Standards as checks over a pod's metadata and spec. Pure functions; names and texts are recorded facts.
 
-A check has an id, the level to which it belongs, and the minor versions from which each of its forms applies. A restricted
-check may replace the baseline check about the same field. Checks run by level, then by id.
+A check has an id, a level, and a function per range of minor versions. A restricted check may replace the baseline
+check of the same field. Checks run by level, then by id.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from orchd.dialect import Dialect
 Pod = dict[str, Any]
 PRIVILEGED, BASELINE, RESTRICTED = "privileged", "baseline", "restricted"
 LEVELS = (PRIVILEGED, BASELINE, RESTRICTED)
-#: The newest minor version of the standards that is known; later ones mean this one.
+#: The newest known minor version of the standards; later versions use it.
 LATEST = 23
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """`reason` is short, `detail` names who violates it ("" when the reason says all)."""
+    """`reason` is short, `detail` names the violating containers or fields ("" when the reason suffices)."""
 
     reason: str
     detail: str = ""
@@ -92,7 +92,7 @@ def _app_armor(pod: Pod, dialect: Dialect) -> Violation | None:
 
 
 def _added(pod: Pod, allowed: frozenset[str]) -> tuple[list[str], list[str]]:
-    """Containers that add capabilities beyond `allowed`, and those capabilities."""
+    """Containers that add capabilities beyond `allowed`, and these capabilities."""
     names: list[str] = []
     caps: set[str] = set()
     for container in _containers(pod):
@@ -380,6 +380,6 @@ def checks(level: str, minor: int) -> list[Check]:
 
 
 def evaluate(pod: Pod, level: str, minor: int, dialect: Dialect) -> list[Violation]:
-    """What `pod` (an object with metadata and spec, such as a pod or a template) violates."""
+    """The violations of `pod` (an object with metadata and spec, such as a pod or a template)."""
     results = (check(pod, dialect) for check in checks(level, minor))
     return [r for r in results if r is not None]

@@ -1,6 +1,7 @@
-"""PodSecurityPolicy: a pod needs a policy that its maker or its service account may use; the policy gives defaults.
+"""PodSecurityPolicy: a pod needs a policy that its creator or its service account may use; the policy sets defaults.
 
-Policies are tried by name; one that takes the pod as it is goes before one that must change it. Only a creation may be changed.
+Policies are tried by name; those that admit the pod unchanged before those that must change it. Only creations may be
+changed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _COLLECTED = ("ownerReferences", "finalizers", "managedFields", "selfLink")
 @implementer(IMutatingPlugin, IValidatingPlugin)
 class PodSecurityPolicy(Plugin):
     name = "PodSecurityPolicy"
-    help = "Holds pods to the pod security policies that their makers or service accounts may use, and fills in defaults."
+    help = "Requires a pod security policy that the creator or service account of a pod may use, and applies its defaults."
     resources = ("pods",)
     informers = (("policy", "v1beta1", "podsecuritypolicies"),)
 
@@ -51,9 +52,9 @@ class PodSecurityPolicy(Plugin):
         review.annotate(self._audit + "validate-policy", policy)
 
     async def _decide(self, review: Review, pod: Object, *, change: bool) -> tuple[Object | None, str, list[str]]:
-        """The pod as a policy lets it in and that policy's name; or None and what the usable policies say against it."""
+        """The defaulted pod and the admitting policy's name; or None and the violations of all usable policies."""
         await self.wait_ready(review)
-        # The policy that let the pod in is most likely the one that still does.
+        # Try the policy that admitted the pod first.
         hint = None if change else annotations_of(pod).get(self._annotation)
         providers = self._providers(hint)
         if not providers:
@@ -86,7 +87,7 @@ class PodSecurityPolicy(Plugin):
             try:
                 providers.append(Provider(policy, self.dialect))
             except ValueError:
-                # A policy that cannot be applied lets nobody in, and says nothing against anybody.
+                # Skip an invalid policy: it admits no pods and reports no violations.
                 continue
         return providers
 
@@ -105,7 +106,7 @@ class PodSecurityPolicy(Plugin):
 
 
 def _only_collected(pod: Object, old: Object) -> bool:
-    """Does the update change nothing but what the garbage collector changes?"""
+    """True if the update changes only fields that the garbage collector changes."""
     return _rest(pod) == _rest(old)
 
 

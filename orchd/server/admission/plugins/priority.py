@@ -1,4 +1,4 @@
-"""Priority: a pod's priority is what its class says; one class at most is the default."""
+"""Priority: sets a pod's priority from its class, and allows only one default class."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COMPUTED = "must not be provided in pod spec; priority admission controller com
 @implementer(IMutatingPlugin, IValidatingPlugin)
 class Priority(Plugin):
     name = "Priority"
-    help = "Sets the priority and preemption policy of pods from their priority class."
+    help = "Sets priority and preemption policy of pods from their priority class."
     resources = ("pods", "priorityclasses.scheduling.{abbr}.io")
     informers = (("scheduling.{abbr}.io", "v1", "priorityclasses"),)
 
@@ -71,7 +71,7 @@ class Priority(Plugin):
         if found is not None:
             return found
         try:
-            # The informer may be late for a class that was made just now.
+            # The informer may lag behind a class created just now.
             ref = ResourceRef(self.dialect("scheduling.{abbr}.io"), "v1", "priorityclasses")
             live: Object = await self.context.client.get(ref, "", name)
         except ApiError as error:
@@ -81,7 +81,7 @@ class Priority(Plugin):
         return live
 
     def _default(self) -> Object | None:
-        """The default class; the lowest of several, which only a race can make."""
+        """The default class; of several, which only a race can create, the lowest."""
         defaults = [c for c in self.informer(0).list() if c.get("globalDefault")]
         return min(defaults, key=lambda c: c.get("value", 0)) if defaults else None
 

@@ -1,4 +1,4 @@
-"""PersistentVolumeClaimResize: a claim grows only where its storage class allows it."""
+"""PersistentVolumeClaimResize: claims may grow only if their storage class allows it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NO = (
 @implementer(IValidatingPlugin)
 class PersistentVolumeClaimResize(Plugin):
     name = "PersistentVolumeClaimResize"
-    help = "Refuses to grow persistent volume claims whose storage class does not allow it."
+    help = "Rejects growing persistent volume claims unless their storage class allows volume expansion."
     operations = (UPDATE,)
     resources = ("persistentvolumeclaims",)
     informers = (("storage.{abbr}.io", "v1", "storageclasses"),)

@@ -1,7 +1,7 @@
-"""ResourceQuota: a write that would use more than the quotas of its namespace allow is refused; what is used is recorded.
+"""ResourceQuota: rejects writes that exceed a quota of their namespace, and records usage.
 
-The usage is added to the status of every quota concerned before the object is stored, guarded by the quota's version, so that
-writes at the same time cannot both take the last of it. Within this process, writes of one namespace wait for each other.
+Usage is added to the status of every matching quota before the object is stored, guarded by the quota's version, so
+that concurrent writes cannot exceed it together. Within this process, writes of one namespace are serialized.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from orchd.server.admission.plugin import Plugin, metadata, refuse
 
 QUOTAS = ResourceRef("", "v1", "resourcequotas")
 _ATTEMPTS = 4
-#: Kinds whose usage may grow by an update.
+#: Kinds whose usage may change on update.
 _UPDATED = ("services", "persistentvolumeclaims")
 _REMEMBERED = 1024
 
@@ -37,13 +37,13 @@ def _version(obj: Object) -> int:
 @implementer(IValidatingPlugin)
 class ResourceQuota(Plugin):
     name = "ResourceQuota"
-    help = "Keeps the objects of a namespace within its resource quotas."
+    help = "Enforces the resource quotas of namespaces."
     operations = (CREATE, UPDATE)
     informers = (("", "v1", "resourcequotas"),)
 
     def setup(self) -> None:
         self._locks: dict[str, DeferredLock] = {}
-        #: Quotas as this plugin has written them, until the informer has caught up.
+        #: Quotas as written by this plugin, until the informer has caught up.
         self._written: dict[tuple[str, str], Object] = {}
 
     def interested(self, resource: Resource, subresource: str) -> bool:
@@ -95,7 +95,7 @@ class ResourceQuota(Plugin):
         return sorted(quotas, key=lambda q: q["metadata"]["name"])
 
     def _check(self, review: Review, delta: Usage, quotas: list[Object]) -> list[tuple[Object, dict[str, str]]]:
-        """The quotas that change, each with its new ``status.used``. Raises ApiError 403."""
+        """The quotas to update, each with its new ``status.used``. Raises ApiError 403."""
         changed = []
         for quota in quotas:
             status = quota.get("status") or {}
@@ -143,7 +143,7 @@ class ResourceQuota(Plugin):
             for name in raced:
                 live = await self._live(review.namespace, name)
                 if live is None:
-                    # Gone: nothing limits the write any more.
+                    # Deleted: it no longer limits the write.
                     charged.add(name)
                 else:
                     fresh[name] = live

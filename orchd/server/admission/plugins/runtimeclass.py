@@ -1,4 +1,4 @@
-"""RuntimeClass: pods take overhead and scheduling constraints from their runtime class."""
+"""RuntimeClass: sets pod overhead and scheduling constraints from the runtime class."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined O
 @implementer(IMutatingPlugin, IValidatingPlugin)
 class RuntimeClass(Plugin):
     name = "RuntimeClass"
-    help = "Sets the overhead, node selector and tolerations that a pod's runtime class asks for."
+    help = "Sets overhead, node selector and tolerations of pods from their runtime class."
     operations = (CREATE,)
     resources = ("pods",)
     informers = (("node.{abbr}.io", "v1", "runtimeclasses"),)

@@ -1,4 +1,4 @@
-"""ServiceAccount: every pod runs as an account that exists, with its token mounted and its pull secrets."""
+"""ServiceAccount: every pod uses an existing service account, mounts its token and gets its pull secrets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from orchd.server.admission.plugin import (
 )
 
 ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")
-#: The default account is made by a controller after its namespace: how often, and after how many seconds, to look again.
+#: A controller creates the default account after its namespace: attempts and seconds between them.
 _ATTEMPTS, _PAUSE = 10, 0.15
 _TOKEN_SECONDS = 3607
 _MODE = 0o644
@@ -32,7 +32,7 @@ _MODE = 0o644
 @implementer(IMutatingPlugin, IValidatingPlugin)
 class ServiceAccount(Plugin):
     name = "ServiceAccount"
-    help = "Gives pods a service account, mounts its token, and keeps them to the secrets that the account may use."
+    help = "Sets the service account of pods, mounts its token, and limits pods to its secrets."
     operations = (CREATE,)
     resources = ("pods",)
     informers = (("", "v1", "serviceaccounts"),)

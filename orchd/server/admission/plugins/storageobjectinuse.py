@@ -1,4 +1,4 @@
-"""StorageObjectInUseProtection: claims and volumes in use outlive their deletion, by a finalizer."""
+"""StorageObjectInUseProtection: finalizers delay the removal of claims and volumes in use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchd.server.admission.plugin import Plugin, metadata, with_metadata
 @implementer(IMutatingPlugin)
 class StorageObjectInUseProtection(Plugin):
     name = "StorageObjectInUseProtection"
-    help = "Adds the finalizers that keep persistent volumes and claims until nobody uses them."
+    help = "Adds finalizers that delay deletion of persistent volumes and claims until they are unused."
     operations = (CREATE,)
     resources = ("persistentvolumeclaims", "persistentvolumes")
 

@@ -1,4 +1,4 @@
-"""TaintNodesByCondition: a new node takes no pods until it is known to be ready."""
+"""TaintNodesByCondition: new nodes are tainted until they are ready."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchd.server.admission.plugin import Plugin, spec, with_spec
 @implementer(IMutatingPlugin)
 class TaintNodesByCondition(Plugin):
     name = "TaintNodesByCondition"
-    help = "Taints new nodes as not ready, so that nothing is scheduled before their conditions are known."
+    help = "Taints new nodes as not ready, to prevent scheduling until their conditions are known."
     operations = (CREATE,)
     resources = ("nodes",)
 

@@ -1,4 +1,4 @@
-"""Merging tolerations: what one of them already covers is not repeated. Pure functions over Toleration objects."""
+"""Merges tolerations without redundant ones. Pure functions over Toleration objects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Toleration = dict[str, Any]
 
 
 def covers(wide: Toleration, narrow: Toleration) -> bool:
-    """Does `wide` tolerate everything that `narrow` does?"""
+    """True if `wide` tolerates everything that `narrow` does."""
     if wide == narrow:
         return True
     exists = wide.get("operator") == "Exists"
@@ -27,7 +27,7 @@ def covers(wide: Toleration, narrow: Toleration) -> bool:
 
 
 def merge(first: Sequence[Toleration], second: Sequence[Toleration]) -> list[Toleration]:
-    """Both lists without what others in them cover; of equal ones the first stays."""
+    """Both lists without tolerations covered by others; of equal ones the first stays."""
     every = [*first, *second]
     merged: list[Toleration] = []
     for i, one in enumerate(every):
@@ -40,5 +40,5 @@ def merge(first: Sequence[Toleration], second: Sequence[Toleration]) -> list[Tol
 
 
 def all_covered(allowed: Sequence[Toleration], wanted: Sequence[Toleration]) -> bool:
-    """Is every one of `wanted` covered by one of `allowed`? Nothing allowed means no limit."""
+    """True if every one of `wanted` is covered by one of `allowed`. An empty `allowed` means no limit."""
     return not allowed or all(any(covers(a, w) for a in allowed) for w in wanted)

@@ -1,1 +1,1 @@
-"""Admission by other programs: which webhooks a write concerns, what they are sent, and what their answers do."""
+"""Admission webhooks: matching, AdmissionReview requests, and evaluation of responses."""

@@ -1,8 +1,8 @@
-"""What a webhook's patch may not change: the kind and the version of the object, and that it is an object.
+"""Checks that a webhook's patch keeps kind, version and type of the object.
 
-Stored bytes are served on the word of those who checked them; an object of another kind would make every list with it
-unreadable. Errors are those of the reference, which decodes a patched object into the type that it gave out: they are not the
-webhook's failure to answer, so that no failure policy ignores them.
+Stored bytes are served without validation; an object of another kind would make every list with it undecodable. Errors
+are those of the reference, which decodes a patched object into the type that it sent: they do not count as webhook
+failures, so no failure policy ignores them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _NAMES = ((str, "string"), (bool, "bool"), (int, "number"), (float, "number"), (
 
 
 def same_kind(patched: Any, review: Review, resource: Resource, catalog: Catalog) -> Object:
-    """A patched object of the kind and version that the webhook was shown; those that a patch took away come back where the
-    kind has a type of its own. Raises ApiError 500, or 422 for an object of a custom kind."""
+    """A patched object of the kind and version that the webhook received; removed apiVersion and kind are restored for
+    built-in kinds. Raises ApiError 500, or 422 for a custom object."""
     if not isinstance(patched, dict):
         raise _unreadable(f"cannot unmarshal {_sort(patched)} into Go value of type {_META}")
     for member in ("kind", "apiVersion"):
@@ -67,5 +67,5 @@ def _unreadable(why: str) -> ApiError:
 
 
 def _sort(value: Any) -> str:
-    """The name of a JSON value's sort in errors."""
+    """The name of a JSON value's type in errors."""
     return next((name for sort, name in _NAMES if type(value) is sort), "null")

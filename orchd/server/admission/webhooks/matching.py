@@ -1,6 +1,6 @@
-"""Which webhooks a write concerns: rules, scopes, equivalent versions, and selectors (specification, "Rules").
+"""Matches writes to webhooks: rules, scopes, equivalent versions, and selectors (specification, "Rules").
 
-Configurations are read once per change of them; which webhooks' rules fit is remembered per sort of write.
+Configurations are parsed once per change; matches of rules are cached per operation and resource.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Object = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Hook:
-    """One webhook of a configuration, with defaults done. `position` counts over all configurations in their order."""
+    """One webhook of a configuration, with defaults. `position` is its index over all configurations."""
 
     name: str
     configuration: str
@@ -43,14 +43,14 @@ class Hook:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A webhook that a sort of write concerns, and the resource in whose version it wants to see objects."""
+    """A matching webhook, and the resource whose version its review uses."""
 
     hook: Hook
     resource: Resource
 
 
 def hooks_of(configurations: Iterable[Object]) -> list[Hook]:
-    """The webhooks of all configurations: by name of configuration, then in their order there."""
+    """The webhooks of all configurations: by configuration name, then in their order there."""
     out: list[Hook] = []
     for configuration in sorted(configurations, key=lambda c: str(c["metadata"]["name"])):
         for hook in configuration.get("webhooks") or ():
@@ -79,7 +79,7 @@ def _hook(configuration: str, hook: Object, position: int) -> Hook:
 def calls_for(
     hooks: Iterable[Hook], operation: str, resource: Resource, subresource: str, *, namespaced: bool, catalog: Catalog
 ) -> list[Call]:
-    """The webhooks whose rules fit a sort of write. `namespaced` says whether the request names a namespace."""
+    """The webhooks whose rules match. `namespaced` says whether the request has a namespace."""
     others = [r for r in equivalents(catalog, resource) if r.api_version != resource.api_version]
     found: list[Call] = []
     for hook in hooks:
@@ -103,18 +103,18 @@ def _equivalent(
 
 
 def equivalents(catalog: Catalog, resource: Resource) -> tuple[Resource, ...]:
-    """All served versions of a resource, its own among them."""
+    """All served versions of a resource, including itself."""
     served = catalog.versions_of(resource)
     if resource.custom:
-        # Those of a custom kind count in the order of its definition.
+        # Versions of a custom kind are in the order of its definition.
         order = list(resource.version_types)
         return tuple(sorted(served, key=lambda other: order.index(other.api_version)))
-    # A kind of many forms is kept under one key in several groups; so are those that moved between groups.
+    # A kind served in several groups is stored under one key; so are kinds that moved between groups.
     return served if resource.key or resource.kind in FORMS else (resource,)
 
 
 def fits(rule: Object, operation: str, resource: Resource, subresource: str, *, namespaced: bool) -> bool:
-    """Does one rule concern a write?"""
+    """True if one rule matches a write."""
     scope = rule.get("scope") or "*"
     return (
         (scope == "*" or (scope == "Namespaced") == (namespaced and resource.plural != "namespaces"))
@@ -136,7 +136,8 @@ def _resource(text: str, plural: str, subresource: str) -> bool:
 
 
 def objects_fit(hook: Hook, review: Review) -> bool:
-    """Does the object selector choose the new or the old object? One without labels is never chosen by a selector."""
+    """True if the object selector matches the new or the old object. An object without labels matches only the empty
+    selector."""
     if hook.objects.everything:
         return True
     return any(

@@ -1,6 +1,6 @@
-"""MutatingAdmissionWebhook: webhooks one after the other, each seeing what those before it made of the object.
+"""MutatingAdmissionWebhook: calls webhooks in series, each with the object as changed by the previous ones.
 
-When one changes the object, the mutating chain runs once more, and with it those webhooks that asked for it
+After a change the mutating chain runs once more, including the webhooks with reinvocation policy IfNeeded
 (specification, "Reinvocation policy").
 """
 
@@ -28,13 +28,13 @@ Object = dict[str, Any]
 
 @dataclass(slots=True)
 class Rounds:
-    """What is remembered from one run of the chain to the next, for one write. Webhooks are named by uid."""
+    """Reinvocation state of one write. Webhooks are identified by uid."""
 
-    #: Called already and willing to be called again.
+    #: Called before, with policy IfNeeded.
     willing: set[str] = field(default_factory=set)
-    #: To be called again, as a later one changed the object.
+    #: To be reinvoked, since a later webhook changed the object.
     again: set[str] = field(default_factory=set)
-    #: The object as the webhooks left it.
+    #: The object after the last webhook.
     left: Object | None = None
 
     def changed(self) -> None:
@@ -44,10 +44,10 @@ class Rounds:
 
 @implementer(IMutatingPlugin)
 class MutatingAdmissionWebhook(WebhookPlugin):
-    """Asks the webhooks of MutatingWebhookConfigurations."""
+    """Calls the webhooks of MutatingWebhookConfigurations."""
 
     name = "MutatingAdmissionWebhook"
-    help = "Lets webhooks, configured by MutatingWebhookConfigurations, change or refuse a write."
+    help = "Calls webhooks configured by MutatingWebhookConfigurations to change or reject a write."
     informers = ((GROUP, "v1", "mutatingwebhookconfigurations"), ("", "v1", "namespaces"))
     kind = "admit"
     mutating = True
@@ -63,27 +63,27 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             # Built-in plugins have changed the object since.
             rounds.changed()
         for index, call in enumerate(calls):
-            if not await self.selected(call, review):
+            if not await self.matches_selectors(call, review):
                 continue
             uid = call.hook.uid
             if review.reinvocation and uid not in rounds.again:
                 continue
-            if await self._called(call, review, index):
+            if await self._call(call, review, index):
                 rounds.changed()
                 review.reinvoke = True
             if call.hook.reinvoked:
                 rounds.willing.add(uid)
         rounds.left = review.object
 
-    async def _called(self, call: Call, review: Review, index: int) -> bool:
-        """Has the webhook changed the object? Audit annotations tell by its place what it did."""
+    async def _call(self, call: Call, review: Review, index: int) -> bool:
+        """Call one webhook; True if it changed the object. Audit annotations identify it by its position."""
         turn = f"round_{int(review.reinvocation)}_index_{index}"
         began = perf_counter()
         error: Exception | None = None
         changed = False
         try:
             verdict = await self.ask(call, review)
-            changed = await self._patched(call, review, verdict, turn)
+            changed = await self._apply_patch(call, review, verdict, turn)
         except FailedCallError as failed:
             error = failed
             if not failed.ignored:
@@ -93,13 +93,13 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             error = denied
             raise
         finally:
-            self.measured(call, review, began, error)
-            said = _named(call) + f',"mutated":{str(changed).lower()}}}'
+            self.observe_call(call, review, began, error)
+            said = _annotation_prefix(call) + f',"mutated":{str(changed).lower()}}}'
             review.annotate(self.dialect("mutation.webhook.admission.{abbr}.io/") + turn, said)
         return changed
 
-    async def _patched(self, call: Call, review: Review, verdict: Verdict, turn: str) -> bool:
-        """Apply a webhook's patch; has it changed anything? Raises ApiError and FailedCallError."""
+    async def _apply_patch(self, call: Call, review: Review, verdict: Verdict, turn: str) -> bool:
+        """Apply a webhook's patch; True if it changed anything. Raises ApiError and FailedCallError."""
         if not verdict.patch:
             return False
         try:
@@ -115,42 +115,42 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             )
         if verdict.patch_type != "JSONPatch":
             raise FailedCallError(call.hook, f"unsupported patch type {quoted(verdict.patch_type)}")
-        before = await self.shown(call, review, review.object)
+        before = await self.to_webhook_version(call, review, review.object)
         try:
             after = json_patch.apply_operations(before, operations)
         except json_patch.FailedError as error:
             raise errors.internal(str(error)) from None
-        changed = await self._settled(call, review, after)
-        said = f'{_named(call)},"patch":{_written(operations)},"patchType":"JSONPatch"}}'
+        changed = await self._canonicalize(call, review, after)
+        said = f'{_annotation_prefix(call)},"patch":{_format_patch(operations)},"patchType":"JSONPatch"}}'
         review.annotate(self.dialect(PATCH_ANNOTATION) + turn, said)
         if changed == review.object:
             return False
         review.object = changed
         return True
 
-    async def _settled(self, call: Call, review: Review, patched: Any) -> Object:
-        """A patched object in the version that the chain works with, with its shape and defaults."""
+    async def _canonicalize(self, call: Call, review: Review, patched: Any) -> Object:
+        """A patched object in the version of the chain, with its shape and defaults."""
         assert self.context.catalog is not None
         named = same_kind(patched, review, call.resource, self.context.catalog())
         if review.kind is not None:
-            # Another kind than the resource's: who takes it gives it its shape.
+            # A kind other than the resource's: the endpoint that accepts it defaults it.
             return named
         try:
             shaped = shape.canonical(named, call.resource.type)
         except shape.ShapeError as error:
             raise errors.internal(str(error)) from None
-        # The version that the chain works with is that of the object it was given.
-        worked_on = (review.object or {}).get("apiVersion") or review.resource.api_version
+        # The version of the chain is that of the object it was given.
+        working_version = (review.object or {}).get("apiVersion") or review.resource.api_version
         if review.resource.converter is not None:
-            # Such objects are worked on in the version that was asked for.
+            # Objects with a conversion webhook are processed in the requested version.
             return self.context.settle(review.resource, await self.in_version(review.resource, shaped))
-        return self.context.settle(review.resource, convert.convert(shaped, worked_on, self.context.catalog()))
+        return self.context.settle(review.resource, convert.convert(shaped, working_version, self.context.catalog()))
 
 
-def _named(call: Call) -> str:
-    """The beginning of an annotation about a webhook."""
+def _annotation_prefix(call: Call) -> str:
+    """The key prefix of an annotation about a webhook."""
     return f'{{"configuration":{quoted(call.hook.configuration)},"webhook":{quoted(call.hook.name)}'
 
 
-def _written(operations: list[dict[str, Any]]) -> str:
+def _format_patch(operations: list[dict[str, Any]]) -> str:
     return orjson.dumps([dict(sorted(operation.items())) for operation in operations]).decode()

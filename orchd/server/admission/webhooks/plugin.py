@@ -1,4 +1,4 @@
-"""What both webhook plugins share: configurations, the choice of webhooks, and one call with its failures."""
+"""Common part of both webhook plugins: configurations, matching, and calls with failure policies."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from orchd.server.outbound.webhooks import NO_CREDENTIALS, Credentials, WebhookE
 
 GROUP = "admissionregistration.{abbr}.io"
 _NAMESPACES = ResourceRef("", "v1", "namespaces")
-#: Sorts of writes whose choice of webhooks is remembered.
+#: Maximum number of cached matches.
 _MOST_SORTS = 4096
 
 
 class FailedCallError(Exception):
-    """A webhook could not be asked, and its policy is to refuse then (`ignored` false)."""
+    """A webhook call failed; its failure policy ignores that if `ignored`, otherwise the write is rejected."""
 
     def __init__(self, hook: Hook, text: str, *, code: int = 0) -> None:
         super().__init__(f"failed calling webhook {quoted(hook.name)}: {text}")
@@ -36,7 +36,7 @@ class FailedCallError(Exception):
 
 
 class WebhookPlugin(Plugin):
-    """Base of the two plugins. `kind` says in numbers which of them it is."""
+    """Base class of the two plugins. `kind` labels metrics."""
 
     operations = (CREATE, UPDATE, DELETE, CONNECT)
     kind = ""
@@ -53,11 +53,11 @@ class WebhookPlugin(Plugin):
         self._chosen.clear()
 
     def interested(self, resource: Resource, subresource: str) -> bool:
-        """Configurations of webhooks themselves must stay within reach of whoever has to repair them."""
+        """Webhook configurations themselves are exempt, so that broken webhooks can be repaired."""
         return not (resource.group == self.dialect(GROUP) and resource.plural.endswith("webhookconfigurations"))
 
     async def calls(self, review: Review) -> list[Call]:
-        """The webhooks that a write concerns, as far as rules tell. Raises ApiError 403 before configurations are known."""
+        """The webhooks whose rules match a write. Raises ApiError 403 before configurations are synced."""
         if not self._read[0].synced:
             if not self._asks(review):
                 return []
@@ -69,7 +69,7 @@ class WebhookPlugin(Plugin):
         assert self.context.catalog is not None
         namespaced = bool(review.namespace)
         catalog = self.context.catalog()
-        # A catalog with other kinds may know other equivalent versions.
+        # Another catalog may have other equivalent versions.
         key = (review.operation, review.resource, review.subresource, namespaced, catalog)
         found = self._chosen.get(key)
         if found is None:
@@ -81,11 +81,11 @@ class WebhookPlugin(Plugin):
         return found
 
     def _asks(self, review: Review) -> bool:
-        """Nobody is asked about what the server does to become ready: webhooks may wait for just that."""
+        """False for the server's own writes during bootstrap: webhooks may depend on their completion."""
         return self.context.serving() or review.user.name != "system:apiserver"
 
-    async def selected(self, call: Call, review: Review) -> bool:
-        """Do the selectors of a webhook choose this write? Raises ApiError 404 for a namespace that is not there."""
+    async def matches_selectors(self, call: Call, review: Review) -> bool:
+        """True if the selectors of a webhook match this write. Raises ApiError 404 for a missing namespace."""
         hook = call.hook
         if not hook.namespaces.everything:
             labels = await self._namespace_labels(review)
@@ -94,7 +94,7 @@ class WebhookPlugin(Plugin):
         return matching.objects_fit(hook, review)
 
     async def _namespace_labels(self, review: Review) -> Mapping[str, str] | None:
-        """Labels of the namespace of a write; None where there is none."""
+        """Labels of the namespace of a write; None for cluster-scoped ones."""
         name, own = review.namespace, review.resource.plural == "namespaces" and not review.resource.group
         if own:
             if not review.subresource and review.operation in (CREATE, UPDATE):
@@ -106,7 +106,7 @@ class WebhookPlugin(Plugin):
         return labels_of(namespace)
 
     async def ask(self, call: Call, review: Review) -> reviews.Verdict:
-        """Call a webhook; its warnings and annotations are handed on, its refusal is raised (ApiError).
+        """Call a webhook; add its warnings and annotations, and raise its denial (ApiError).
 
         Raises FailedCallError."""
         hook = call.hook
@@ -119,8 +119,8 @@ class WebhookPlugin(Plugin):
         document = reviews.question(
             review,
             call.resource,
-            await self.shown(call, review, review.object),
-            await self.shown(call, review, review.old_object),
+            await self.to_webhook_version(call, review, review.object),
+            await self.to_webhook_version(call, review, review.old_object),
             uid=uid,
             version=version,
             dialect=self.dialect,
@@ -136,7 +136,7 @@ class WebhookPlugin(Plugin):
         for key, value in verdict.annotations.items():
             review.annotate(f"{hook.name}/{key}", value)
         for text in verdict.warnings:
-            # What a header cannot carry is dropped, as in the reference.
+            # Warnings that a header cannot carry are dropped, as in the reference.
             if text and not any(category(c) == "Cc" for c in text):
                 review.warn(text)
         if not verdict.allowed:
@@ -144,27 +144,27 @@ class WebhookPlugin(Plugin):
         return verdict
 
     async def in_version(self, resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
-        """An object in the version of a resource of its kind. Raises ApiError 500 where another webhook had to convert it and
-        did not."""
+        """Convert an object to the version of a resource of its kind. Raises ApiError 500 if a conversion webhook
+        failed."""
         if resource.converter is not None and self.context.translate is not None:
             return await self.context.translate(resource, obj)
         assert self.context.catalog is not None
         return convert.convert(obj, resource.api_version, self.context.catalog())
 
-    async def shown(self, call: Call, review: Review, obj: dict[str, Any] | None) -> dict[str, Any] | None:
-        """An object as a webhook wants to see it: in the version that its rule names."""
+    async def to_webhook_version(self, call: Call, review: Review, obj: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Convert an object to the version in the webhook's rule."""
         if obj is None:
             return None
         if review.kind is None:
             obj = await self.in_version(call.resource, obj)
         metadata = obj.get("metadata")
         if metadata is not None and "creationTimestamp" not in metadata and not review.resource.custom:
-            # Typed objects have the member always.
+            # Typed objects always have this member.
             obj = {**obj, "metadata": {**metadata, "creationTimestamp": None}}
         return obj
 
-    def measured(self, call: Call, review: Review, began: float, error: Exception | None) -> None:
-        """Count one call and what became of it."""
+    def observe_call(self, call: Call, review: Review, began: float, error: Exception | None) -> None:
+        """Observe the metrics of one call."""
         what, code, rejected = "no_error", 0, error is not None
         if isinstance(error, FailedCallError):
             what, code, rejected = "calling_webhook_error", error.code, not error.ignored
@@ -177,7 +177,7 @@ class WebhookPlugin(Plugin):
         )
 
     def refusal(self, error: FailedCallError, review: Review) -> ApiError:
-        """The 500 for a webhook that could not be asked."""
+        """The 500 for a webhook whose call failed."""
         return errors.internal(str(error))
 
 

@@ -1,4 +1,4 @@
-"""AdmissionReview documents (specification, "Webhook request and response"): what is asked, and what an answer says."""
+"""AdmissionReview documents (specification, "Webhook request and response"): requests and parsed responses."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Object = dict[str, Any]
 
 GROUP = "admission.{abbr}.io"
 KIND = "AdmissionReview"
-#: Versions of the document that we speak, best first.
+#: Supported versions of the document, preferred first.
 SPOKEN = ("v1", "v1beta1")
 _OPTIONS = {CREATE: "CreateOptions", UPDATE: "UpdateOptions", DELETE: "DeleteOptions"}
-#: Members of the answer -> what they must be, and the name of that type in errors.
+#: Members of the response -> type check, and the type's name in errors.
 _TYPES: Mapping[str, tuple[type, str]] = {
     "uid": (str, "types.UID"),
     "allowed": (bool, "bool"),
@@ -34,7 +34,7 @@ _JSON_NAMES = {str: "string", bool: "bool", dict: "object", list: "array", int: 
 
 
 class BadReviewError(Exception):
-    """An answer that is none. `called` tells a document that cannot be read from one that breaks the rules."""
+    """A malformed AdmissionReview response. `called` distinguishes undecodable documents from invalid ones."""
 
     def __init__(self, text: str, *, called: bool = True) -> None:
         prefix = "received invalid webhook response: " if called else "failed to call webhook: "
@@ -43,7 +43,7 @@ class BadReviewError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a webhook says."""
+    """The response of a webhook."""
 
     allowed: bool
     status: Mapping[str, Any] = field(default_factory=dict)
@@ -54,14 +54,14 @@ class Verdict:
 
 
 def version_for(accepted: tuple[str, ...]) -> str:
-    """The first version a webhook accepts that we speak, "" for none."""
+    """The first supported version that a webhook accepts, "" without one."""
     return next((v for v in accepted if v in SPOKEN), "")
 
 
 def question(
     review: Review, target: Resource, obj: Object | None, old: Object | None, *, uid: str, version: str, dialect: Dialect
 ) -> Object:
-    """The document for a webhook that wants to see `target`'s version; the objects are in that version already."""
+    """The AdmissionReview for a webhook that receives `target`'s version; the objects are already converted."""
     asked, wanted = _names(review, review.resource), _names(review, target)
     request: Object = {"uid": uid, "kind": wanted[0], "resource": wanted[1]}
     if review.subresource:
@@ -101,7 +101,7 @@ def _options(review: Review, dialect: Dialect) -> Object | None:
 
 
 def answer(document: Object, *, uid: str, version: str, mutating: bool, dialect: Dialect) -> Verdict:
-    """What a document says. Raises BadReviewError."""
+    """Parse a response. Raises BadReviewError."""
     group_version = f"{dialect(GROUP)}/{version}"
     given_version, kind = document.get("apiVersion") or "", document.get("kind") or ""
     if (given_version or group_version, kind or KIND) != (group_version, KIND):
@@ -121,7 +121,7 @@ def answer(document: Object, *, uid: str, version: str, mutating: bool, dialect:
             raise BadReviewError(f"expected webhook response of {group_version}, Kind={KIND}, got {found}")
         _check_patch(patch, patch_type, mutating=mutating)
     elif patch:
-        # The type of a patch was never looked at in this version.
+        # This version never checked the patch type.
         patch_type = "JSONPatch"
     return Verdict(
         allowed=response.get("allowed") or False,
@@ -134,7 +134,7 @@ def answer(document: Object, *, uid: str, version: str, mutating: bool, dialect:
 
 
 def _check_types(response: Any) -> None:
-    """Members must have their types. Raises BadReviewError."""
+    """Check the types of members. Raises BadReviewError."""
     if not isinstance(response, dict):
         raise _wrong(response, "AdmissionReview.response", "v1.AdmissionResponse")
     for member, (wanted, name) in _TYPES.items():
@@ -175,7 +175,7 @@ def _check_patch(patch: bytes, patch_type: str | None, *, mutating: bool) -> Non
 
 
 def denial(name: str, status: Mapping[str, Any]) -> ApiError:
-    """The refusal that a webhook's status makes."""
+    """The error for a denial with a webhook's status."""
     message, reason = status.get("message") or "", status.get("reason") or ""
     said = f": {message or reason}" if message or reason else " without explanation"
     code = status.get("code")

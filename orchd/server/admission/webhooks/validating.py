@@ -1,4 +1,4 @@
-"""ValidatingAdmissionWebhook: all webhooks are asked at once; the first refusal in their order is the answer."""
+"""ValidatingAdmissionWebhook: calls all webhooks concurrently; the first rejection in their order is the result."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from orchd.server.admission.webhooks.plugin import GROUP, FailedCallError, Webho
 
 @implementer(IValidatingPlugin)
 class ValidatingAdmissionWebhook(WebhookPlugin):
-    """Asks the webhooks of ValidatingWebhookConfigurations."""
+    """Calls the webhooks of ValidatingWebhookConfigurations."""
 
     name = "ValidatingAdmissionWebhook"
-    help = "Asks webhooks, configured by ValidatingWebhookConfigurations, whether a write is allowed."
+    help = "Calls webhooks configured by ValidatingWebhookConfigurations to allow or reject a write."
     informers = ((GROUP, "v1", "validatingwebhookconfigurations"), ("", "v1", "namespaces"))
     kind = "validating"
 
     async def validate(self, review: Review) -> None:
-        calls = [call for call in await self.calls(review) if await self.selected(call, review)]
+        calls = [call for call in await self.calls(review) if await self.matches_selectors(call, review)]
         if not calls:
             return
         asked = [Deferred.fromCoroutine(self._refusal(call, review, index)) for index, call in enumerate(calls)]
-        # Leaving early (the request's deadline) cancels the calls that are still out.
+        # On cancellation (the request's deadline) cancel the pending calls.
         try:
             refusals = await gatherResults(asked, consumeErrors=True)
         except FirstError as error:
@@ -37,7 +37,7 @@ class ValidatingAdmissionWebhook(WebhookPlugin):
                 raise refusal
 
     async def _refusal(self, call: Call, review: Review, index: int) -> ApiError | None:
-        """What the webhook at `index` among those that are asked has against a write."""
+        """The rejection of the webhook at `index`, None if it allowed the write."""
         began = perf_counter()
         error: Exception | None = None
         try:
@@ -53,5 +53,5 @@ class ValidatingAdmissionWebhook(WebhookPlugin):
             error = denied
             return denied
         finally:
-            self.measured(call, review, began, error)
+            self.observe_call(call, review, began, error)
         return None

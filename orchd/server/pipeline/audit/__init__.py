@@ -1,5 +1,5 @@
-"""Audit: who asked for what, when, and what came of it, for whoever has to know later.
+"""Audit: records who requested what, when, and with which result.
 
-Owns the policy (what is recorded), the events (how it is written down) and the stage (when). Must not know where events
-go: sinks are given to it, and live in assembly's choice of files and services.
+Owns the policy (what is recorded), the events (their format) and the stages (when). Must not depend on destinations:
+assembly chooses the sinks and passes them in.
 """

@@ -1,4 +1,4 @@
-"""Where audit events go."""
+"""Contract of audit sinks."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from zope.interface import Attribute, Interface
 
 
 class IAuditSink(Interface):
-    """A file, or a service. Events are JSON data of kind Event, shared: they are not to be edited."""
+    """A file or a webhook. Events are JSON data of kind Event, shared: they must not be mutated."""
 
     name: str = Attribute("For metrics and messages: log, webhook.")
     lost: int = Attribute("Events lost so far.")
     strict: bool = Attribute("Must a request be refused whose RequestReceived event cannot be taken?")
 
     async def take(event: Mapping[str, Any]) -> bool:
-        """Write or send one event, or put it where that will happen: what of these has been done when this returns is
-        the sink's mode. False when the event is lost. Never raises."""
+        """Write, send or queue one event, depending on the sink's mode. False when the event is lost. Never raises."""
 
     async def stop() -> None:
-        """Bring out what waits, for a bounded time. No event is taken any more."""
+        """Flush pending events within a bounded time, then stop. Later events are rejected."""

@@ -1,4 +1,4 @@
-"""Audit events as lines of a file, which is put aside when it is large enough."""
+"""Audit log file: one event per line, with rotation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _MEGABYTE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
-    """`megabytes` of a file, `backups` that are kept and for how many `days` (0: no limit), and whether they are packed."""
+    """Maximum size in `megabytes`, number of `backups` kept and their maximum age in `days` (0: no limit), and whether
+    they are compressed."""
 
     megabytes: int
     backups: int
@@ -35,8 +36,8 @@ class Rotation:
 
 
 class LogFile:
-    """Appends to `path` ("-" is standard output). `wall` gives seconds since the epoch; `aside` runs what takes longer
-    (packing and clearing up) in another thread; nobody waits for that but `close`. Opening raises OSError."""
+    """Appends to `path` ("-" is standard output). `wall` returns epoch seconds; `aside` runs compression and deletion
+    of old files in another thread; only `close` waits for that. Opening raises OSError."""
 
     def __init__(
         self,
@@ -55,7 +56,7 @@ class LogFile:
         self._background = Background()
         self._untidy = False
         if self._path is None:
-            # The descriptor itself: the daemon has put a log of its own in place of the stream.
+            # Use the file descriptor: the daemon replaces the stream by its own log.
             self._file: Any = os.fdopen(os.dup(1), "ab")
         else:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -88,21 +89,21 @@ class LogFile:
         assert path is not None
         moment = datetime.fromtimestamp(self._wall(), UTC)
         path.rename(path.with_name(f"{path.stem}-{moment:{_MOMENT}}.{moment.microsecond // 1000:03}{path.suffix}"))
-        # Only now: where one of the two fails, there is still a file to write to.
+        # Last, so that there is an open file if one of the two fails.
         full, self._file = self._file, self._open()
         full.close()
 
     async def _tidied(self) -> None:
-        """One at a time: two would pack the same file."""
+        """One at a time: two would compress the same file."""
         while self._untidy:
             self._untidy = False
             try:
                 await self._aside(self._clear_up)
             except OSError as error:
-                _log.error("audit logs that were put aside are not cleared up: {error}", error=error)
+                _log.error("failed to clean up rotated audit logs: {error}", error=error)
 
     def _clear_up(self) -> None:
-        """Pack and delete old files; runs in another thread."""
+        """Compress and delete old files; runs in another thread."""
         now = datetime.fromtimestamp(self._wall(), UTC)
         for number, (moment, path) in enumerate(self._backups()):
             old = self._rotation.days and now - moment > timedelta(days=self._rotation.days)
@@ -115,7 +116,7 @@ class LogFile:
                 path.unlink()
 
     def _backups(self) -> list[tuple[datetime, Path]]:
-        """Files that were put aside, the newest first."""
+        """Rotated files, newest first."""
         path = self._path
         assert path is not None
         found = []
@@ -129,12 +130,12 @@ class LogFile:
 
 
 def json_line(event: Event) -> bytes:
-    """The event on a line of its own (--audit-log-format=json)."""
+    """The event as one line of JSON (--audit-log-format=json)."""
     return orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def legacy_line(event: Event) -> bytes:
-    """What people read (--audit-log-format=legacy)."""
+    """The event as one line of text (--audit-log-format=legacy)."""
     user, other = event.get("user") or {}, event.get("impersonatedUser") or {}
     status = event.get("responseStatus") or {}
     shown = {

@@ -1,4 +1,4 @@
-"""The audit policy (audit API group, kind Policy): how much of which request is recorded, and at which stages."""
+"""The audit policy (audit API group, kind Policy): the level of each request, and the stages that are recorded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchd.kinds.codec import yaml_
 from orchd.kinds.identity import User
 from orchd.server.pipeline.interfaces import RequestInfo
 
-#: How much, in rising order.
+#: Audit levels, in rising order.
 LEVELS = ("None", "Metadata", "Request", "RequestResponse")
 NONE, METADATA, REQUEST, RESPONSE = range(4)
 
@@ -25,12 +25,12 @@ _POLICY = frozenset(("apiVersion", "kind", "metadata", "rules", "omitStages", "o
 
 
 class PolicyError(ValueError):
-    """A policy that cannot be gone by; the message names the field."""
+    """An invalid policy; the message names the field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """Resources of one group: none named means all; `names` are those of objects, none named means all."""
+    """Resources of one group; no resources means all; `names` are object names, none means all."""
 
     group: str
     resources: tuple[str, ...]
@@ -52,7 +52,7 @@ class Resources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A rule covers a request if everything that it says is so; what it does not mention does not matter."""
+    """A rule matches a request if all its conditions hold; unset conditions match everything."""
 
     level: int
     omitted: frozenset[str]
@@ -88,7 +88,7 @@ _UNRECORDED = Rule(level=NONE, omitted=frozenset(), omits_managed_fields=False)
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Rules in order: the first that covers a request decides; a request that none covers is not recorded."""
+    """Rules in order: the first match decides; a request without a match is not recorded."""
 
     rules: tuple[Rule, ...]
 

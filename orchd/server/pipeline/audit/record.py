@@ -1,4 +1,4 @@
-"""One request's record: what is known of it so far, as the events of the audit API (kind Event)."""
+"""The audit record of one request, and its events (audit API group, kind Event)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from orchd.server.pipeline.interfaces import Request, Response, whole
 Object = dict[str, Any]
 
 _AGENT = 1024
-#: Bytes in which a Status has said what it is.
+#: Maximum size in bytes of a body that is parsed as a Status.
 _STATUS_BEGINS = 100
 _CUT = "...TRUNCATED"
 
 
 class RecordedFields:
-    """A body that remembers what was read of it, for requests whose object is written down."""
+    """A body that keeps what was read of it, for audit levels that include the request object."""
 
     def __init__(self, body: Any) -> None:
         self._body = body
@@ -42,7 +42,7 @@ class RecordedFields:
 
 
 class Record:
-    """What a rule wants to be known of a request. `user` is who was authenticated, None when nobody was."""
+    """The attributes of a request that rules match. `user` is the authenticated user, None without one."""
 
     def __init__(self, dialect: Dialect, request: Request, rule: Rule, user: User | None, received: float) -> None:
         self.rule = rule
@@ -55,7 +55,7 @@ class Record:
             self._body = request.body = RecordedFields(request.body)
 
     def event(self, stage: str, now: float, status: Object | None = None, answer: Any = None) -> Object:
-        """The event of a stage. `status` is how the request ended, `answer` the object that was sent."""
+        """The event of a stage. `status` is the response status, `answer` the response object."""
         request, level = self._request, self.rule.level
         out: Object = {
             "kind": "Event",
@@ -94,13 +94,13 @@ class Record:
         return out
 
     def _annotations(self) -> dict[str, str]:
-        """In the order of their keys; without those that show parts of objects where objects are not to be shown."""
+        """Annotations sorted by key; without those that show parts of objects where the level excludes objects."""
         hidden = "" if self.rule.level >= REQUEST else self._dialect(PATCH_ANNOTATION)
         items = sorted(self._request.annotations.items())
         return {key: text for key, text in items if not hidden or not key.startswith(hidden)}
 
     def _reference(self, ended: bool) -> Object:
-        """What the request is about, as far as its URL or, once it has been read, its object says."""
+        """The objectRef of the request: from its URL, or from its object once that has been read."""
         info = self._request.info
         if info is None or not info.is_resource:
             return {}
@@ -120,7 +120,7 @@ class Record:
         return {name: text for name, text in found.items() if text}
 
     def _sent(self) -> Any:
-        """The object of the request as it was understood; of a patch the body as it is."""
+        """The request object as decoded; for a patch the body."""
         info = self._request.info
         if self._request.sent is not None or info is None or info.verb != "patch":
             return self._request.sent
@@ -132,7 +132,7 @@ class Record:
 
 
 def status_of(code: int, answer: Any = None) -> Object:
-    """The responseStatus of an answer; of one that is a Status, what is bounded in size."""
+    """The responseStatus of a response; of a Status body, only the fields of bounded size."""
     out: Object = {"metadata": {}}
     if isinstance(answer, dict) and answer.get("kind") == "Status" and answer.get("apiVersion") == "v1":
         out.update((name, answer[name]) for name in ("status", "reason") if answer.get(name))
@@ -141,8 +141,8 @@ def status_of(code: int, answer: Any = None) -> Object:
 
 
 def answer_of(response: Response, *, shown: bool) -> Any:
-    """The object in an answer, None for one that is a stream or has no JSON. One that is not to be `shown` is looked at
-    only if it is a Status, which says how the request ended: large ones are dear to read."""
+    """The object in a response, None for a stream or a body that is not JSON. Unless `shown`, only a Status is parsed,
+    since it holds the outcome: parsing large objects is expensive."""
     if response.stream is not None or not response.content_type.startswith("application/json"):
         return None
     body = response.body
@@ -152,7 +152,7 @@ def answer_of(response: Response, *, shown: bool) -> Any:
 
 
 def source_addresses(request: Request) -> list[str]:
-    """Where the request came from: what proxies say, in their order, and who talks to us last."""
+    """Source addresses: those in proxy headers, in their order, then the peer."""
     found = [text.strip() for value in request.headers.get("x-forwarded-for", ()) for text in value.split(",")]
     found = [text for text in found if _is_address(text)]
     real = request.header("x-real-ip").strip()
@@ -194,7 +194,7 @@ def _json(data: bytes) -> Any:
 
 
 def _patch(data: bytes) -> Any:
-    """What was sent, in JSON: patches of apply may be YAML."""
+    """The patch as JSON: apply patches may be YAML."""
     found = _json(data)
     if found is not None:
         return found

@@ -1,6 +1,6 @@
-"""Sinks by mode: at once, or in batches behind the back of requests; and what is done with events that are too large.
+"""Audit sinks by mode: blocking or batching; and truncation of large events.
 
-A sink calls `end` when nothing more will be sent."""
+A sink calls `end` after its last send."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from orchd.txkit.timeouts import within
 _log = Logger(namespace="orchd.audit")
 
 Event = Mapping[str, Any]
-#: Writes or sends events in one go; raises what went wrong, after it has tried what it tries.
+#: Writes or sends events in one call; raises after its own retries have failed.
 Send = Callable[[Sequence[Event]], Awaitable[None]]
-#: Called when nothing more will be sent.
+#: Called after the last send.
 End = Callable[[], Awaitable[None]]
 
-#: Seconds that a stop waits for what has not been sent.
+#: Timeout in seconds for sending pending events on stop.
 GRACE = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batches:
-    """How events are held back: `buffer` of them at most, sent `most` at a time, or what there is after `wait` seconds;
-    `rate` batches a second on average and `burst` at once (0: as they come)."""
+    """Batching parameters: up to `buffer` pending events, `most` per batch, `wait` seconds until an incomplete batch is
+    sent; `rate` batches per second on average with bursts of `burst` (0: unlimited)."""
 
     buffer: int
     most: int
@@ -46,7 +46,7 @@ class Batches:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truncation:
-    """Sizes in bytes: of one event, and of a batch."""
+    """Maximum size in bytes of one event, and of a batch."""
 
     event: int
     batch: int
@@ -54,7 +54,7 @@ class Truncation:
 
 @implementer(IAuditSink)
 class Direct:
-    """Each event is sent before its request goes on."""
+    """Blocking mode: each event is sent before its request continues."""
 
     def __init__(self, name: str, send: Send, end: End, *, strict: bool) -> None:
         self.name = name
@@ -68,7 +68,7 @@ class Direct:
             await self._send([event])
         except CancelledError:
             raise
-        except Exception as error:  # whatever the other side is up to: the request must not suffer from it unless asked
+        except Exception as error:  # any failure of the backend: the request fails only in strict mode
             _log.error("audit event {id} is lost: {error}", id=event["auditID"], error=error)
             self.lost += 1
             return False
@@ -80,7 +80,7 @@ class Direct:
 
 @implementer(IAuditSink)
 class Batching:
-    """Events are sent by and by. One that finds the buffer full is lost, and counted."""
+    """Batching mode: events are sent in the background. Events beyond the buffer are lost, and counted."""
 
     strict = False
 
@@ -94,7 +94,7 @@ class Batching:
         self._batches = batches
         self._clock = clock
         self._waiting: deque[Event] = deque()
-        #: Events in the batch that is being sent.
+        #: Number of events in the batch that is being sent.
         self._leaving = 0
         self._filled: Deferred[None] | None = None
         self._tokens = float(batches.burst)
@@ -148,7 +148,7 @@ class Batching:
             await self._send(batch)
         except CancelledError:
             raise
-        except Exception as error:  # as above: there will be other batches
+        except Exception as error:  # as above: later batches are still sent
             _log.error("{count} audit events are lost: {error}", count=len(batch), error=error)
             self.lost += len(batch)
         self._leaving = 0
@@ -176,8 +176,8 @@ class Batching:
 
 
 def truncating(send: Send, limits: Truncation, mark: str) -> Send:
-    """`send` with events that are within the limits: without their objects if they are too large with them (annotated with
-    `mark`), left out if that is not enough; in as many goes as batches have to be."""
+    """`send` with size limits: oversized events are sent without their objects (annotated with `mark`), or dropped if
+    still too large; batches are split to the limit."""
 
     async def bounded(events: Sequence[Event]) -> None:
         for batch in _batches(events, limits, mark):

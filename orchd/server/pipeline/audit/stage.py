@@ -1,4 +1,4 @@
-"""The stages of audit: one around everything that an authenticated user asks for, one for those who are nobody."""
+"""Audit stages: one for authenticated requests, one for requests that fail authentication."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from orchd.txkit.background import Background
 
 
 class AuditTrail:
-    """Makes records by `policy` and hands their events to the sinks. `wall` gives seconds since the epoch."""
+    """Creates records by `policy` and sends their events to the sinks. `wall` returns epoch seconds."""
 
     def __init__(
         self, dialect: Dialect, policy: Policy, sinks: Sequence[IAuditSink], wall: Callable[[], float], clock: IReactorTime
@@ -32,13 +32,13 @@ class AuditTrail:
         self._wall = wall
         self._clock = clock
         self._endings = Background()
-        #: Events made by level.
+        #: Number of events by level.
         self.made: dict[str, int] = {}
-        #: Requests refused because their event could not be taken.
+        #: Number of requests rejected because their event could not be recorded.
         self.refused = 0
 
     def record(self, request: Request) -> Record | None:
-        """The record of a request, None if the policy does not ask for one."""
+        """The record of a request, None if the policy does not record it."""
         assert request.info is not None
         rule = self._policy.rule(request.user, request.info)
         if rule.level == NONE:
@@ -46,7 +46,7 @@ class AuditTrail:
         return Record(self._dialect, request, rule, request.user, self._wall())
 
     async def write(self, record: Record, stage: str, status: dict[str, Any] | None = None, answer: Any = None) -> bool:
-        """One event to every sink. False when a sink that must have it has not got it."""
+        """Send one event to every sink. False when a blocking-strict sink failed."""
         if stage in record.rule.omitted:
             return True
         event = record.event(stage, self._wall(), status, answer)
@@ -57,19 +57,20 @@ class AuditTrail:
                 well = well and not sink.strict
         return well
 
-    def ended(self, record: Record, status: dict[str, Any]) -> None:
-        """Write the end of an answer that was a stream. Nobody waits for that."""
+    def record_end(self, record: Record, status: dict[str, Any]) -> None:
+        """Record the end of a streamed response, in the background."""
         self._endings.add(self.write(record, COMPLETE, status), "the end of a stream in the audit")
 
     async def stop(self) -> None:
-        """Bring out what is under way and what sinks hold back."""
+        """Finish background events and stop the sinks."""
         await self._endings.finish(GRACE, self._clock)
         for sink in self.sinks:
             await sink.stop()
 
 
 class AuditStage:
-    """After authentication. An answer leaves when its events have been taken, as far as the sinks' modes say so."""
+    """Runs after authentication. A response is sent after its events were recorded, as far as the sinks' modes
+    require."""
 
     def __init__(self, trail: AuditTrail) -> None:
         self._trail = trail
@@ -94,7 +95,7 @@ class AuditStage:
             await trail.write(record, COMPLETE, status, answer)
             raise
         except CancelledError:
-            # The client has gone, or time was up: nothing more will be known.
+            # The client disconnected or the request timed out: the outcome is unknown.
             if lasting:
                 await trail.write(record, STARTED, _CLOSED_EARLY)
             await trail.write(record, COMPLETE, _CLOSED_EARLY)
@@ -109,12 +110,12 @@ class AuditStage:
         if response.stream is None:
             await trail.write(record, COMPLETE, status, answer)
         else:
-            response.stream = _Told(response.stream, lambda: trail.ended(record, status))
+            response.stream = _Told(response.stream, lambda: trail.record_end(record, status))
         return response
 
 
 class UnauthenticatedAuditStage:
-    """Before authentication: those whom it refuses are written down as well."""
+    """Runs around authentication: also records rejected requests."""
 
     def __init__(self, trail: AuditTrail) -> None:
         self._trail = trail
@@ -131,7 +132,7 @@ class UnauthenticatedAuditStage:
             raise
 
 
-#: How a request ended whose client did not wait for the answer.
+#: Status of a request whose client did not wait for the response.
 _CLOSED_EARLY = {"metadata": {}, "status": "Success", "message": "Connection closed early", "code": 200}
 
 
@@ -143,7 +144,7 @@ def _panic(error: Exception) -> dict[str, Any]:
 
 
 class _Told:
-    """A stream that tells once that it is over."""
+    """A stream that reports its end once."""
 
     def __init__(self, stream: Any, over: Callable[[], None]) -> None:
         self._stream = stream
@@ -166,12 +167,12 @@ class _Told:
 
 
 class _Ended:
-    """A sink that tells when its stream has ended. Everything else is the sink's own."""
+    """A sink that reports the end of its stream and otherwise delegates."""
 
     def __init__(self, sink: ISink, tell: Callable[[], None]) -> None:
         self._sink = sink
         self._tell = tell
-        #: Without a call in between: the frames of a watch go through here.
+        #: Bound methods without a wrapper: watch frames pass here.
         self.write = sink.write
 
     def __getattr__(self, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Audit events sent to a service, as lists (kind EventList)."""
+"""Audit webhook backend: sends events as lists (kind EventList)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from orchd.dialect import Dialect
 
 _log = Logger(namespace="orchd.audit")
 
-#: Calls for one list at most, and how the pauses between them grow.
+#: Maximum attempts per list, and growth factor of the pauses between them.
 _TRIES, _FACTOR, _JITTER = 5, 1.5, 0.2
 
 
 class AgainError(Exception):
-    """A call that failed for a reason that may pass."""
+    """A transient failure, which is retried."""
 
 
 class Remote:
-    """Sends by `post`, which raises AgainError for what is worth another try and anything else for what is not. The first
-    pause is `backoff` seconds."""
+    """Sends by `post`, which raises AgainError for transient failures and other exceptions for permanent ones. The
+    first pause is `backoff` seconds."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Remote:
                 await self._post(document)
                 return
             except AgainError as error:
-                _log.warn("audit events will be sent again: {error}", error=error)
+                _log.warn("sending audit events failed and will be retried: {error}", error=error)
             await deferLater(self._clock, pause * (1 + _JITTER * self._random.random()))
             pause *= _FACTOR
         await self._post(document)

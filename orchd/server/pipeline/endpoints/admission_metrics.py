@@ -9,7 +9,7 @@ from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Met
 from orchd.server.pipeline.endpoints.metrics import cumulative
 from orchd.txkit.histogram import Histogram
 
-#: Upper bounds in seconds of the admission histograms.
+#: Histogram bucket upper bounds in seconds.
 _BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
 
 

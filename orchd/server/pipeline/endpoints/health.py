@@ -9,13 +9,13 @@ from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.dispatch import text_not_found
 
-#: "" when all is well, else why not (for the log and the detail endpoints).
+#: "" when healthy, else the reason (for the log and the verbose output).
 Probe = Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One named check. `live` and `ready` say whose list it is on."""
+    """One named check. `live` and `ready` select the endpoints that include it."""
 
     name: str
     probe: Probe
@@ -27,7 +27,7 @@ _PLAIN = "text/plain; charset=utf-8"
 
 
 class Health:
-    """The three endpoints over one ordered list of checks; /healthz is /livez under its old name."""
+    """The three endpoints over one ordered list of checks; /healthz is the former name of /livez."""
 
     def __init__(self, checks: Sequence[Check], notes: Callable[[], Sequence[str]] = lambda: ()) -> None:
         """`notes` are lines that /readyz?verbose shows without failing for them."""
@@ -39,14 +39,14 @@ class Health:
         }
 
     def paths(self) -> list[str]:
-        """Every path served here, for the list at the root."""
+        """Every path served here, for the path list of ``/``."""
         return [p for name, checks in self._lists.items() for p in (f"/{name}", *(f"/{name}/{c.name}" for c in checks))]
 
     def handles(self, path: str) -> bool:
         return path.strip("/").partition("/")[0] in self._lists
 
     def answer(self, request: Request) -> Response:
-        """The answer to a path for which `handles` is true."""
+        """The response for a path for which `handles` is true."""
         name, slash, rest = request.path[1:].partition("/")
         checks = self._lists[name]
         if not slash:

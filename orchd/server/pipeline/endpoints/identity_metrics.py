@@ -74,11 +74,11 @@ class TokenCacheMetrics:
         self._fetched: dict[str, int] = {}
         self._active: dict[str, int] = {"in_flight": 0, "blocked": 0}
 
-    def asked(self, hit: bool, seconds: float) -> None:
+    def count_request(self, hit: bool, seconds: float) -> None:
         histogram = self._asked.setdefault("hit" if hit else "miss", Histogram(_CACHE))
         histogram.observe(_CACHE, seconds)
 
-    def fetched(self, ok: bool) -> None:
+    def count_lookup(self, ok: bool) -> None:
         status = "ok" if ok else "error"
         self._fetched[status] = self._fetched.get(status, 0) + 1
 

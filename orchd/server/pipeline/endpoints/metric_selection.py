@@ -1,4 +1,4 @@
-"""Which metrics are served, and which values their labels may have (--disabled-metrics, --allow-metric-labels)."""
+"""Selection of metrics and label values (--disabled-metrics, --allow-metric-labels)."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 
 from prometheus_client.core import Metric
 
-#: What a value is shown as that a label may not have.
+#: Replacement for label values that are not allowed.
 UNEXPECTED = "unexpected"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSelection:
-    """Metrics of the names in `disabled` are not served. `labels` has by metric and label the values that the label may
-    have; samples with other values are added up."""
+    """Metrics named in `disabled` are not served. `labels` holds allowed values by metric and label; samples with other
+    values are added up."""
 
     disabled: frozenset[str] = frozenset()
     labels: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
 
-    def shown(self, family: Metric) -> Metric | None:
-        """The family as it is served, None when it is not."""
+    def filter(self, family: Metric) -> Metric | None:
+        """The filtered family, None when it is disabled."""
         if not self.disabled and not self.labels:
             return family
         names = {family.name, *(sample.name for sample in family.samples)}
@@ -54,5 +54,5 @@ def metric_selection(disabled: Iterable[str], allowed: Mapping[str, str]) -> Met
     return MetricSelection(disabled=frozenset(disabled), labels=labels)
 
 
-#: All metrics as they are.
+#: Selects all metrics, unchanged.
 EVERYTHING = MetricSelection()

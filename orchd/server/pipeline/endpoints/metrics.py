@@ -88,7 +88,7 @@ def request_metrics(measuring: RequestMetrics, underway: InFlightCount, watching
 
 
 def gauge(name: str, help: str, value: Callable[[], float]) -> Source:
-    """A source of one number."""
+    """A source of one gauge."""
 
     def families() -> Iterator[Metric]:
         family = GaugeMetricFamily(name, help)
@@ -99,7 +99,7 @@ def gauge(name: str, help: str, value: Callable[[], float]) -> Source:
 
 
 def counter(name: str, help: str, value: Callable[[], float]) -> Source:
-    """A source of one number that only rises; `name` goes without ``_total``."""
+    """A source of one counter; `name` without ``_total``."""
 
     def families() -> Iterator[Metric]:
         family = CounterMetricFamily(name, help)
@@ -110,7 +110,7 @@ def counter(name: str, help: str, value: Callable[[], float]) -> Source:
 
 
 def by_label(name: str, help: str, label: str, values: Callable[[], dict[str, float]]) -> Source:
-    """A source of one number per value of a label."""
+    """A source of one sample per label value."""
 
     def families() -> Iterator[Metric]:
         family = GaugeMetricFamily(name, help, labels=(label,))
@@ -124,7 +124,7 @@ def by_label(name: str, help: str, label: str, values: Callable[[], dict[str, fl
 def histograms(
     name: str, help: str, bounds: tuple[float, ...], values: Callable[[], Mapping[str, Histogram]], label: str = ""
 ) -> Source:
-    """A source of one histogram per value of a label, or of the one named "" without a label."""
+    """A source of one histogram per label value, or of the one named "" without a label."""
 
     def families() -> Iterator[Metric]:
         family = HistogramMetricFamily(name, help, labels=(label,) if label else ())
@@ -136,7 +136,7 @@ def histograms(
 
 
 class _Sources:
-    """A collector over sources, which may be added to while it is in use."""
+    """A collector over sources; sources may be added later."""
 
     def __init__(self, sources: Sequence[Source], selection: MetricSelection) -> None:
         self._sources = sources
@@ -145,13 +145,13 @@ class _Sources:
     def collect(self) -> Iterator[Metric]:
         for source in self._sources:
             for family in source():
-                shown = self._selection.shown(family)
+                shown = self._selection.filter(family)
                 if shown is not None:
                     yield shown
 
 
 def endpoint(sources: Sequence[Source], selection: MetricSelection = EVERYTHING) -> Callable[[Request], Any]:
-    """The endpoint over all sources, as far as they are selected, and the resource use of the process."""
+    """The endpoint over all selected sources and the process's resource usage."""
     registry = CollectorRegistry()
     registry.register(_Sources(sources, selection))
     ProcessCollector(registry=registry)

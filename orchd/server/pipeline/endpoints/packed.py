@@ -1,4 +1,4 @@
-"""Documents that are kept compressed, for clients that want them otherwise."""
+"""Documents that are stored compressed, for clients that accept no compression."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from functools import partial
 from orchd.server.pipeline.interfaces import Pieces
 
 _PIECE = 64 << 10
-#: zlib's word for the format of gzip (RFC 1952).
+#: zlib's window size argument for the gzip format (RFC 1952).
 _GZIP = 31
 
 
 def unpacked(packed: bytes) -> Pieces:
-    """The content of one gzip member, made while it is sent: many clients that do not read cost a piece each.
+    """The content of one gzip member, decompressed while it is sent: slow clients cost one piece of memory each.
 
-    The member says how long its content is."""
+    The member states the length of its content."""
     return Pieces(int.from_bytes(packed[-4:], "little"), partial(_pieces, packed))
 
 

@@ -1,8 +1,8 @@
-"""/debug/pprof: where the process spends its time and memory (--profiling), as text.
+"""/debug/pprof: text profiles of CPU time and memory (--profiling).
 
-The paths are the reference's; the forms are Python's. ``profile`` samples the stacks of all threads and gives them
-folded, one line per stack with its count, as flame graph programs read them; ``goroutine`` shows every thread's stack
-now; ``heap`` counts the objects that the collector knows, by type.
+The paths are the reference's; the formats are Python's. ``profile`` samples the stacks of all threads and returns them
+folded, one line per stack with its count, for flame graph programs; ``goroutine`` shows the current stack of every
+thread; ``heap`` counts objects of the garbage collector by type.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 InThread = Callable[..., Awaitable[Any]]
 
 _SECONDS, _MOST_SECONDS = 30, 300
-#: Samples a second; not a divisor of a second's parts, so as not to beat with what is timed.
+#: Samples per second; not a divisor of common timer periods, to avoid aliasing.
 _RATE = 97
 _TYPES = 100
 _INDEX = b"""/debug/pprof/
@@ -38,7 +38,7 @@ heap       objects by type
 
 
 def profiling_endpoints(in_thread: InThread) -> dict[str, Endpoint]:
-    """The endpoints by path. One profile is taken at a time; who asks meanwhile gets 429."""
+    """The endpoints by path. One profile runs at a time; concurrent requests get 429."""
     busy = threading.Lock()
 
     async def index(request: Request) -> Response:

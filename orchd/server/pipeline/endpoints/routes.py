@@ -1,4 +1,4 @@
-"""Non-resource paths: which endpoint answers them."""
+"""Routing of non-resource paths to endpoints."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.dispatch import text_not_found
 
-#: Answers one exact path.
+#: Serves one exact path.
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def json_response(data: Any, *, content_type: str = "application/json", pretty: bool = True) -> Response:
-    """A document that has JSON as its only form."""
+    """A response with a document that exists only as JSON."""
     return Response(content_type=content_type, headers=[NO_STORE], body=json_.body(data, pretty=pretty))
 
 
 def _group_version(path: str) -> tuple[str, str]:
-    """Of a path below ``/apis/``."""
+    """Group and version of a path below ``/apis/``."""
     _, _, group, version, *_ = (*path.split("/"), "")
     return group, version
 
 
 class Routes:
-    """Resource requests go on to `resources`, everything else is looked up here. `exact` maps paths to endpoints."""
+    """Passes resource requests to `resources` and routes all other paths. `exact` maps paths to endpoints."""
 
     def __init__(
         self,
@@ -41,8 +41,8 @@ class Routes:
         elsewhere: Callable[[str, str], Endpoint | None] = lambda group, version: None,
         schemas: Schemas | None = None,
     ) -> None:
-        """`elsewhere(group, version)` has what another server answers, None for what this one does. `schemas` where
-        OpenAPI v3 is served."""
+        """`elsewhere(group, version)` returns the handler of another server's group version, None for local ones.
+        `schemas` serves OpenAPI v3 if enabled."""
         self._resources = resources
         self._health = health
         self._documents = documents

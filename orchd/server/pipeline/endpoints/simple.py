@@ -1,4 +1,4 @@
-"""Small documents: the list of paths, the version, and what verifiers of service-account tokens need."""
+"""Static endpoints: path list, version, and OpenID documents of the service account issuer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def root_endpoint(catalog: Callable[[], Catalog], health: Health, *, without: Sequence[str] = ()) -> Endpoint:
-    """``/``: every path that a client may start from."""
+    """``/``: the list of paths."""
 
     async def answer(request: Request) -> Response:
         document = discovery.root_paths(catalog(), more=health.paths(), without=without)
@@ -38,7 +38,7 @@ def version_endpoint(**details: Any) -> Endpoint:
 
 
 def document_endpoint(document: Any, *, content_type: str) -> Endpoint:
-    """A fixed JSON document: the OpenID configuration and the key set of service-account tokens."""
+    """A fixed JSON document: OpenID configuration or key set of the service account issuer."""
 
     async def answer(request: Request) -> Response:
         response = json_response(document, content_type=content_type, pretty=False)

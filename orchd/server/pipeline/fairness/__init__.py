@@ -1,5 +1,5 @@
-"""Priority and fairness: which requests go first when there is more to do than the server takes at a time.
+"""Priority and fairness: orders and limits requests under overload.
 
-Owns classification by flow schema, the seats and queues of each priority level, and the stage that makes requests wait.
-Must not read objects itself: assembly hands it flow schemas and priority levels as they change.
+Owns classification by flow schema, the seats and queues of each priority level, and the stage that queues requests.
+Must not read objects itself: assembly passes in flow schemas and priority levels when they change.
 """

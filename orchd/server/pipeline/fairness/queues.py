@@ -1,13 +1,13 @@
-"""The seats and queues of one priority level: pure bookkeeping, with the time as an argument.
+"""Seats and queues of one priority level: a pure data structure, with time as an argument.
 
-A request takes one seat or several while it is served. When there is none left it waits in one of a few queues dealt to
-its flow (shuffle sharding), so that a flow that sends too much fills its own hand of queues and hardly anybody else's.
-Among the queues the next one is chosen by virtual time (start-time fair queuing, Goyal et al. 1996): each gets the same
-share of seat-seconds, however many requests wait in it. A request's seat-seconds are guessed when it begins and put
-right when it ends.
+A request occupies one or more seats while it executes. Without free seats it waits in one of a few queues assigned to
+its flow (shuffle sharding), so that a flow that sends too much fills its own queues and rarely those of others. The
+next queue is chosen by virtual time (start-time fair queuing, Goyal et al. 1996): each gets the same share of
+seat-seconds, however many requests wait in it. A request's seat-seconds are estimated when it begins and corrected when
+it ends.
 
-A request that finds a seat free and nobody waiting begins at once, without being accounted to a queue: fairness is
-among those who wait.
+A request that finds a free seat and an empty queue begins immediately, without being charged to a queue: fairness
+applies among waiting requests.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from collections import deque
 from dataclasses import dataclass
 from hashlib import blake2b
 
-#: Seconds that a request is taken to need until it is known.
+#: Estimated duration of a request in seconds, until it is known.
 GUESS = 0.003
 
 
 class Full(Exception):
-    """There is no room; `reason` is the reference's word for it ("queue-full", "concurrency-limit")."""
+    """The request is rejected; `reason` is the reference's label value ("queue-full", "concurrency-limit")."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -30,7 +30,7 @@ class Full(Exception):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Ticket:
-    """A request's place: running once `started` is set."""
+    """A queued or executing request: executing once `started` is set."""
 
     seats: int
     arrived: float
@@ -39,7 +39,7 @@ class Ticket:
 
 
 class _Queue:
-    """Requests that wait, in order, and the virtual time at which the next of them may begin."""
+    """Waiting requests, in order, and the virtual time at which the next of them may begin."""
 
     __slots__ = ("next_start", "running", "waiting")
 
@@ -55,7 +55,7 @@ class _Queue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queuing:
-    """How a level lets requests wait: so many queues, of which a flow is dealt `hand`, each `length` requests long."""
+    """Queue configuration of a level: number of queues, queues per flow (`hand`), and maximum `length` of each."""
 
     queues: int
     hand: int
@@ -63,15 +63,15 @@ class Queuing:
 
 
 class Level:
-    """One priority level with `limit` seats; `queuing` is None where requests that find no seat are refused.
+    """One priority level with `limit` seats; `queuing` is None if requests without a free seat are rejected.
 
-    `limit` and `queuing` may be changed at any time: what runs goes on, what waits stays in its queue.
+    `limit` and `queuing` may change at any time: executing requests continue, waiting ones stay in their queue.
     """
 
     def __init__(self, limit: int, queuing: Queuing | None) -> None:
         self.limit = limit
         self.queuing = queuing
-        #: Seats taken, requests running, requests waiting.
+        #: Occupied seats, executing requests, waiting requests.
         self.seats = self.running = self.waiting = 0
         self._queues: dict[int, _Queue] = {}
         self._virtual = 0.0
@@ -81,7 +81,7 @@ class Level:
         return not self.running and not self.waiting
 
     def enter(self, flow: str, seats: int, now: float) -> Ticket:
-        """A place for a request of `flow`, running or waiting. Raises Full."""
+        """Admit a request of `flow`, executing or waiting. Raises Full."""
         ticket = Ticket(seats=seats, arrived=now)
         if not self.waiting and self._fits(seats):
             self._begin(ticket, now)
@@ -92,7 +92,7 @@ class Level:
         if len(queue.waiting) >= self.queuing.length:
             raise Full("queue-full")
         if not queue.waiting:
-            # One that has been idle does not save up; one with requests under way goes on where it is.
+            # An idle queue accumulates no credit; one with executing requests keeps its virtual time.
             queue.next_start = max(queue.next_start, self._virtual) if queue.running else self._virtual
         ticket.queue = queue
         queue.waiting.append(ticket)
@@ -100,7 +100,7 @@ class Level:
         return ticket
 
     def leave(self, ticket: Ticket, now: float) -> None:
-        """A request has ended, or does not want to wait any longer. Who begins next is what `next` says."""
+        """Remove a request that ended or stopped waiting. `next` then returns the requests to begin."""
         queue = ticket.queue
         if ticket.started is None:
             assert queue is not None
@@ -116,9 +116,9 @@ class Level:
             self._forget(queue)
 
     def next(self, now: float) -> Ticket | None:
-        """Begin the request whose turn it is, if there is a seat for it: call this until it gives None.
+        """Begin the next request if enough seats are free: call until it returns None.
 
-        Where the one whose turn it is needs more seats than are free, all wait for it: it would never get them else.
+        If the next request needs more seats than are free, all others wait for it, to prevent starvation.
         """
         busy = [queue for queue in self._queues.values() if queue.waiting] if self.waiting else ()
         if not busy:
@@ -135,7 +135,7 @@ class Level:
         return ticket
 
     def _fits(self, seats: int) -> bool:
-        """Is there room? A request that is wider than the whole level is served alone."""
+        """True if there are enough free seats. A request wider than the whole level executes alone."""
         return self.seats + seats <= self.limit or not self.running
 
     def _begin(self, ticket: Ticket, now: float) -> None:
@@ -144,7 +144,7 @@ class Level:
         self.seats += ticket.seats
 
     def _choose(self, flow: str, queuing: Queuing) -> _Queue:
-        """The queue of the flow's hand in which the fewest seats wait."""
+        """The queue among the flow's queues in which the fewest seats wait."""
         best: int | None = None
         least = 0
         digest = int.from_bytes(blake2b(flow.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
@@ -164,8 +164,8 @@ class Level:
 
 
 def hand(flow: int, deck: int, size: int) -> list[int]:
-    """`size` different numbers below `deck`, dealt by the digits of `flow` in mixed radix: any hand is as likely as
-    another when `flow` is uniform."""
+    """`size` different numbers below `deck`, from the digits of `flow` in mixed radix: all hands are equally likely if
+    `flow` is uniform."""
     dealt: list[int] = []
     for left in range(deck, deck - size, -1):
         flow, card = divmod(flow, left)

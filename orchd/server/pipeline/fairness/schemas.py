@@ -1,4 +1,4 @@
-"""Flow schemas: which one a request belongs to (flowcontrol.apiserver API group, FlowSchemaSpec)."""
+"""Matching of requests to flow schemas (flowcontrol.apiserver API group, FlowSchemaSpec)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Object = Mapping[str, Any]
 _Who = Callable[[User], bool]
 _What = Callable[[RequestInfo], bool]
 
-#: Answers that are remembered, so that a request like one before costs a look-up. Forgotten all at once.
+#: Maximum cached results of classification; the cache is cleared when full.
 _REMEMBERED = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """One flow schema. `distinguisher` tells the flows in it apart: "ByUser", "ByNamespace", or "" for a single flow."""
+    """One flow schema. `distinguisher` separates its flows: "ByUser", "ByNamespace", or "" for a single flow."""
 
     name: str
     uid: str
@@ -29,18 +29,18 @@ class Schema:
     rules: tuple[tuple[_Who, _What], ...]
 
     def matches(self, user: User, info: RequestInfo) -> bool:
-        """Does any rule have both a subject and an action for this request?"""
+        """True if a rule matches both the subject and the action of the request."""
         return any(who(user) and what(info) for who, what in self.rules)
 
     def flow(self, user: User, info: RequestInfo) -> str:
-        """What the requests of one flow have in common."""
+        """The flow distinguisher of a request."""
         if self.distinguisher == "ByUser":
             return user.name
         return info.namespace if self.distinguisher == "ByNamespace" else ""
 
 
 def schema_of(obj: Object) -> Schema:
-    """The compiled form of a FlowSchema object that has been validated."""
+    """Compile a validated FlowSchema object."""
     metadata, spec = obj["metadata"], obj.get("spec") or {}
     return Schema(
         name=metadata["name"],
@@ -56,14 +56,14 @@ def schema_of(obj: Object) -> Schema:
 
 
 class Classifier:
-    """The flow schemas of a server in the order in which they are asked: by precedence, then by name."""
+    """The flow schemas of a server in matching order: by precedence, then by name."""
 
     def __init__(self, schemas: Iterable[Schema]) -> None:
         self.schemas = tuple(sorted(schemas, key=lambda s: (s.precedence, s.name)))
         self._known: dict[tuple[Any, ...], Schema | None] = {}
 
     def schema(self, user: User, info: RequestInfo) -> Schema | None:
-        """The first that matches; None when none does."""
+        """The first matching schema; None without one."""
         if info.is_resource:
             key: tuple[Any, ...] = (
                 user.name, user.groups, info.verb, info.group, info.resource, info.subresource, info.namespace

@@ -1,9 +1,8 @@
-"""The stage: each request gets a seat of its priority level, waits for one, or is turned away.
+"""The priority and fairness stage: each request gets a seat of its priority level, waits for one, or is rejected.
 
-A request belongs to the first flow schema that matches it, and through it to a priority level. An exempt level lets
-everything pass. The others share the server's seats (--max-requests-inflight and --max-mutating-requests-inflight
-together) by their assured concurrency shares. A watch keeps its seat until it has begun; what talks to pods and nodes
-takes none.
+A request belongs to the first flow schema that matches it, and through it to a priority level. An exempt level is
+unlimited. The others share the server's seats (--max-requests-inflight plus --max-mutating-requests-inflight) by their
+assured concurrency shares. A watch keeps its seat until its initialization; connections to pods and nodes take none.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ from orchd.server.pipeline.stages.limits import InFlightCount, long_running, mut
 
 Object = Mapping[str, Any]
 
-#: Seats of a list: one for so many objects that are looked at, up to so many.
+#: Seats of a list: one per this number of objects read, and the maximum.
 _OBJECTS_A_SEAT, _MOST_SEATS = 100, 10
-#: A limit that may be one. What is none is refused later, in the words for it.
+#: A syntactically valid limit. Others are rejected later, with the proper error.
 _NUMBER = re.compile(r"0*[1-9][0-9]{0,18}")
 
 
 class LimitedLevel:
-    """A priority level with seats, as it is configured now."""
+    """A limited priority level with its current configuration."""
 
     __slots__ = ("name", "seats", "shares", "uid", "waking")
 
@@ -44,13 +43,13 @@ class LimitedLevel:
         self.uid = ""
         self.shares = 0
         self.seats = Level(1, None)
-        #: True while requests are being told to begin: each of them may end at once, inside the telling.
+        #: True while requests are being started: starting one may end it, which re-enters this code.
         self.waking = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assigned:
-    """Where the requests of one flow schema go; `level` is None for an exempt one."""
+    """Classification result of a request; `level` is None for an exempt one."""
 
     level: LimitedLevel | None
     numbers: FairnessMetrics
@@ -58,9 +57,9 @@ class Assigned:
 
 
 class Fairness:
-    """`total` seats for all levels; a request waits at most `patience` seconds. `count` gives the number of objects of
-    a resource, which decides how many seats a list takes. `mandatory` are the flow schemas and priority levels that are
-    there even when nobody has stored them."""
+    """Priority and fairness with `total` seats for all levels; a request waits at most `patience` seconds. `count`
+    estimates the number of objects of a resource, which determines the seats of a list. `mandatory` are the flow
+    schemas and priority levels that apply even when they are not stored."""
 
     def __init__(
         self,
@@ -84,18 +83,18 @@ class Fairness:
         self._classifier = Classifier(())
         self._assigned: dict[str, Assigned] = {}
         self._waiting: dict[Ticket, Deferred[None]] = {}
-        #: By name; also those that are gone from the configuration and still have requests.
+        #: Levels by name, including removed ones that still have requests.
         self.levels: dict[str, LimitedLevel] = {}
-        #: By flow schema and priority level, while both are configured.
+        #: Metrics by flow schema and priority level, while both are configured.
         self.numbers: dict[tuple[str, str], FairnessMetrics] = {}
         self.configure((), ())
 
     # -- configuration
 
     def configure(self, schemas: Iterable[Object], levels: Iterable[Object]) -> list[str]:
-        """From now on go by these FlowSchema and PriorityLevelConfiguration objects, which have been validated.
+        """Apply validated FlowSchema and PriorityLevelConfiguration objects.
 
-        Gives the names of the flow schemas whose priority level does not exist; nothing is classified by them.
+        Returns the names of flow schemas whose priority level does not exist; these classify no requests.
         """
         known = self._mandatory[1] | {each["metadata"]["name"]: each for each in levels}
         limited = self._limited(known)
@@ -119,7 +118,7 @@ class Fairness:
         return dangling
 
     def _limited(self, known: Mapping[str, Object]) -> dict[str, LimitedLevel]:
-        """The levels with seats among `known`, each with its part of all seats."""
+        """The limited levels among `known`, each with its share of all seats."""
         limited: dict[str, LimitedLevel] = {}
         for name, obj in known.items():
             spec = obj["spec"]
@@ -141,10 +140,10 @@ class Fairness:
         return limited
 
     def assign(self, user: User, info: RequestInfo) -> tuple[Assigned, str]:
-        """Where a request goes, and the flow it belongs to."""
+        """Classify a request: level, flow schema and flow."""
         schema = self._classifier.schema(user, info)
         if schema is None:
-            # The mandatory schemas know both groups that a user can be of; a drop-in authenticator may give neither.
+            # The mandatory schemas match both groups of users; a drop-in authenticator may set neither.
             return self._assigned["catch-all"], user.name
         return self._assigned[schema.name], f"{schema.name}\0{schema.flow(user, info)}"
 
@@ -188,14 +187,14 @@ class Fairness:
             self._wake(level)
 
     async def _seat(self, level: LimitedLevel, numbers: FairnessMetrics, flow: str, seats: int) -> Ticket | None:
-        """A ticket of a request that may begin; None when it is turned away."""
+        """The ticket of a request that may begin; None when it is rejected."""
         try:
             ticket = level.seats.enter(flow, seats, self._clock.seconds())
         except Full as full:
             numbers.reject(full.reason)
             return None
         if ticket.started is None:
-            # A wide request may have been the only one, and the seats of those before it are free by now.
+            # Smaller requests may have waited for a wide one.
             self._wake(level)
             if ticket.started is None and not await self._begun(level, numbers, ticket):
                 return None
@@ -205,7 +204,7 @@ class Fairness:
         return ticket
 
     async def _begun(self, level: LimitedLevel, numbers: FairnessMetrics, ticket: Ticket) -> bool:
-        """Wait until the request of `ticket` may begin. False when that takes too long."""
+        """Wait until the request of `ticket` may begin. False after the timeout."""
         late = False
 
         def expire() -> None:
@@ -225,7 +224,7 @@ class Fairness:
             level.seats.leave(ticket, now)
             numbers.reject("time-out" if late else "cancelled")
             numbers.refused.observe(BOUNDS, now - ticket.arrived)
-            # What was in its way was perhaps only that.
+            # Its departure may unblock others.
             self._wake(level)
             if not late:
                 raise
@@ -237,7 +236,7 @@ class Fairness:
         return True
 
     def _wake(self, level: LimitedLevel) -> None:
-        """Let as many requests begin as there are seats for."""
+        """Begin as many waiting requests as there are seats for."""
         if level.waking:
             return
         level.waking = True
@@ -250,7 +249,7 @@ class Fairness:
             level.waking = False
 
     def _seats(self, request: Request, info: RequestInfo) -> int:
-        """How many seats a request takes: more than one for a list of many objects."""
+        """Number of seats of a request: more than one for large lists."""
         if info.verb != "list" or info.name:
             return 1
         objects = self._count(info)

@@ -1,4 +1,4 @@
-"""A line in the log for each request, for whoever looks for what a client does (-v=3 and above)."""
+"""Access log: one line per request (-v=3 and above)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _log = Logger(namespace="orchd.requests")
 
 
 class AccessLog:
-    """Logs verb, URI, time, agent, sender and outcome of each request that has ended; `clock` gives seconds."""
+    """Logs verb, URI, duration, user agent, user and status of each completed request; `clock` is monotonic."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

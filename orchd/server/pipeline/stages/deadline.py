@@ -1,7 +1,7 @@
-"""How long a request may take, and what becomes of it when its client has gone.
+"""Request timeouts and client disconnects.
 
-Reads are stopped. Writes go on to their end, so that what was begun is either stored or not and nothing that was taken
-from a range is given back while it is still being written; nobody is told, but the stage waits for them on stop.
+Reads are cancelled. Writes continue without the client, so that each is either stored or not, and values allocated from
+a range are not released during the write; the stage waits for them on stop.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Deadline:
     def __init__(self, clock: IReactorTime, seconds: float) -> None:
         self._clock = clock
         self._seconds = seconds
-        #: Writes whose clients have gone.
+        #: Writes that continue after their clients disconnected.
         self.detached: set[Deferred[Any]] = set()
 
     async def __call__(self, request: Request, then: Next) -> Response:
@@ -51,8 +51,11 @@ class Deadline:
             if waiting and not waiting[0].called:
                 waiting[0].errback(failure)
             elif waiting and not failure.check(ApiError, CancelledError):
-                # Nobody is left to be told.
-                self.log.failure("{method} {path} went on alone and failed", failure, method=request.method, path=request.path)
+                # There is no client to report to.
+                self.log.failure(
+                    "{method} {path} continued after the client disconnected, and failed",
+                    failure, method=request.method, path=request.path,
+                )
 
         rest = enter(then(request), done, failed)  # type: ignore[arg-type]  # Next gives an Awaitable, always a coroutine here
         if rest is None:
@@ -63,7 +66,7 @@ class Deadline:
         return await self._wait(request, rest, waiting, seconds)
 
     def _allowed(self, request: Request) -> float:
-        """Seconds for this request. Raises ApiError 400."""
+        """Timeout of this request in seconds. Raises ApiError 400."""
         text = request.param("timeout")
         if not text:
             return self._seconds
@@ -109,7 +112,7 @@ class Deadline:
         return result
 
     async def drained(self) -> None:
-        """Wait until every write that went on without its client has ended."""
+        """Wait until every write without a client has ended."""
         while self.detached:
             await self._ends(next(iter(self.detached)))
 

@@ -1,4 +1,4 @@
-"""The outermost stage: whatever is raised below becomes an answer, exactly once (docs/decisions.md 9)."""
+"""The outermost stage: converts every exception to a response, exactly once (docs/decisions.md 9)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from orchd import errors
 from orchd.errors import ApiError
 from orchd.server.pipeline.interfaces import Next, Request, Response
 
-#: Makes the response of an error, in the form that the request accepts.
+#: Makes the response of an error, in a format that the request accepts.
 Render = Callable[[Request, ApiError], Response]
 
 
 class Failure:
-    """ApiError becomes its Status; anything else a 500 with an id that the log has too."""
+    """ApiError becomes its Status; any other exception a 500 with an id that is also logged."""
 
     log = Logger()
 
@@ -38,7 +38,7 @@ class Failure:
             if isinstance(inner, CancelledError):
                 raise inner from None
             return self._bug(request, wrapped)
-        except Exception as error:  # a bug must become an answer, not a lost connection
+        except Exception as error:  # an unexpected exception must produce a response, not a lost connection
             return self._bug(request, error)
 
     def _bug(self, request: Request, error: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""What browsers and load balancers ask of every answer: CORS, Strict-Transport-Security, and leaving in good order."""
+"""Response headers for browsers and load balancers: CORS, Strict-Transport-Security, and retry during shutdown."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ _METHODS = "POST, GET, OPTIONS, PUT, DELETE, PATCH"
 _HEADERS = (
     "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since"
 )
-#: Served until the end: whoever looks after the server asks them.
+#: Served until the end of the shutdown: monitoring uses them.
 _WATCHED = ("/readyz", "/livez", "/healthz", "/metrics")
 
 
 class CrossOrigin:
-    """Lets pages of the `allowed` origins read answers, and answers their preflight requests (Fetch standard, 3.2)."""
+    """Allows pages of the `allowed` origins to read responses, and answers their preflight requests (Fetch standard,
+    3.2)."""
 
     def __init__(self, allowed: Sequence[re.Pattern[str]]) -> None:
         self._allowed = tuple(allowed)
@@ -39,7 +40,7 @@ class CrossOrigin:
 
 
 class StrictTransport:
-    """Tells browsers to come over TLS alone (RFC 6797)."""
+    """Requires TLS of browsers (RFC 6797)."""
 
     def __init__(self, directives: Sequence[str]) -> None:
         self._header = ("Strict-Transport-Security", "; ".join(directives))
@@ -50,7 +51,7 @@ class StrictTransport:
 
 
 class DrainingStage:
-    """Once `leaving`, sends new requests to another server: 429, to come back over another connection."""
+    """Once `leaving`, rejects new requests with 429 and closes connections, so that clients retry on another server."""
 
     def __init__(self, dialect: Dialect, leaving: Callable[[], bool]) -> None:
         self._leaving = leaving

@@ -1,4 +1,4 @@
-"""Authentication, impersonation and authorization: three stages that decide whether a request reaches its verb."""
+"""Authentication, impersonation and authorization stages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def action_of(request: Request, verb: str = "") -> Action:
-    """What authorization is asked about a request; `verb` in place of the request's own, where it implies another."""
+    """The authorization attributes of a request; `verb` replaces the request's own."""
     info, user = request.info, request.user
     assert info is not None and user is not None
     if not info.is_resource:
@@ -36,13 +36,14 @@ def action_of(request: Request, verb: str = "") -> Action:
 
 
 class IChain(Protocol):
-    """All methods of authentication together."""
+    """The authenticator chain."""
 
     async def authenticate(self, credentials: Credentials) -> Authenticated: ...
 
 
 class Authentication:
-    """Asks the chain who sends; the chain raises ApiError 401 when nobody is known. Local callers are known already."""
+    """Authenticates requests; the chain raises ApiError 401 without a valid credential. In-process callers are
+    preset."""
 
     def __init__(self, chain: IChain) -> None:
         self._chain = chain
@@ -52,7 +53,7 @@ class Authentication:
             known = await self._chain.authenticate(request.credentials)
             request.user = known.user
             if known.consumed:
-                # What has shown who sends is nobody else's business, least of all that of a server behind this one.
+                # Credentials must not be forwarded, in particular not to servers behind this one.
                 kept = {n: v for n, v in request.headers.items() if n not in known.consumed}
                 kept.update(known.instead or {})
                 request.headers = kept
@@ -62,9 +63,9 @@ class Authentication:
 
 
 class Authorization:
-    """Asks the union of authorizers; anything but ALLOW is 403, or 500 when an authorizer could not tell.
+    """Authorizes requests: anything but ALLOW is 403, or 500 when an authorizer failed.
 
-    `refused` makes the error in the reference's words."""
+    `refused` makes the error with the reference's message."""
 
     def __init__(self, authorizer: IAuthorizer, refused: Callable[[Action, str], ApiError], dialect: Dialect) -> None:
         self._authorizer = authorizer
@@ -84,7 +85,7 @@ class Authorization:
         raise _forbidden(self._refused(action, verdict.reason))
 
     def _annotations(self, verdict: Verdict) -> dict[str, str]:
-        """What the audit log says of a verdict; of one that failed it says no more than that."""
+        """Audit annotations of a verdict; for a failed evaluation only the failure."""
         allowed = verdict.decision is Decision.ALLOW
         if verdict.error and not allowed:
             return {self._reason: "internal error"}
@@ -92,9 +93,9 @@ class Authorization:
 
 
 class Impersonating:
-    """A sender that asks to act as somebody else must be allowed every part of that (specification, "User impersonation").
+    """Impersonation requires permission for every impersonated attribute (specification, "User impersonation").
 
-    `parse` reads the headers into the actions that this takes; `ImpersonationError` of theirs is answered in plain text.
+    `parse` converts the headers to the required actions; its `ImpersonationError` is answered in plain text.
     """
 
     def __init__(
@@ -128,13 +129,13 @@ class Impersonating:
 
 
 def _forbidden(error: ApiError) -> ApiError:
-    """The refusal of a gate: no browser may take it for something else."""
+    """A plain-text 403 that browsers do not sniff as another content type."""
     error.headers["X-Content-Type-Options"] = "nosniff"
     return error
 
 
 def internal_error(request: Request, why: str) -> Response:
-    """The plain text that a gate answers when it cannot do its work; it names what was asked for."""
+    """A plain-text 500 of a failed stage; it names the request."""
     query = urlencode(request.query, doseq=True)
     asked = f"{request.raw_path}?{query}" if query else request.raw_path
     return Response(

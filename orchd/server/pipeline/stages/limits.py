@@ -1,4 +1,4 @@
-"""In-flight limits: so many requests at a time, the others are told to come back (specification, "Max in flight").
+"""In-flight limits: excess requests are rejected with Retry-After (specification, "Max in flight").
 
 Long-running requests (watches, streams to pods) are not counted; neither are members of system:masters.
 """
@@ -14,30 +14,30 @@ _READING = frozenset(("get", "list", "watch"))
 
 
 def long_running(info: RequestInfo | None) -> bool:
-    """Is this a request that may last as long as its client likes?"""
+    """True for requests without a time limit, such as watches."""
     return info is not None and info.is_resource and (info.verb in _LONG_VERBS or info.subresource in _LONG_SUBRESOURCES)
 
 
 def mutating(info: RequestInfo | None) -> bool:
-    """Does the request belong to the mutating half of the limits?"""
+    """True if the mutating limit applies to the request."""
     return not (info is not None and info.verb in _READING)
 
 
 class InFlightCount:
-    """How many requests are being served: False is the reading half, True the mutating one."""
+    """Number of requests in flight by the key "mutating": False or True."""
 
     __slots__ = ("current", "peak", "refused")
 
     def __init__(self) -> None:
         self.current = {False: 0, True: 0}
-        #: Requests turned away for want of room, per half.
+        #: Rejected requests, by the same key.
         self.refused = {False: 0, True: 0}
-        #: Highest number seen since it was last asked for, per half.
+        #: Highest count since the last reset, by the same key.
         self.peak = {False: 0, True: 0}
 
     @property
     def busy(self) -> bool:
-        """Is any request under way?"""
+        """True if any request is in flight."""
         return any(self.current.values())
 
     def begin(self, half: bool) -> None:
@@ -50,7 +50,7 @@ class InFlightCount:
 
 
 def too_many() -> Response:
-    """What the reference answers for want of room: plain text."""
+    """The reference's plain-text 429 response."""
     return Response(
         code=429,
         content_type="text/plain; charset=utf-8",
@@ -60,7 +60,7 @@ def too_many() -> Response:
 
 
 class InFlight:
-    """Two limits, for when --enable-priority-and-fairness is off. A limit of 0 means no limit."""
+    """The two limits without priority and fairness (--enable-priority-and-fairness=false). 0 means unlimited."""
 
     def __init__(self, underway: InFlightCount, *, reading: int, changing: int) -> None:
         self._underway = underway

@@ -1,4 +1,4 @@
-"""Counts and times of requests, kept as plain numbers so that a request pays little; read when metrics are asked for."""
+"""Request counters and durations, in plain numbers for low overhead; collected on each scrape."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import NamedTuple
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response, size_of
 from orchd.txkit.histogram import Histogram
 
-#: Upper bounds in seconds of apiserver_request_duration_seconds.
+#: Bucket upper bounds in seconds of apiserver_request_duration_seconds.
 DURATION_BUCKETS = (
     0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0,
     3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0,
 )
-#: Upper bounds in bytes of apiserver_response_sizes.
+#: Bucket upper bounds in bytes of apiserver_response_sizes.
 SIZE_BUCKETS = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
-#: How many label combinations are kept; what comes after is counted under the empty ones.
+#: Maximum number of label combinations; further requests are counted with empty labels.
 _MOST = 4000
 
 
 class Labels(NamedTuple):
-    """What requests are told apart by (the reference's labels)."""
+    """The labels of request metrics, as in the reference."""
 
     verb: str
     dry_run: str
@@ -32,7 +32,7 @@ class Labels(NamedTuple):
 
 
 class Series:
-    """Everything known of the requests with the same labels."""
+    """Metrics of the requests with the same labels."""
 
     __slots__ = ("codes", "duration", "sizes", "watching")
 
@@ -62,13 +62,13 @@ def _labels(request: Request, served: Callable[[RequestInfo], bool]) -> Labels:
 
 _PLAIN = frozenset(("get", "list", "watch", "patch", "delete", "deletecollection"))
 _WORDS = {"create": "POST", "update": "PUT"}
-#: Paths that may be label values; others would let clients make up labels.
+#: Paths that are valid label values; a fixed set bounds the cardinality.
 _KNOWN = frozenset(("/healthz", "/livez", "/readyz", "/metrics", "/version", "/openapi/v2", "/api", "/apis"))
 
 
 class RequestMetrics:
-    """The stage and its numbers. `clock` gives monotonic seconds; what is not `served` has no labels of its own, so that
-    clients cannot make them up."""
+    """The request metrics stage. `clock` is monotonic; requests that are not `served` share labels, to bound the
+    cardinality."""
 
     def __init__(self, clock: Callable[[], float], served: Callable[[RequestInfo], bool] = lambda info: True) -> None:
         self._clock = clock

@@ -1,4 +1,5 @@
 """One module per verb.
 
-Owns what a verb does between the stages and the registry. Must not keep state. May import kinds, txkit, and the interfaces of the registry.
+Owns the processing between the stages and the registry. Must not keep state. May import kinds, txkit, and the
+interfaces of the registry.
 """

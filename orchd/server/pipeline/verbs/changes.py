@@ -1,4 +1,4 @@
-"""What a JSON patch, merge patch or strategic merge patch makes of an object."""
+"""Applies JSON patches, merge patches and strategic merge patches."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from orchd.server.registry.interfaces import Object
 class Change:
     """One patch, for objects of one resource.
 
-    `make` applies it to an object in the requested version, `shown` is how a result that fits no type is shown: the
-    object, or the patch itself. `repeated` names what strict decoding says about the patch, `unknown` about a result.
-    All may raise ApiError: a patch is looked at when there is an object to change, and not before."""
+    `make` applies it to an object in the requested version; `shown` makes the text by which errors quote a result that
+    does not match the type: the object, or the patch itself. `repeated` returns strict decoding errors of the patch,
+    `unknown` those of a result. All may raise ApiError: a patch is parsed only once the object exists."""
 
     resource: Resource
     strictness: Strictness
-    #: Is it a strategic merge patch?
+    #: True for a strategic merge patch.
     typed: bool
     make: Callable[[Object], Object]
     shown: Callable[[Object], str]
@@ -36,7 +36,7 @@ class Change:
 
     @classmethod
     def of(cls, sent: str, data: bytes, resource: Resource, strictness: Strictness) -> Change:
-        """The change that a patch of the media type `sent` describes."""
+        """The change for a patch of the media type `sent`."""
         type = resource.type
         custom = shape.is_custom(type)
         unknown = partial(strict.paths if custom or sent == STRATEGIC_PATCH else strict.names, type=type)
@@ -57,17 +57,17 @@ class Change:
             unknown=unknown,
         )
 
-    def made(self, tools: VerbContext, live: Object) -> Object:
-        """The changed object, in shape and with defaults. Raises ApiError: 400 or 422."""
+    def apply(self, tools: VerbContext, live: Object) -> Object:
+        """Apply: returns the changed object, with canonical shape and defaults. Raises ApiError 400 or 422."""
         raw = self.make(live)
         if raw is not live:
             try:
                 text = json_.encode(raw)
             except TypeError:
-                # It is nested too deeply.
+                # The result is nested too deeply.
                 raise patch_errors.rejected() from None
             bounds.check_json(text)
-        changed = tools.settled(self._recognized(tools, raw), self.resource, patched=lambda: self.shown(raw))
+        changed = tools.canonicalize(self._recognized(tools, raw), self.resource, patched=lambda: self.shown(raw))
         if self.strictness.looks:
             why = self.strictness.refusal([*self.repeated(), *self.unknown(raw)])
             if why:
@@ -75,10 +75,10 @@ class Change:
         return changed
 
     def _recognized(self, tools: VerbContext, raw: Object) -> Object:
-        """The result as an object of its endpoint's kind. Raises ApiError 422 when it is one of another."""
+        """The result as an object of its endpoint's kind. Raises ApiError 422 for another kind."""
         resource = self.resource
         if self.typed:
-            # This patch was applied to the fields of a type; the names of that are not among them.
+            # This patch was applied to the fields of a type, which exclude apiVersion and kind.
             return {**raw, "apiVersion": resource.api_version, "kind": resource.kind}
         try:
             found: Object = decode.patched_object(

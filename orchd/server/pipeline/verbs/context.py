@@ -1,4 +1,4 @@
-"""What every verb works with, and what a request is aimed at."""
+"""The collaborators of verbs, and the resource target of a request."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from orchd.txkit.aside import Aside
 
 T = TypeVar("T")
 
-#: Largest request body, in bytes.
+#: Maximum size of a request body in bytes.
 BODY_LIMIT = 3 * 1024 * 1024
 
 #: Kinds of which the reference cannot tell who owns what: their objects never have managedFields.
@@ -41,7 +41,7 @@ _UNTRACKED = frozenset(("CertificateSigningRequest",))
 
 @dataclass(frozen=True, slots=True)
 class ResourceTarget:
-    """The resource, and the object and subresource of it, that a request names ("" where it names none)."""
+    """Resource, object name and subresource of a request ("" where absent)."""
 
     resource: Resource
     namespace: str
@@ -51,16 +51,17 @@ class ResourceTarget:
 
 @dataclass(slots=True, kw_only=True)
 class VerbContext:
-    """Collaborators of the verbs. `now` gives seconds since the epoch."""
+    """Collaborators of the verbs. `wall` returns epoch seconds."""
 
     catalog: Callable[[], Catalog]
     registry: IRegistry
     present: Presenter
     settings: ObjectSettings
-    now: Callable[[], float]
-    #: Asks the authorizer: `authorize(request, verb)` raises ApiError 403 when the sender may not do that as well.
+    wall: Callable[[], float]
+    #: Checks further permissions: `authorize(request, verb)` raises ApiError 403 unless the user may perform `verb`
+    #: too.
     authorize: Callable[[Request, str], Awaitable[None]]
-    #: Objects that one deletecollection removes at the same time.
+    #: Number of concurrent deletions of one deletecollection.
     delete_workers: int = 1
     #: Calls `aside(size, function, *arguments)`: a pure function of a body of so many bytes, away from the reactor if large.
     aside: Aside = field(default_factory=Aside)
@@ -70,13 +71,13 @@ class VerbContext:
         return self.settings.dialect
 
     def context(self, request: Request, target: ResourceTarget, options: WriteOptions) -> Context:
-        """Who writes, and how."""
+        """The registry context of a write: user, options and field manager."""
         assert request.user is not None
         return Context(
             user=request.user,
             resource=target.resource,
             namespace=target.namespace,
-            now=self.now(),
+            now=self.wall(),
             subresource=target.subresource,
             dry_run=options.dry_run,
             options=options.given,
@@ -87,9 +88,9 @@ class VerbContext:
         )
 
     async def body(self, request: Request) -> bytes:
-        """The request's body. Raises ApiError 413 for too many bytes or values.
+        """Read the request's body. Raises ApiError 413 for too many bytes or values.
 
-        The values of YAML and protobuf are counted while they are read."""
+        Values of YAML and protobuf are counted during decoding."""
         data: bytes = await request.body.read(BODY_LIMIT)
         request.size = len(data)
         form = request.header("content-type")
@@ -97,9 +98,10 @@ class VerbContext:
             bounds.check_json(data)
         return data
 
-    async def sent(self, request: Request, resource: Resource, options_kind: str) -> tuple[Object, WriteOptions]:
-        """The object of a POST or PUT, in canonical shape and with defaults, in the requested version; and the options
-        (CreateOptions or UpdateOptions), which are judged before the body is read. Raises ApiError."""
+    async def decode_object(self, request: Request, resource: Resource, options_kind: str) -> tuple[Object, WriteOptions]:
+        """Decode the object of a POST or PUT, with canonical shape and defaults, in the requested version; returns
+        it with the options (CreateOptions or UpdateOptions), which are validated before the body is read. Raises
+        ApiError."""
         form = mediatype.body_form(request.header("content-type"), dialect=self.dialect)
         data = await self.body(request)
         options = write_options(self.dialect, request, options_kind)
@@ -115,12 +117,12 @@ class VerbContext:
             custom=resource.custom,
         )
         try:
-            settled = self.settled(obj, resource)
+            settled = self.canonicalize(obj, resource)
         except ApiError:
             if form is not Form.JSON:
                 raise
-            # Once more with numbers as they were spelled: the message quotes them.
-            settled = self.settled(json_.decode_exact(data), resource)
+            # Decode again with the original spelling of numbers: the message quotes them.
+            settled = self.canonicalize(json_.decode_exact(data), resource)
         if (form is Form.YAML or json_.may_be_too_deep(data)) and json_.too_deep(settled):
             raise _too_deep(resource)
         self.check_fields(request, options, data, form, obj, resource)
@@ -130,7 +132,7 @@ class VerbContext:
         return settled, options
 
     async def _parsed(self, data: bytes, form: Form, kind: str) -> Object | None:
-        """The object in a YAML body; None for other forms, which are read in place. Raises ApiError 400."""
+        """The object of a YAML body; None for other formats, which are decoded in place. Raises ApiError 400."""
         if form is not Form.YAML:
             return None
         try:
@@ -141,8 +143,7 @@ class VerbContext:
     def check_fields(
         self, request: Request, options: WriteOptions, data: bytes, form: Form, obj: Object, resource: Resource
     ) -> None:
-        """Tell of fields of a body, read as `obj`, that its kind does not know. Raises ApiError 400 where they are
-        forbidden."""
+        """Report unknown fields of a body decoded as `obj`. Raises ApiError 400 where they are forbidden."""
         strictness = self.strictness(options, request.warnings.append)
         if strictness.looks:
             why = strictness.refusal(of_body(data, form, obj, resource.type))
@@ -150,16 +151,16 @@ class VerbContext:
                 raise shape.cannot_handle(resource.kind, resource.version, resource.kind, why)
 
     def strictness(self, options: WriteOptions, warn: Callable[[str], None]) -> Strictness:
-        """How a request wants fields treated that its kind does not know."""
+        """The request's handling of unknown fields."""
         return strictness(self.settings, options, warn)
 
-    def settled(self, obj: Object, resource: Resource, *, patched: Callable[[], str] | None = None) -> Object:
-        """Canonical shape and defaults of an object in the requested version. Raises ApiError: 400 for one that was
-        sent, 422 for one that a patch made; `patched` gives the text by which that is shown."""
+    def canonicalize(self, obj: Object, resource: Resource, *, patched: Callable[[], str] | None = None) -> Object:
+        """Canonical shape and defaults of an object in the requested version. Raises ApiError: 400 for a sent object,
+        422 for a patched one; `patched` returns the text by which errors quote it."""
         try:
             settled = default.apply(shape.canonical(obj, resource.type), resource, self.settings)
         except RecursionError:
-            # Schemas that contain themselves can be filled to any depth.
+            # Recursive schemas can be defaulted to any depth.
             raise _too_deep(resource) from None
         except shape.ShapeError as error:
             if patched is None:
@@ -167,16 +168,16 @@ class VerbContext:
             raise patch_errors.unusable_result(patched(), str(error)) from None
         metadata = obj.get("metadata")
         if metadata and metadata.get("managedFields") == []:
-            # A list without entries asks to forget all owners; no list asks for nothing.
+            # An empty list removes all managers; an absent one has no effect.
             return {**settled, "metadata": {**settled["metadata"], "managedFields": []}}
         return settled
 
-    async def owning(
+    async def update_managed_fields(
         self, context: Context, live: Object | None, obj: Object, *, patched: bool = False
     ) -> Object:
-        """As `owned`, for kinds that a webhook may have to convert. What the webhook does not convert counts as not
-        served: a write that does not need it otherwise goes on without it. Of an object that was `patched`, owner
-        references come down to one afterwards."""
+        """As `update_known_managers`, for kinds with a conversion webhook. Versions that cannot be converted count as not served, so
+        that writes that do not need them succeed. For a `patched` object duplicate owner references are removed
+        afterwards."""
         if not patched:
             obj = single_owners(obj, context.warn)
         if context.resource.converter is None:
@@ -184,18 +185,18 @@ class VerbContext:
             size = context.size if context.resource.custom else 0
             owned = await self.aside(size, self._owned, context, live, obj, self.ownership(context))
         else:
-            owned = await self.tracking(context, lambda target: self._owned(context, live, obj, target), lenient=True)
+            owned = await self.run_with_conversions(context, lambda target: self._owned(context, live, obj, target), lenient=True)
         return single_owners(owned, context.warn, admitted=True) if patched else owned
 
-    def owned(self, context: Context, live: Object | None, obj: Object) -> Object:
-        """`obj` with managedFields brought up to date for a create, update or patch by the context's manager.
+    def update_known_managers(self, context: Context, live: Object | None, obj: Object) -> Object:
+        """`obj` with managedFields updated for a create, update or patch by the context's manager.
 
-        Owner references that say the same come down to one before that."""
+        Duplicate owner references are removed first."""
         return self._owned(context, live, single_owners(obj, context.warn), self.ownership(context))
 
     def _owned(self, context: Context, live: Object | None, obj: Object, target: ownership.OwnershipTarget) -> Object:
         if context.subresource == "ephemeralcontainers":
-            # The reference tracks no owners through this endpoint.
+            # The reference does not track managers on this endpoint.
             metadata = {k: v for k, v in (obj.get("metadata") or {}).items() if k != "managedFields" or v}
             return {**obj, "metadata": metadata}
         if context.resource.kind in _UNTRACKED:
@@ -208,9 +209,9 @@ class VerbContext:
             metadata.pop("managedFields", None)
         return {**obj, "metadata": metadata}
 
-    async def tracking(self, context: Context, work: Callable[[ownership.OwnershipTarget], T], *, lenient: bool = False) -> T:
-        """What `work` makes of field owners, where their versions may need a webhook: it is called again with what was
-        missing. Raises ApiError 500 for what cannot be converted, unless `lenient`."""
+    async def run_with_conversions(self, context: Context, work: Callable[[ownership.OwnershipTarget], T], *, lenient: bool = False) -> T:
+        """Run `work` over managed fields whose versions may need a webhook: it is called again with the missing
+        conversions. Raises ApiError 500 for failed conversions, unless `lenient`."""
         translations = VersionTranslation()
         target = self.ownership(context, translations)
         while True:
@@ -218,7 +219,7 @@ class VerbContext:
                 return work(target)
             except ConversionNeededError as wanted:
                 try:
-                    made = await self.registry.translated(wanted.resource, wanted.object)
+                    made = await self.registry.translate(wanted.resource, wanted.object)
                 except ApiError:
                     if not lenient:
                         raise
@@ -226,7 +227,7 @@ class VerbContext:
                 translations.add(wanted, made)
 
     def ownership(self, context: Context, translations: VersionTranslation | None = None) -> ownership.OwnershipTarget:
-        """What the algorithms over field owners need to know of a write."""
+        """The inputs of the field management algorithms for a write."""
         catalog, resource = self.catalog(), context.resource
         kind = resource.kind
 
@@ -240,7 +241,7 @@ class VerbContext:
                 return None
             if served.converter is None:
                 return convert.convert(obj, version, catalog)
-            # Where nothing can wait for a webhook, what it would have to convert counts as not served.
+            # Callers that cannot wait for a webhook treat versions that it converts as not served.
             return None if translations is None else translations.find(served, obj)
 
         return ownership.OwnershipTarget(
@@ -257,12 +258,12 @@ class VerbContext:
 
 
 def _too_deep(resource: Resource) -> ApiError:
-    """400 for an object that could not be written, its values being nested too deeply."""
+    """400 for an object nested too deeply to be encoded."""
     return shape.cannot_handle(resource.kind, resource.version, resource.kind, "exceeded max depth")
 
 
 def check_name(target: ResourceTarget, obj: Object) -> None:
-    """The object's own name and namespace must be those of the URL. Raises ApiError 400."""
+    """Name and namespace in the object must match the URL. Raises ApiError 400."""
     metadata = obj.get("metadata") or {}
     name, namespace = metadata.get("name", ""), metadata.get("namespace", "")
     if not name:

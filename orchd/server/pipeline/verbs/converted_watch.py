@@ -1,8 +1,7 @@
-"""Watches of kinds whose versions a webhook converts: entries and changes as the watched version has them.
+"""Watches of kinds with a conversion webhook: converts entries and changes to the watched version.
 
-A webhook takes time, and changes come when they come. So the changes of a watch wait in a bounded queue while those
-before them are away, go out in batches, and come back in order. Watchers of one version share what is converted: the
-first one asks, the others wait for its answer.
+Conversion is asynchronous. The changes of a watch wait in a bounded queue, are converted in batches, and are delivered
+in order. Watchers of the same version share conversions: the first one calls the webhook, the others await the result.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from orchd.kinds.catalog import Resource
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.txkit.coroutines import start
 
-#: Entries that are converted with one call.
+#: Maximum number of entries per webhook call.
 BATCH = 100
-#: Changes of one watch that may wait; a watch with more is over.
+#: Maximum number of pending changes of one watch; a watch with more is ended.
 MOST_WAITING = 1000
 
-#: What a change becomes is kept in its frames, under the resource that it is seen as and whether its past matters.
+#: Conversion results are cached in a change's frames, by target resource and whether the previous object matters.
 _Mark = tuple[str, Resource, bool]
 
 
 class SharedConversions:
-    """What is being converted now, for all watches of a server."""
+    """Running conversions, shared by all watches of a server."""
 
     def __init__(self) -> None:
         self._away: dict[tuple[_Mark, Change], list[Deferred[Exception | None]]] = {}
@@ -37,7 +36,7 @@ class SharedConversions:
     async def changes(
         self, changes: Sequence[Change], mark: _Mark, convert: Callable[[list[Entry]], Awaitable[Sequence[Entry]]]
     ) -> list[Change]:
-        """`changes` as `convert` has them, in their order. Raises what `convert` raises, whoever called it."""
+        """`changes` converted by `convert`, in order. Raises the errors of `convert` to every waiter."""
         while True:
             open_ = [c for c in changes if mark not in c.versions]
             if not open_:
@@ -69,7 +68,7 @@ class SharedConversions:
                 same = entry is change.entry and before is change.previous
                 change.versions[mark] = change if same else Change(change.type, entry, before, change.budget)
         except Exception as error:
-            # Also a cancelled call is an answer for those who wait for it.
+            # Waiters must get a result also when the call is cancelled.
             failed = error
             raise
         finally:
@@ -78,7 +77,7 @@ class SharedConversions:
 
 
 class ConvertedFeed:
-    """What one watch sees. `past` says that selectors look at what objects were before as well."""
+    """The converted feed of one watch. `past` is True if selectors need the previous objects too."""
 
     def __init__(self, tools: VerbContext, shared: SharedConversions, resource: Resource, *, past: bool) -> None:
         self._tools = tools
@@ -90,11 +89,11 @@ class ConvertedFeed:
 
     @property
     def idle(self) -> bool:
-        """Has every change been told?"""
+        """True if every change has been delivered."""
         return not self._working
 
     def _served(self) -> Resource:
-        """The resource under the definition in force. Raises ApiError 410 when the version is served no more."""
+        """The resource in the current catalog. Raises ApiError 410 when the version is no longer served."""
         old = self._resource
         found = self._tools.catalog().resource(old.group, old.version, old.plural)
         if found is None:
@@ -103,16 +102,16 @@ class ConvertedFeed:
 
     async def entries(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Entries of the initial state. Raises ApiError."""
-        return await self._converted(self._served(), entries)
+        return await self._convert(self._served(), entries)
 
-    async def _converted(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """Entries in the version of `resource`. What an entry became is kept beside it until the definition changes: a
-        thousand clients that come back at once ask the webhook about an object once, not a thousand times."""
+    async def _convert(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Entries in the version of `resource`. Results are cached with the entry until the definition changes: a
+        thousand clients that reconnect at once cause one conversion per object."""
         mark = ("converted", resource)
         found: dict[Entry, Entry] = {entry: made for entry in entries if (made := entry.derived.get(mark)) is not None}
         missing = [entry for entry in entries if entry not in found]
         if missing:
-            for entry, made in zip(missing, await self._tools.registry.converted(resource, missing), strict=True):
+            for entry, made in zip(missing, await self._tools.registry.to_requested_version(resource, missing), strict=True):
                 found[entry] = made
                 if made is not entry:
                     entry.keep(mark, made, len(made.json))
@@ -123,15 +122,15 @@ class ConvertedFeed:
         resource = self._served()
 
         async def convert(entries: list[Entry]) -> Sequence[Entry]:
-            return await self._converted(resource, entries)
+            return await self._convert(resource, entries)
 
         return await self._shared.changes(changes, ("converted", resource, self._past), convert)
 
     def follower(
         self, wanted: Callable[[Change], bool], tell: Callable[[Change], None], failed: Callable[[Failure], None]
     ) -> Callable[[Change], None]:
-        """A function that takes changes as they come; `tell` gets those that are `wanted`, converted and in order.
-        `failed` is told of the end."""
+        """A callback for changes; `tell` receives those that match `wanted`, converted and in order. `failed` is called
+        at the end of the feed."""
 
         def take(change: Change) -> None:
             if not wanted(change):
@@ -155,5 +154,5 @@ class ConvertedFeed:
         self._working = False
 
     def stop(self) -> None:
-        """Forget what waits."""
+        """Discard pending changes."""
         self._waiting.clear()

@@ -7,9 +7,9 @@ from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 
 
 async def create(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-    """Store what was sent; 201 with the object as stored."""
+    """Store the sent object; 201 with the stored object."""
     view = tools.present.view(request, target.resource)
-    obj, options = await tools.sent(request, target.resource, "CreateOptions")
+    obj, options = await tools.decode_object(request, target.resource, "CreateOptions")
     context = tools.context(request, target, options)
-    entry = await tools.registry.create(context, await tools.owning(context, None, obj))
+    entry = await tools.registry.create(context, await tools.update_managed_fields(context, None, obj))
     return tools.present.response(view, tools.present.entry(view, entry), code=201)

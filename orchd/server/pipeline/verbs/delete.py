@@ -19,7 +19,7 @@ from orchd.txkit.for_each import for_each
 
 
 async def _options(tools: VerbContext, request: Request, scheme: str) -> dict[str, Any]:
-    """DeleteOptions from body or query. A body that is none is answered with 500, as the reference does."""
+    """DeleteOptions from body or query. An invalid body is answered with 500, as in the reference."""
     data = await tools.body(request)
     body: Mapping[str, Any] | None = None
     if data:
@@ -33,7 +33,7 @@ async def _options(tools: VerbContext, request: Request, scheme: str) -> dict[st
             body = shape.canonical(sent, type_)
             named = form is Form.PROTOBUF or b"apiVersion" in data
             if named and not sent["apiVersion"].startswith(f"{tools.dialect.meta_group}/"):
-                # Options without a version are of that group, in which the reference cannot write them down.
+                # Options without a version have that group, and the reference cannot encode them in it.
                 request.sent = {"kind": "DeleteOptions", "apiVersion": sent["apiVersion"], **body}
         except decode.UndecodableError as error:
             raise ApiError(500, "", error.why) from None
@@ -47,7 +47,7 @@ def _context(tools: VerbContext, request: Request, target: ResourceTarget, optio
 
 
 async def delete(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-    """200 with a Status or the object; 202 when it goes later and that was asked for."""
+    """200 with a Status or the object; 202 for a pending foreground deletion."""
     resource = target.resource
     view = tools.present.view(request, resource)
     options = await _options(tools, request, decode.OPTIONS)
@@ -59,7 +59,7 @@ async def delete(tools: VerbContext, request: Request, target: ResourceTarget) -
 def finished(
     tools: VerbContext, request: Request, target: ResourceTarget, view: Any, deleted: Deleted, options: Mapping[str, Any]
 ) -> Response:
-    """The answer to a delete."""
+    """The response of a delete."""
     resource = target.resource
     if deleted.gone and not tools.registry.strategy(resource).returns_deleted:
         details = {"name": target.name, "kind": resource.plural, "uid": deleted.object["metadata"].get("uid")}
@@ -67,17 +67,17 @@ def finished(
             details["group"] = resource.group
         status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
         return tools.present.response(view, tools.present.other(view, status))
-    entry = tools.registry.shown(resource, target.namespace, deleted.object)
+    entry = tools.registry.transient_entry(resource, target.namespace, deleted.object)
     late = not deleted.gone and options.get("orphanDependents") is False
     return tools.present.response(view, tools.present.entry(view, entry), code=202 if late else 200)
 
 
 async def deletecollection(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-    """Delete what a list with the same parameters would show; 200 with that list."""
+    """Delete the objects that a list with the same parameters returns; 200 with that list."""
     resource = target.resource
     view = tools.present.view(request, resource)
     listing = list_options(request)
-    # Both are wrong before the body is.
+    # Both are checked before the body.
     validate_options(tools.dialect, listing, watch=bool(boolean(request, "watch")))
     selection(resource, listing.label_selector, listing.field_selector)
     options = await _options(tools, request, decode.BODIES)
@@ -90,7 +90,7 @@ async def deletecollection(tools: VerbContext, request: Request, target: Resourc
         try:
             await tools.registry.delete(_context(tools, request, one, options), name, options=options)
         except ApiError as error:
-            # Somebody else was faster: gone is what was wanted.
+            # Deleted concurrently: the desired state is reached.
             if error.code != 404:
                 raise
 

@@ -1,4 +1,4 @@
-"""From a request to its verb: every resource through the catalog, none with a route of its own."""
+"""Dispatches requests to verbs: every resource through the catalog, without routes of its own."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from orchd.server.pipeline.verbs.list_ import list_
 from orchd.server.pipeline.verbs.patch import patch
 from orchd.server.pipeline.verbs.update import update
 
-#: A verb: what it works with, the request, what it is aimed at.
+#: A verb: context, request, target.
 Verb = Callable[[VerbContext, Request, ResourceTarget], Awaitable[Response]]
 
-#: HTTP methods that the API knows, besides those of connections to pods.
+#: HTTP methods of the API, except for connections to pods.
 _METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
 
 _OBJECT: Mapping[str, Verb] = {"get": get, "update": update, "patch": patch, "delete": delete}
-#: Verbs about one object, which need its name.
+#: Verbs on a single object, which require its name.
 _NAMED = frozenset(_OBJECT)
 _COLLECTION: Mapping[str, Verb] = {"list": list_, "create": create, "deletecollection": deletecollection}
 
 
 def text_not_found() -> Response:
-    """What a path gets that belongs to no API at all."""
+    """The plain-text 404 of a path outside of any API."""
     return Response(
         code=404,
         content_type="text/plain; charset=utf-8",
@@ -39,7 +39,7 @@ def text_not_found() -> Response:
 
 
 def find(catalog: Catalog, info: RequestInfo) -> Resource | None:
-    """The resource that a request is about, None where none is served there."""
+    """The resource of a request, None if it is not served."""
     resource = catalog.resource(info.group, info.version, info.resource)
     if resource is None or (info.namespace and not resource.namespaced and resource.plural != "namespaces"):
         return None
@@ -47,26 +47,26 @@ def find(catalog: Catalog, info: RequestInfo) -> Resource | None:
 
 
 def served(catalog: Catalog, info: RequestInfo) -> bool:
-    """Is there something at the path of a resource request?"""
+    """True if the path of a resource request is served."""
     resource = find(catalog, info)
     return resource is not None and (not info.subresource or info.subresource in resource.subresources)
 
 
 def _across_namespaces(resource: Resource, info: RequestInfo, named: bool) -> bool:
-    """May a request about a namespaced resource leave out the namespace?"""
+    """True if a request on a namespaced resource may omit the namespace."""
     if resource.custom:
         return info.verb in ("list", "watch")
     return not named and "list" in resource.verbs
 
 
 def _builtin(catalog: Catalog, group: str) -> bool:
-    """Is a group served, and not only because of custom kinds?"""
+    """True if a group is served because of built-in kinds, not only custom ones."""
     return catalog.group(group) is not None and any(r.group == group and not r.custom for r in catalog.resources)
 
 
 class Dispatch:
-    """The last stage: finds the verb. `subresources` maps ``plural/subresource`` (or ``*/subresource``) and
-    `virtual` a plural without storage to verbs by name."""
+    """The last stage: calls the verb. `subresources` maps ``plural/subresource`` (or ``*/subresource``) and `virtual` a
+    plural without storage to verbs by name."""
 
     def __init__(
         self,
@@ -115,7 +115,8 @@ class Dispatch:
         return await verb(self._tools, request, ResourceTarget(resource, namespace, name, info.subresource))
 
     def _of_custom(self, resource: Resource, info: RequestInfo) -> Verb:
-        """The reference serves custom kinds by the verb of a request, whatever its path and method are otherwise."""
+        """The reference dispatches custom kinds by the verb of a request, whatever its path and method are
+        otherwise."""
         group, plural = resource.group, resource.plural
         verbs: Mapping[str, Verb] = {**_OBJECT, **_COLLECTION, "watch": self._watch}
         if info.subresource:
@@ -168,12 +169,12 @@ class Dispatch:
         )
         found = (verbs or {}).get(info.verb)
         proxied = info.subresource == "proxy"
-        # OPTIONS is no verb of the API; whoever is behind a proxy may take it.
+        # OPTIONS is not a verb of the API, but proxied backends may support it.
         described_too = info.verb in described.verbs or (proxied and method == "OPTIONS")
         if found is None or not described_too or (method not in _METHODS and not proxied):
             raise errors.method_not_allowed()
         return found
 
 
-#: The verbs of a status endpoint and of others that show the object itself.
+#: Verbs of the status endpoint and of others that return the object itself.
 OF_OBJECT: Mapping[str, Verb] = {"get": get, "update": update, "patch": patch}

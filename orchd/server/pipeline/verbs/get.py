@@ -9,7 +9,7 @@ from orchd.server.pipeline.verbs.options import boolean
 
 
 async def get(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-    """The stored bytes of one object, or the form of them that was asked for."""
+    """200 with one object in the negotiated representation."""
     view = tools.present.view(request, target.resource)
     if boolean(request, "export"):
         raise errors.bad_request("the export parameter, deprecated since v1.14, is no longer supported")

@@ -8,7 +8,7 @@ from orchd.server.pipeline.verbs.options import check_selected, list_options
 
 
 async def list_(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-    """A list in the form that was asked for; metadata.continue where there is more."""
+    """200 with a list in the negotiated representation; metadata.continue if there are more items."""
     view = tools.present.view(request, target.resource)
     options = list_options(request)
     check_selected(request, target.resource, options)

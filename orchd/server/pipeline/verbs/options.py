@@ -21,7 +21,7 @@ _POLICIES = ("Foreground", "Background", "Orphan")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
-    """What create, update and patch share. `force` is None where it was not given."""
+    """Options common to create, update and patch. `force` is None where it was not given."""
 
     dry_run: bool = False
     manager: str = ""
@@ -31,12 +31,12 @@ class WriteOptions:
 
 
 def number(request: Request, name: str) -> int:
-    """A whole-number parameter, 0 without one. Raises ApiError 400 in the words of the reference."""
+    """An integer parameter, 0 without one. Raises ApiError 400 with the reference's message."""
     return request.query.number(name)
 
 
 def boolean(request: Request, name: str) -> bool | None:
-    """A boolean parameter: whatever it says means true, but for "false" and "0"; None without one."""
+    """A boolean parameter: every value means true except "false" and "0"; None without one."""
     return request.query.flag(name)
 
 
@@ -97,7 +97,7 @@ def list_options(request: Request) -> ListOptions:
 
 
 def check_selected(request: Request, resource: Resource, options: ListOptions) -> None:
-    """A list or watch that authorization was asked about by name must select that name. Raises ApiError 400."""
+    """A list or watch that was authorized by name must select that name. Raises ApiError 400."""
     name = request.info.name if request.info is not None else ""
     if not name or not options.field_selector:
         return

@@ -22,7 +22,7 @@ _TOO_DEEP: Final = f"yaml: exceeded max depth of {yaml_.MAX_DEPTH}"
 
 
 async def patch(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-    """200 with the object as stored, 201 when apply made it."""
+    """200 with the stored object, 201 when apply created it."""
     sent = patch_type(request.header("content-type"), custom=target.resource.custom)
     view = tools.present.view(request, target.resource)
     data = await tools.body(request)
@@ -37,17 +37,17 @@ async def patch(tools: VerbContext, request: Request, target: ResourceTarget) ->
         )
     else:
         change = Change.of(sent, data, target.resource, tools.strictness(options, context.warn))
-        entry, created = await tools.registry.update(context, target.name, partial(_patched, tools, target, context, change))
+        entry, created = await tools.registry.update(context, target.name, partial(_apply_patch, tools, target, context, change))
     return tools.present.response(view, tools.present.entry(view, entry), code=201 if created else 200)
 
 
-async def _patched(
+async def _apply_patch(
     tools: VerbContext, target: ResourceTarget, context: Context, change: Change, live: Object | None
 ) -> Object:
     assert live is not None
-    changed = change.made(tools, live)
+    changed = change.apply(tools, live)
     check_name(target, changed)
-    return await tools.owning(context, live, changed, patched=True)
+    return await tools.update_managed_fields(context, live, changed, patched=True)
 
 
 def _config(data: bytes) -> Object:
@@ -69,18 +69,18 @@ def _config(data: bytes) -> Object:
 
 
 def _check_repeated(data: bytes, strictness: Strictness) -> None:
-    """Tell of keys that stand twice in an applied configuration; unknown ones are refused by apply itself."""
+    """Report duplicate keys in an applied configuration; apply itself rejects unknown fields."""
     repeated = yaml_.duplicates(data)
     if not repeated:
         return
     problem = f"error converting YAML to JSON: {repeated}"
     if strictness.mode == "Strict":
         raise errors.bad_request(f"error strict decoding YAML: {problem}")
-    strictness.warned([problem])
+    strictness.add_warnings([problem])
 
 
 def _check_new(resource: Resource, target: ResourceTarget, obj: Object) -> None:
-    """An object that apply makes cannot be one that is known already. Raises ApiError 409."""
+    """An object that apply creates must not have a uid. Raises ApiError 409."""
     uid = (obj.get("metadata") or {}).get("uid")
     if uid:
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
@@ -95,7 +95,7 @@ def applying(
     strictness = tools.strictness(options, context.warn)
 
     async def applied(live: Object | None) -> Object:
-        # Whether there is an object at all comes before what is wrong with the configuration.
+        # A missing object is reported before errors in the configuration.
         config = await tools.aside(len(data), _config, data)
         if live is None:
             await tools.authorize(request, "create")
@@ -105,7 +105,7 @@ def applying(
                 target, live, config, manager=options.manager, force=bool(options.force), now=context.now
             )
 
-        merged = await tools.tracking(context, merge)
+        merged = await tools.run_with_conversions(context, merge)
         if strictness.looks:
             _check_repeated(data, strictness)
         if merged is live:
@@ -114,6 +114,6 @@ def applying(
         if live is None:
             _check_new(resource, target, merged)
         check_name(target, merged)
-        return tools.settled(merged, resource)
+        return tools.canonicalize(merged, resource)
 
     return applied

@@ -1,7 +1,7 @@
-"""What becomes of fields that a kind does not know and of fields that stand twice: ``fieldValidation``.
+"""Handling of unknown and duplicate fields: ``fieldValidation``.
 
-Behind the feature gate ServerSideFieldValidation a request is told of them, by warnings or by a refusal; without the gate
-they are dropped in silence.
+Behind the feature gate ServerSideFieldValidation a request gets warnings or an error; without the gate such fields are
+dropped silently.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from orchd.kinds.objects.settings import ObjectSettings
 from orchd.server.pipeline.verbs.options import WriteOptions
 
 GATE: Final = "ServerSideFieldValidation"
-#: What comes before the lines of a YAML decoder that found several things.
+#: Prefix of the lines of a YAML decoder that reports several errors.
 _HEADINGS: Final = ("yaml: unmarshal errors:\n", "error converting YAML to JSON: yaml: unmarshal errors:\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Strictness:
-    """`mode` is Ignore, Warn or Strict; `warn` takes a text for the client."""
+    """`mode` is Ignore, Warn or Strict; `warn` adds a warning to the response."""
 
     mode: str
     warn: Callable[[str], None]
 
     @property
     def looks(self) -> bool:
-        """Does anybody want to know?"""
+        """True unless problems are ignored."""
         return self.mode != "Ignore"
 
     def refusal(self, problems: Sequence[str]) -> str:
-        """The text to refuse the request with, "" to let it pass: with warnings then, if there is anything."""
+        """The error text; "" when the request passes, with warnings if there are problems."""
         if not problems:
             return ""
         if self.mode == "Strict":
             return "strict decoding error: " + ", ".join(problems)
-        self.warned(problems)
+        self.add_warnings(problems)
         return ""
 
-    def warned(self, problems: Sequence[str]) -> None:
-        """One warning for each line of each problem."""
+    def add_warnings(self, problems: Sequence[str]) -> None:
+        """Add one warning for each line of each problem."""
         for problem in problems:
             heading = next((h for h in _HEADINGS if problem.startswith(h)), "")
             for line in problem.removeprefix(heading).split("\n") if heading else (problem,):
@@ -52,15 +52,15 @@ class Strictness:
 
 
 def strictness(settings: ObjectSettings, options: WriteOptions, warn: Callable[[str], None]) -> Strictness:
-    """How a request wants to be treated. With the gate on, one that does not say is warned."""
+    """The mode of a request. With the gate on, the default is Warn."""
     on = settings.feature(GATE, False)
     return Strictness((options.validation or "Warn") if on else "Ignore", warn)
 
 
 def of_body(data: bytes, form: Form, obj: Any, type: Type) -> list[str]:
-    """The problems of a body that was read as `obj`."""
+    """The problems of a body that was decoded as `obj`."""
     if form is Form.PROTOBUF:
-        # Numbers that nobody knows are no fields, here and in the reference.
+        # Unknown protobuf field numbers are not reported, as in the reference.
         return []
     custom = shape.is_custom(type)
     if form is Form.YAML:

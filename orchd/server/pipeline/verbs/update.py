@@ -1,4 +1,4 @@
-"""PUT: replace an object, or make it where its kind allows that."""
+"""PUT: replace an object, or create it where its kind allows that."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from orchd.server.registry.interfaces import Object
 
 
 async def update(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-    """200 with the object as stored, 201 when it was made."""
+    """200 with the stored object, 201 when it was created."""
     view = tools.present.view(request, target.resource)
-    obj, options = await tools.sent(request, target.resource, "UpdateOptions")
+    obj, options = await tools.decode_object(request, target.resource, "UpdateOptions")
     check_name(target, obj)
     context = tools.context(request, target, options)
 
     async def replaced(live: Object | None) -> Object:
         if live is None:
             await tools.authorize(request, "create")
-        return await tools.owning(context, live, obj)
+        return await tools.update_managed_fields(context, live, obj)
 
     creates = tools.registry.strategy(target.resource).creates_on_update and not target.subresource
     uid = (obj.get("metadata") or {}).get("uid") or ""

@@ -1,8 +1,8 @@
-"""Objects in other versions of their kind, for algorithms that cannot wait and kinds that a webhook converts.
+"""Conversions for synchronous algorithms over kinds with a conversion webhook.
 
-Who owns which fields is worked out by pure functions, which look at an object in every version that an owner used. Where
-a webhook converts, such a function runs until something is missing, and again once that is there. It asks for the
-same things each time, so it comes to an end.
+Field management is computed by pure functions that need an object in every version that a manager used. With a
+conversion webhook such a function runs until a conversion is missing, and again when it is available. It requests the
+same conversions each time, so this terminates.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Object = dict[str, Any]
 
 
 class ConversionNeededError(Exception):
-    """An object that has to be converted before the work can go on; `resource` is the version to convert to."""
+    """A conversion is missing; `resource` is the target version."""
 
     def __init__(self, resource: Resource, object: Object, key: bytes) -> None:
         super().__init__(resource.api_version)
@@ -29,18 +29,18 @@ class ConversionNeededError(Exception):
 
 
 class VersionTranslation:
-    """What objects are in other versions, as far as it is known; None for what cannot be converted."""
+    """Known conversions of objects; None for failed ones."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[bytes, str], Object | None] = {}
 
     def find(self, resource: Resource, obj: Object) -> Object | None:
-        """`obj` in the version of `resource`. Raises WantedError when it has not been converted yet."""
+        """`obj` in the version of `resource`. Raises ConversionNeededError if it has not been converted yet."""
         to = resource.api_version
         if obj["apiVersion"] == to:
             return obj
         if not obj.get("metadata"):
-            # The object before a create has nothing in it that could differ.
+            # The empty object before a create is the same in every version.
             return {**obj, "apiVersion": to}
         key = orjson.dumps(obj)
         try:
@@ -49,12 +49,12 @@ class VersionTranslation:
             raise ConversionNeededError(resource, obj, key) from None
 
     def add(self, wanted: ConversionNeededError, made: Object | None) -> None:
-        """What came of something that was wanted."""
+        """Add the result of a conversion."""
         self._known[wanted.key, wanted.resource.api_version] = made
 
 
 def version_of(resource: Resource, api_version: str) -> Resource | None:
-    """A version of a custom kind that its definition has, served or not."""
+    """A version in a custom kind's definition, served or not."""
     type_ = resource.version_types.get(api_version)
     if type_ is None:
         return None

@@ -1,4 +1,4 @@
-"""WATCH: a stream of changes, bounded for a client that does not read."""
+"""WATCH: a stream of changes with bounded buffering."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from orchd.server.pipeline.verbs.converted_watch import BATCH, ConvertedFeed, Sh
 from orchd.server.pipeline.verbs.options import boolean, check_selected, list_options
 from orchd.txkit.coroutines import start
 
-#: Bytes that wait for a client before it is dropped: its connection is cut.
+#: Buffered bytes at which a slow client is disconnected.
 MOST_BUFFERED = 4 * 1024 * 1024
-#: Bytes that wait for a client before more of the initial state, or of the past, is sent.
+#: Buffered bytes above which sending of the initial state, or of past changes, pauses.
 PACE = 256 * 1024
-#: Changes of the past that are held for a client at a time.
+#: Number of past changes read per batch.
 _PIECE = 100
-#: Seconds between bookmarks, and before the end of a watch for the last one.
+#: Seconds between bookmarks, and from the last one to the end of a watch.
 BOOKMARK_EVERY = 60.0
 BOOKMARK_BEFORE_END = 2.0
-#: Watches end after between this many seconds and twice as many, unless the client says when.
+#: Default watch duration in seconds: random between this and twice as much.
 SHORTEST = 1800
 
 
 class WatchVerb:
-    """Makes watches; counts those that run and those that were dropped."""
+    """Starts watches; counts running and dropped ones."""
 
     def __init__(self, clock: IReactorTime, random: Random, *, shortest: int = SHORTEST) -> None:
         self._clock = clock
@@ -58,8 +58,8 @@ class WatchVerb:
             counts[key] = counts.get(key, 0) + 1
         return counts
 
-    def gone(self, resource: Resource, catalog: Callable[[], Catalog]) -> None:
-        """End the watches of a custom kind's version that its definition does not serve any more."""
+    def end_unserved(self, resource: Resource, catalog: Callable[[], Catalog]) -> None:
+        """End the watches of a custom kind's version that is no longer served."""
         named = (resource.group, resource.version, resource.plural)
         ours = [s for s in self.running if (s.resource.group, s.resource.version, s.resource.plural) == named]
         if ours and catalog().resource(*named) is None:
@@ -67,7 +67,7 @@ class WatchVerb:
                 stream.finish()
 
     def end(self) -> None:
-        """End every running watch in good order: the server stops, clients go elsewhere."""
+        """End every running watch normally: the server is shutting down."""
         for stream in list(self.running):
             stream.finish()
 
@@ -109,15 +109,15 @@ class WatchVerb:
             seconds=float(max(seconds, 0)),
             bookmarks=bool(boolean(request, "allowWatchBookmarks")),
         )
-        if watchsocket.wanted(request):
+        if watchsocket.is_requested(request):
             return watchsocket.answer(request, stream, text=view.chosen.form is Form.JSON)
         return Response(code=200, content_type=view.chosen.content_type, headers=[NO_STORE], stream=stream)
 
 
 @implementer(IStream)
 class WatchStream:
-    """One running watch. States: made, started (first what there is, as fast as it is read, then changes), ended;
-    nothing is sent but in "started"."""
+    """One running watch. States: made, started (initial state at the client's speed, then changes), ended; frames are
+    sent only in "started"."""
 
     log = Logger()
 
@@ -143,7 +143,7 @@ class WatchStream:
         self._view = view
         self.resource = view.resource
         self._cache = cache
-        #: What a webhook makes of entries and changes; None where they are shown as they are.
+        #: Converts entries and changes through a webhook; None for kinds without one.
         self._feed = feed
         self._chosen = chosen
         self._prefix = prefix
@@ -192,8 +192,8 @@ class WatchStream:
         self.fail(error)
 
     async def _begin(self, sink: ISink) -> None:
-        """Everything there is, as ADDED, then changes from exactly that version on. Waits for a client that reads
-        slowly: until then only references to what it is still to get are kept."""
+        """Send the initial state as ADDED events, then changes after exactly that version. Slow clients are waited for,
+        while only references to the remaining entries are held."""
         self._cache.check_readable(self._prefix)
         page = self._cache.page(
             prefix=self._prefix,
@@ -212,8 +212,8 @@ class WatchStream:
         await self._follow(sink)
 
     async def _follow(self, sink: ISink) -> None:
-        """Changes after `after`: those of the past as fast as they are read, then each as it comes. A client that is
-        slower than the window moves on has to list again (ApiError 410)."""
+        """Send changes after `after`: past ones at the client's speed, then each as it occurs. A client slower than the
+        history window gets 410 and lists again."""
         while past := self._cache.past(after=self._after, most=_PIECE):
             seen = past if self._feed is None else await self._feed.changes([c for c in past if self._wanted(c)])
             for change in seen:
@@ -233,14 +233,14 @@ class WatchStream:
         )
 
     def _wanted(self, change: Change) -> bool:
-        """May a change be told? Before a webhook is asked what it looks like."""
+        """True if a change matches, evaluated before conversion."""
         if not under(change.entry.path, self._prefix):
             return False
         before = change.previous
         return self._select is None or any(e is not None and self._chosen.accepts(e) for e in (change.entry, before))
 
     async def _taken(self, sink: ISink) -> None:
-        """Wait while too much waits for the client."""
+        """Wait until the client's buffer is below the limit."""
         if sink.buffered > PACE:
             self._waits = True
             await sink.writable()
@@ -261,7 +261,7 @@ class WatchStream:
             self._send(frame)
 
     def _selected(self, change: Change) -> bytes | None:
-        """What a change means to a watcher with a selector: objects move in and out."""
+        """The event type of a change under a selector: objects enter and leave the selection."""
         previous = change.previous
         was = previous is not None and self._chosen.accepts(previous)
         now = change.type is not ChangeType.DELETED and self._chosen.accepts(change.entry)
@@ -293,16 +293,16 @@ class WatchStream:
         if self._sink is None:
             return
         if self._initial is None and (self._feed is None or self._feed.idle):
-            # Not before all that there was is told; a watch from the future has nothing older to offer.
+            # Only after the initial state is complete; a watch from a future version has no initial state.
             obj = self._present.bookmark(self._view, str(max(self._cache.revision, self._after)))
             self._send(self._present.object_frame(self._view, "BOOKMARK", obj))
         self._timers = [t for t in self._timers if t.active()]
         self._mark_later(0)
 
     def _mark_later(self, least: float) -> None:
-        """The next bookmark in a minute, or shortly before the end if that comes first; after that, none."""
+        """Schedule the next bookmark in a minute, or shortly before the end if that is earlier; none after that."""
         wait = min(BOOKMARK_EVERY, max(self._end - BOOKMARK_BEFORE_END - self._clock.seconds(), least))
-        # What rounding leaves of the time is no reason for one more.
+        # A rounding remainder is not worth another bookmark.
         if wait > 0.01:
             self._timers.append(self._clock.callLater(wait, self._bookmark))
 
@@ -321,7 +321,7 @@ class WatchStream:
         self.finish()
 
     def finish(self) -> None:
-        """End the stream in good order."""
+        """End the stream normally."""
         sink = self._sink
         self.stop()
         if sink is not None:

@@ -1,6 +1,6 @@
 """Watches over WebSockets (RFC 6455): every event is one message, of text where the event is JSON.
 
-For clients that cannot read an answer while it goes on, browsers above all. What they send is read and left.
+For clients that cannot read a streaming response, mainly browsers. Data sent by the client is discarded.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from orchd.txkit.drain_waiters import DrainWaiters
 _MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0x1, 0x2, 0x8, 0x9, 0xA
 _NORMAL = (1000).to_bytes(2, "big")
-#: What a subprotocol's name is made of (RFC 6455, 4.1).
+#: Characters of a subprotocol name (RFC 6455, 4.1).
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-#: Bytes before a protobuf event that say how long it is; a message says that itself.
+#: Length prefix of protobuf events, in bytes; omitted in messages, which are delimited.
 _LENGTH = 4
 
 
-def wanted(request: Request) -> bool:
-    """Does the client ask for a WebSocket, on a connection that can become one?"""
+def is_requested(request: Request) -> bool:
+    """True if the client requests a WebSocket on a connection that supports it."""
     return (
         request.hijack is not None
         and request.header("upgrade").lower() == "websocket"
@@ -39,7 +39,7 @@ def wanted(request: Request) -> bool:
 
 
 def answer(request: Request, stream: IStream, *, text: bool) -> Response:
-    """Shake hands and start `stream` on the connection; 400 for a handshake that is none."""
+    """Perform the handshake and start `stream` on the connection; 400 for an invalid handshake."""
     key = request.header("sec-websocket-key").strip()
     if request.header("sec-websocket-version").strip() != "13":
         return _refused("missing or bad WebSocket Version", ("Sec-WebSocket-Version", "13"))
@@ -54,7 +54,7 @@ def answer(request: Request, stream: IStream, *, text: bool) -> Response:
     ]
     if offered:
         lines.append(f"Sec-WebSocket-Protocol: {offered}")
-    # Complete before the connection is taken: what fails after that would leave it open for ever.
+    # Validate everything before taking over the connection: a later failure would leave it open.
     head = "\r\n".join([*lines, "", ""]).encode("ascii")
     assert request.hijack is not None
     taken = request.hijack()
@@ -62,7 +62,7 @@ def answer(request: Request, stream: IStream, *, text: bool) -> Response:
     socket = WatchSocket(stream, text=text)
     taken.to(socket)
     socket.begin()
-    # The connection is not ours any longer: whatever we return is not sent.
+    # The connection was taken over: the returned response is not sent.
     return Response(code=101)
 
 
@@ -82,16 +82,16 @@ class WatchSocket(Protocol):
         self._closed = False
         self._paused = False
         self._received = b""
-        #: What the last ping said that came while the client did not read; None when there was none.
+        #: Payload of the last ping received while the client does not read; None without one.
         self._pinged: bytes | None = None
-        #: Bytes of the client's current frame that are still to come and to be left.
+        #: Remaining bytes of the client's current frame, to be discarded.
         self._left = 0
         self._drain = DrainWaiters()
-        #: Bytes written since the transport said that its buffer is full.
+        #: Bytes written since the transport paused us.
         self.buffered = 0
 
     def begin(self) -> None:
-        """Let the stream write, from now on."""
+        """Allow the stream to write."""
         self.transport.registerProducer(self, True)
         self._stream.start(self)
 
@@ -151,8 +151,8 @@ class WatchSocket(Protocol):
         self._gone()
 
     def _frame(self, data: bytes, at: int) -> int:
-        """Take the client's frame that begins at `at`, or what there is of one that is left; gives its size, 0 when more has
-        to come first."""
+        """Consume the client's frame at `at`, or the available part of a discarded one; returns its size, 0 when
+        incomplete."""
         if self._left:
             taken = min(self._left, len(data) - at)
             self._left -= taken
@@ -170,7 +170,7 @@ class WatchSocket(Protocol):
             self._left = masked + length
             return head
         if length > 125:
-            # RFC 6455, 5.5: no control frame is that long.
+            # RFC 6455, 5.5: limit of control frames.
             self._end()
             return 0
         begin = at + head + masked
@@ -190,8 +190,8 @@ class WatchSocket(Protocol):
         self._stream.stop()
 
     def _ping(self, payload: bytes) -> None:
-        """Answer a ping. Of those that come while the client does not read, the last is answered once it does (RFC 6455,
-        5.5.3): else answers would pile up without a limit."""
+        """Answer a ping. While the client does not read only the last ping is kept and answered later (RFC 6455,
+        5.5.3), to bound memory."""
         if self._paused:
             self._pinged = payload
         else:

@@ -1,4 +1,5 @@
-"""One module per kind that differs, a page or less each.
+"""Strategies: one module per kind with rules of its own.
 
-Owns what is special about a kind on its way to the store. Must not do what a schema can say. May import registry.interfaces and kinds.
+Owns the special rules of kinds on writes. Must not do what a schema can express. May import registry.interfaces and
+kinds.
 """

@@ -1,7 +1,7 @@
-"""HorizontalPodAutoscalers: kept in version 1, judged in version 2.
+"""HorizontalPodAutoscalers: stored in version 1, validated in version 2.
 
-Version 1 has no place for all that newer ones can say, wrong things among them; so what a client sent is judged in the
-form in which every version can be written.
+Version 1 cannot express all fields of newer versions, including invalid ones; so the spec as sent is validated in the
+version that can express every other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _WIDEST: Final = "autoscaling/v2"
 
 
 class AutoscalerStrategy(Strategy):
-    """What version 1 keeps in annotations is written anew by every write, so that nothing but what was understood stays."""
+    """Every write regenerates the annotations that hold newer fields in version 1, so that only decoded values
+    remain."""
 
     def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
         super().__init__(resource, catalog, settings)
@@ -29,17 +30,17 @@ class AutoscalerStrategy(Strategy):
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         wide = self._ungated({**self._wide(obj), "status": {}}, None)
-        return super().prepare_create(context, self._kept(wide))
+        return super().prepare_create(context, self._to_stored_version(wide))
 
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         wide, before = self._wide(obj), self._wide(old)
         if context.subresource == "status":
-            return self._kept({**before, "metadata": wide["metadata"], "status": wide.get("status") or {}})
+            return self._to_stored_version({**before, "metadata": wide["metadata"], "status": wide.get("status") or {}})
         wide = self._ungated({**wide, "status": before.get("status") or {}}, before)
-        return super().prepare_update(context, self._kept(wide), old)
+        return super().prepare_update(context, self._to_stored_version(wide), old)
 
     def _ungated(self, wide: Object, before: Object | None) -> Object:
-        """Without metrics of single containers while these are behind their gate, unless they are stored already."""
+        """`obj` without container resource metrics while their feature gate is off, unless they are stored already."""
         if self.settings.feature("HPAContainerMetrics", False) or (before and _has_container_metrics(before)):
             return wide
         if not _has_container_metrics(wide):
@@ -51,20 +52,20 @@ class AutoscalerStrategy(Strategy):
     def _wide(self, obj: Object) -> Object:
         return convert.convert(obj, _WIDEST, self._catalog)
 
-    def _kept(self, wide: Object) -> Object:
-        """In the version in which objects are kept. Parts of the status are in annotations there."""
+    def _to_stored_version(self, wide: Object) -> Object:
+        """`obj` in the stored version, where parts of the status are in annotations."""
         return convert.convert(wide, self.resource.storage_version, self._catalog)
 
-    def _judged(self, context: Context, obj: Object) -> Object:
-        """`obj` with the spec as it was sent."""
+    def _with_sent_spec(self, context: Context, obj: Object) -> Object:
+        """`obj` with the spec as it was sent, for validation."""
         given = obj if context.given is None else context.given
         return {**obj, "apiVersion": _WIDEST, "spec": self._wide(given)["spec"]}
 
     def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:
-        return validation.validate_create(self._judged(context, obj), self.resource, self.settings)
+        return validation.validate_create(self._with_sent_spec(context, obj), self.resource, self.settings)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
-        judged = obj if context.subresource else self._judged(context, obj)
+        judged = obj if context.subresource else self._with_sent_spec(context, obj)
         return validation.validate_update(judged, old, self.resource, self.settings, subresource=context.subresource)
 
 

@@ -1,4 +1,4 @@
-"""The strategy of a kind that differs in nothing but facts, and the base of those that do."""
+"""The default strategy, driven by tables, and base class of kind-specific ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_CLAIMS: frozenset[str] = frozenset()
 
 
 def nothing_taken() -> None:
-    """The end of a write that took nothing from a range."""
+    """Release function of a write that allocated nothing."""
 
 
 def _member(obj: Object, path: tuple[str, ...]) -> Any:
@@ -33,7 +33,7 @@ def _member(obj: Object, path: tuple[str, ...]) -> Any:
 
 @implementer(IStrategy)
 class Strategy:
-    """Facts by plural, and the rules that hold for every kind with a status."""
+    """Facts by plural, and the rules that apply to every kind with a status."""
 
     grace = False
     ends_in_two = False
@@ -73,7 +73,7 @@ class Strategy:
         return validation.validate_create(obj, self.resource, self.settings)
 
     def empty_status(self) -> Any:
-        """The status of an object that has none yet, in canonical form; None where the kind leaves it out."""
+        """The initial status in canonical form; None where the kind omits it."""
         if self._empty_status is None:
             self._empty_status = shape.empty(self.type.fields["status"].type)
         return self._empty_status
@@ -100,7 +100,7 @@ class Strategy:
         return self.raise_generation(obj, old)
 
     def status_update(self, obj: Object, old: Object) -> Object:
-        """A change through the status endpoint: the rest stays as it was, but for metadata that clients may touch."""
+        """A change through the status endpoint: everything else stays, except metadata that clients may change."""
         kept = {k: v for k, v in old.items() if k not in ("metadata", "status")}
         kept["metadata"] = self._with_old(obj["metadata"], old["metadata"])
         if "status" in obj:
@@ -115,7 +115,7 @@ class Strategy:
         return out
 
     def raise_generation(self, obj: Object, old: Object) -> Object:
-        """Add one to metadata.generation if what counts for it changed."""
+        """Add one to metadata.generation if a field changed that the generation counts."""
         if not self._generation or all(_member(obj, m) == _member(old, m) for m in self._generation):
             return obj
         generation = (old["metadata"].get("generation") or 0) + 1
@@ -152,10 +152,10 @@ class Strategy:
     def holds(self, obj: Object) -> bool:
         return False
 
-    def undeletable(self, name: str) -> str:
+    def deletion_error(self, name: str) -> str:
         return ""
 
-    def marked(self, context: Context, obj: Object, old: Object) -> Object:
+    def prepare_deletion(self, context: Context, obj: Object, old: Object) -> Object:
         return obj
 
     def deletion_grace(self, obj: Object, options: Mapping[str, Any]) -> int:

@@ -1,4 +1,4 @@
-"""Objects of custom kinds: what their definition says, and nothing that a kind of its own would know."""
+"""The strategy of custom kinds: rules from their definition only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchd.server.registry.strategies.base import Strategy
 
 
 class CustomStrategy(Strategy):
-    """One version of a custom kind. Schemas are those of the requested version, as everything else is about it."""
+    """One version of a custom kind. Schemas are those of the requested version."""
 
     def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
         super().__init__(resource, catalog, settings)
@@ -39,7 +39,7 @@ class CustomStrategy(Strategy):
         return {**obj, "metadata": {**obj["metadata"], "generation": 1}}
 
     def _check_identity(self, obj: Object) -> None:
-        """Raises 422 for an object of another kind: nothing that follows would make sense for it."""
+        """Raises 422 for an object of another kind; further validation would be meaningless."""
         if obj.get("kind") != self.resource.kind:
             causes = check.identity_causes({**obj, "apiVersion": self.resource.api_version}, self.resource)
             name = (obj.get("metadata") or {}).get("name", "")
@@ -49,7 +49,7 @@ class CustomStrategy(Strategy):
         return check.create_causes(self._requested(obj), self.resource, self.settings)
 
     def _requested(self, obj: Object) -> Object:
-        """An object of the storage version in the requested one, whose schema it has to satisfy."""
+        """An object of the storage version in the requested version, whose schema it must satisfy."""
         if obj["apiVersion"] == self.resource.api_version:
             return obj
         return convert.convert(obj, self.resource.api_version, self._catalog)
@@ -67,7 +67,7 @@ class CustomStrategy(Strategy):
         return self.raise_generation(obj, old)
 
     def status_update(self, obj: Object, old: Object) -> Object:
-        """Only the status changes, and who owns what."""
+        """Only status and managedFields change."""
         kept = {key: value for key, value in old.items() if key not in ("metadata", "status")}
         metadata = dict(old["metadata"])
         metadata.pop("managedFields", None)
@@ -80,7 +80,7 @@ class CustomStrategy(Strategy):
         return kept
 
     def raise_generation(self, obj: Object, old: Object) -> Object:
-        """Everything but metadata counts."""
+        """Every field except metadata counts."""
         names = (obj.keys() | old.keys()) - {"metadata"}
         if all(name in obj and name in old and obj[name] == old[name] for name in names):
             return obj

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: which versions are stored is remembered, and deletion waits for the instances."""
+"""CustomResourceDefinitions: records stored versions; deletion waits for the instances."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orchd.server.registry.strategies.base import Strategy
 
 
 def _stored(obj: Object) -> Object:
-    """`obj` with its storage version among the versions that may be in the store."""
+    """`obj` with its storage version added to status.storedVersions."""
     status = obj.get("status") or {}
     known = list(status.get("storedVersions") or ())
     name = next((v["name"] for v in (obj.get("spec") or {}).get("versions") or () if v.get("storage")), None)
@@ -27,14 +27,14 @@ def _stored(obj: Object) -> Object:
 
 
 class DefinitionStrategy(Strategy):
-    """A definition's first deletion only marks it; who follows definitions deletes the instances and lets it go."""
+    """The first delete only marks a definition; the definition reconciler deletes the instances and the finalizer."""
 
     ends_in_two = True
 
     def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
         super().__init__(resource, catalog, settings)
         self._reset_on_status = of_paths(("f:metadata",), ("f:spec",))
-        #: Does this version ask less of a definition than the one that is kept?
+        #: True if this API version has weaker validation than the storage version.
         self._old_form = resource.version == "v1beta1"
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
@@ -61,8 +61,8 @@ class DefinitionStrategy(Strategy):
     def holds(self, obj: Object) -> bool:
         return not obj["metadata"].get("deletionTimestamp")
 
-    def marked(self, context: Context, obj: Object, old: Object) -> Object:
-        # Propagation counts for nothing here: a definition has no dependents but its instances.
+    def prepare_deletion(self, context: Context, obj: Object, old: Object) -> Object:
+        # The propagation policy is ignored: instances are a definition's only dependents.
         finalizers = list(old["metadata"].get("finalizers") or ())
         finalizer = self.settings.dialect(FINALIZER)
         if finalizer not in finalizers:

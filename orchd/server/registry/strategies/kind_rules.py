@@ -1,4 +1,4 @@
-"""Where built-in kinds differ on their way to the store, as data by plural; facts of release 1.23."""
+"""Rules of built-in kinds on writes, as data by plural; facts of release 1.23."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GUARDED: Final = frozenset(
     ).split()
 )
 
-#: DELETE answers with the object instead of a Status (ReturnDeletedObject).
+#: DELETE returns the object instead of a Status (ReturnDeletedObject).
 RETURNS_DELETED: Final = frozenset(
     (
         "csidrivers csinodes persistentvolumeclaims persistentvolumes podsecuritypolicies pods podtemplates "
@@ -28,14 +28,14 @@ RETURNS_DELETED: Final = frozenset(
     ).split()
 )
 
-#: DELETE without a propagation policy orphans the dependents: plural -> apiVersions of the request for which it does.
+#: DELETE without a propagation policy orphans dependents: plural -> apiVersions of the request to which this applies.
 ORPHANS: Final[dict[str, frozenset[str]]] = {
     "cronjobs": frozenset(("batch/v1beta1",)),
     "jobs": frozenset(("batch/v1",)),
     "replicationcontrollers": frozenset(("v1",)),
 }
 
-#: Nothing depends on these and nothing collects them (garbage collection unsupported).
+#: Kinds without garbage collection.
 UNCOLLECTED: Final = frozenset(("events",))
 
 _SPEC: Final = (("spec",),)
@@ -62,24 +62,24 @@ GENERATION: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     "statefulsets": _SPEC,
     "validatingwebhookconfigurations": (("webhooks",),),
 }
-#: Of those, objects that start without a generation.
+#: Of those, kinds whose new objects have no generation.
 UNNUMBERED: Final = frozenset(("csidrivers",))
 
 #: Status is not cleared on create for these.
 KEEPS_STATUS: Final = frozenset(("nodes",))
 
-#: Groups in which the reference has kinds at home that it serves from others, as refusals show.
+#: Groups whose kinds the reference stores in another group; error messages name the latter.
 _HOMES: Final = {"ingresses": "extensions", "networkpolicies": "extensions"}
 
 
 def home_group(resource: Resource) -> str:
-    """The group by which refusals name a kind: that in which it is stored (events have one home in two groups), but for a
-    few that were moved and left their home behind."""
+    """The group in error messages of a kind: the group of its storage version (events are in two groups), with a few
+    exceptions for kinds that moved."""
     home = None if resource.custom else _HOMES.get(resource.plural)
     return split_group_version(resource.storage_version)[0] if home is None else home
 
 
-#: What the status endpoint takes back to its stored value, as field paths; "" for all other kinds.
+#: Fields that the status endpoint resets to their stored values, as field paths; "" for all other kinds.
 STATUS_KEEPS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     "": (("f:spec",),),
     **dict.fromkeys(
@@ -98,8 +98,8 @@ _ALL: Final = (
     "name", "generateName", "namespace", "uid", "generation", "creationTimestamp", "deletionTimestamp",
     "deletionGracePeriodSeconds", *_NOTES,
 )
-#: Metadata that the status endpoint takes back to its stored value. Definitions of custom kinds are not among them: the
-#: reference resets their metadata to what was sent, and their own finalizer goes that way.
+#: Metadata that the status endpoint resets to stored values. Not for definitions of custom kinds: the reference resets
+#: their metadata to what was sent, and so their finalizer can be removed there.
 STATUS_KEEPS_METADATA: Final[dict[str, tuple[str, ...]]] = {
     "apiservices": _NOTES,
     "flowschemas": _ALL,

@@ -1,4 +1,4 @@
-"""Namespaces: their own finalizers, phases, and deletion that waits until they are empty."""
+"""Namespaces: their own finalizers, phases, and deletion after their contents."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from orchd.server.registry.strategies.base import Strategy
 
 
 class NamespaceStrategy(Strategy):
-    """A namespace goes when neither metadata.finalizers nor spec.finalizers hold it."""
+    """A namespace is removed when neither metadata.finalizers nor spec.finalizers hold an entry."""
 
     ends_in_two = True
     waits_for_content = True
@@ -20,7 +20,7 @@ class NamespaceStrategy(Strategy):
         if own not in finalizers:
             finalizers.append(own)
         spec["finalizers"] = finalizers
-        metadata = obj["metadata"]  # a generated name was not known when the default label was set
+        metadata = obj["metadata"]  # The default label is set before a name is generated.
         if name := metadata.get("name"):
             labels = {**(metadata.get("labels") or {}), self.settings.dialect("{long}.io/metadata.name"): name}
             metadata = {**metadata, "labels": labels}
@@ -40,7 +40,7 @@ class NamespaceStrategy(Strategy):
     def holds(self, obj: Object) -> bool:
         return not obj["metadata"].get("deletionTimestamp") or bool((obj.get("spec") or {}).get("finalizers"))
 
-    def marked(self, context: Context, obj: Object, old: Object) -> Object:
+    def prepare_deletion(self, context: Context, obj: Object, old: Object) -> Object:
         return {**obj, "status": {**(obj.get("status") or {}), "phase": "Terminating"}}
 
     def gone_after_update(self, context: Context, obj: Object, old: Object) -> bool:

@@ -44,12 +44,12 @@ def _add(total: dict[str, Quantity], given: Mapping[str, Any] | None) -> set[str
 
 
 class PodStrategy(Strategy):
-    """`grace`: a running pod is told to stop before it goes."""
+    """Graceful deletion: running pods terminate before they are removed."""
 
     grace = True
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        obj = seccomp.synced(super().prepare_create(context, obj), self.settings.dialect)
+        obj = seccomp.sync_profiles(super().prepare_create(context, obj), self.settings.dialect)
         status = {"phase": "Pending", "qosClass": qos_class(obj.get("spec") or {})}
         return {**obj, "status": status}
 

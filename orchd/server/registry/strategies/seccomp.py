@@ -1,4 +1,4 @@
-"""Seccomp profiles of pods: annotations of old and the fields that came after them say the same (release 1.23)."""
+"""Seccomp profiles of pods: keeps deprecated annotations and fields in sync (release 1.23)."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ _OF_POD: Final = "seccomp.security.alpha.{long}.io/pod"
 _OF_CONTAINER: Final = "container.seccomp.security.alpha.{long}.io/"
 _LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
 _LOCAL: Final = "localhost/"
-#: Text of an annotation -> type of a profile, and the other way.
+#: Annotation value -> profile type, and the reverse.
 _TYPES: Final = {"unconfined": "Unconfined", "runtime/default": "RuntimeDefault", "docker/default": "RuntimeDefault"}
 _TEXTS: Final = {"Unconfined": "unconfined", "RuntimeDefault": "runtime/default"}
 
 
 def _text(profile: Object) -> str:
-    """What an annotation says of a profile; "" for one that it cannot name."""
+    """The annotation value of a profile; "" when it cannot be expressed."""
     if profile.get("type") == "Localhost" and profile.get("localhostProfile") is not None:
         return f"{_LOCAL}{profile['localhostProfile']}"
     return _TEXTS.get(profile.get("type") or "", "")
 
 
 def _profile(text: str) -> Object | None:
-    """The profile that an annotation names; None for nonsense."""
+    """The profile of an annotation value; None for an invalid one."""
     if text in _TYPES:
         return {"type": _TYPES[text]}
     name = text.removeprefix(_LOCAL)
@@ -32,7 +32,8 @@ def _profile(text: str) -> Object | None:
 
 
 def _with_profile(holder: Object, key: str, annotations: dict[str, Any]) -> Object:
-    """`holder` (a pod's spec, a container) with the profile of its annotation, or its profile's annotation added."""
+    """`holder` (a pod spec, a container) with the profile of its annotation, or the annotation of its profile,
+    added."""
     context = holder.get("securityContext") or {}
     profile = context.get("seccompProfile")
     if profile is not None:
@@ -44,8 +45,8 @@ def _with_profile(holder: Object, key: str, annotations: dict[str, Any]) -> Obje
     return holder if made is None else {**holder, "securityContext": {**context, "seccompProfile": made}}
 
 
-def synced(pod: Object, dialect: Dialect) -> Object:
-    """A new pod in which annotations and fields agree; where both are given, both stay."""
+def sync_profiles(pod: Object, dialect: Dialect) -> Object:
+    """A new pod with annotations and fields in sync; where both are given, both stay."""
     spec, metadata = pod.get("spec") or {}, pod["metadata"]
     annotations = dict(metadata.get("annotations") or {})
     given = len(annotations)

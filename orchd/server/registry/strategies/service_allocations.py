@@ -1,4 +1,4 @@
-"""Which addresses and node ports the stored services hold, kept up with the cache change by change."""
+"""Index of the addresses and node ports of stored services, updated with the cache."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchd.kinds.objects.validate.names import parse_ip
 
 
 class ServiceAllocations:
-    """Counts of what services hold: two may hold the same for a moment, and the first to go frees it for nobody."""
+    """Reference counts of allocated values: two services may briefly hold the same one."""
 
     def __init__(self, cache: Callable[[], ICache]) -> None:
         self._cache = cache
@@ -32,7 +32,7 @@ class ServiceAllocations:
         return self._ports
 
     def _follow(self) -> None:
-        """Read everything once, and again only after the cache itself had to begin anew."""
+        """Read all services once, and again only after the cache restarted."""
         if self._subscription is not None:
             return
         cache = self._cache()
@@ -69,16 +69,16 @@ class ServiceAllocations:
 
 
 def addresses_of(spec: Mapping[str, Any]) -> Iterator[IPv4Address | IPv6Address]:
-    """The cluster IPs that a service's spec holds."""
+    """The cluster IPs in a service's spec."""
     for text in spec.get("clusterIPs") or (spec.get("clusterIP"),):
         address = parse_ip(text or "")
-        # None of its own: headless, or a name.
+        # Headless or ExternalName.
         if address is not None:
             yield address
 
 
 def ports_of(spec: Mapping[str, Any]) -> Iterator[int]:
-    """The node ports that it holds; one may come twice, for two protocols."""
+    """The node ports in a service's spec; one may occur twice, for two protocols."""
     for port in spec.get("ports") or ():
         if port.get("nodePort"):
             yield port["nodePort"]

@@ -1,4 +1,4 @@
-"""What a service keeps, gets and loses when it is written: the linked fields that the server fills in (release 1.23).
+"""Linked fields of services that the server defaults, carries over or clears on writes (release 1.23).
 
 All functions work on specs in stored form and build new ones. Field names follow the API; `before` is the stored spec,
 empty on creation.
@@ -16,14 +16,14 @@ from orchd.kinds.objects.validate.names import parse_ip
 Spec = dict[str, Any]
 
 HEADLESS = "None"
-#: Types that take traffic from outside.
+#: Types with external traffic.
 EXTERNAL = frozenset(("NodePort", "LoadBalancer"))
 _DUAL = ("PreferDualStack", "RequireDualStack")
 _OTHER = {"IPv4": "IPv6", "IPv6": "IPv4"}
 
 
 def needs_cluster_ip(spec: Mapping[str, Any]) -> bool:
-    """Every type but ExternalName has cluster IPs (or says that it wants none)."""
+    """True for every type but ExternalName (the value may be None for headless services)."""
     return spec.get("type", "ClusterIP") in ("ClusterIP", "NodePort", "LoadBalancer")
 
 
@@ -33,15 +33,15 @@ def allocates_node_ports(spec: Mapping[str, Any]) -> bool:
 
 
 def needs_health_check(spec: Mapping[str, Any]) -> bool:
-    """Is the port of the health check the server's to give?"""
+    """True if the server allocates a health check node port."""
     return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
 
 
-# --- before anything is handed out --------------------------------------------------------------
+# --- before allocation --------------------------------------------------------------------------
 
 
 def carried_over(spec: Spec, before: Mapping[str, Any]) -> Spec:
-    """`spec` with what was handed out before and is left out now: who repeats what was once sent means the same."""
+    """`spec` with previously allocated values that are omitted now: repeated writes of a manifest do not lose them."""
     out = dict(spec)
     if needs_cluster_ip(out) and needs_cluster_ip(before):
         if not out.get("clusterIP"):
@@ -61,7 +61,7 @@ def _take(spec: Spec, before: Mapping[str, Any], member: str) -> None:
 
 
 def _with_ports(ports: Sequence[Spec], before: Sequence[Spec]) -> list[Spec]:
-    """Node ports by the names of ports, as far as no other port asks for them."""
+    """Node ports carried over by port name, unless another port requests them."""
     known = {p.get("name") or "": p.get("nodePort") or 0 for p in before}
     used = {p.get("nodePort") for p in ports} & set(known.values()) - {0}
     out = []
@@ -74,8 +74,8 @@ def _with_ports(ports: Sequence[Spec], before: Sequence[Spec]) -> list[Spec]:
 
 
 def normalized(spec: Spec, before: Mapping[str, Any] | None) -> Spec:
-    """`spec` with clusterIP and clusterIPs in step, where it is plain which of the two the client means. `before` is None
-    on creation."""
+    """`spec` with clusterIP and clusterIPs in sync, where the client's intent is unambiguous. `before` is None on
+    creation."""
     one, many = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
     if before is None:
         return {**spec, "clusterIPs": [one]} if one and not many else spec
@@ -83,7 +83,7 @@ def normalized(spec: Spec, before: Mapping[str, Any] | None) -> Spec:
     if old_many and not many and one == old_one:
         many = old_many
     if one != old_one and many == old_many:
-        # A client that knows one of the two fields only.
+        # An older client, which sends only one of the two fields.
         many = [one] if one else []
     if many == (spec.get("clusterIPs") or []):
         return spec
@@ -92,7 +92,7 @@ def normalized(spec: Spec, before: Mapping[str, Any] | None) -> Spec:
 
 
 def stays_preferred(spec: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
-    """A service that would like both families keeps what it has when the cluster's families change."""
+    """PreferDualStack services keep their families when the cluster's families change."""
     policies = (spec.get("ipFamilyPolicy"), before.get("ipFamilyPolicy"))
     return (
         needs_cluster_ip(spec)
@@ -115,8 +115,8 @@ def _same_list(spec: Mapping[str, Any], before: Mapping[str, Any], member: str) 
 
 
 def with_policy(spec: Spec, before: Mapping[str, Any]) -> Spec:
-    """`spec` with an IP family policy: the one from before, else both families for headless services that select
-    nothing, else one."""
+    """`spec` with an IP family policy: the stored one, else RequireDualStack for headless services without selector,
+    else SingleStack."""
     if spec.get("ipFamilyPolicy") is not None:
         return spec
     policy = before.get("ipFamilyPolicy")
@@ -127,7 +127,7 @@ def with_policy(spec: Spec, before: Mapping[str, Any]) -> Spec:
 
 
 def with_families(spec: Spec, before: Mapping[str, Any], configured: Sequence[str]) -> tuple[Spec, list[Cause]]:
-    """`spec` (whose address fields are valid by themselves) with its IP families, or what stands in their way.
+    """`spec` (with valid address fields) with its IP families, or the errors that prevent it.
 
     `configured` are the cluster's families, the default one first.
     """
@@ -163,7 +163,7 @@ def with_families(spec: Spec, before: Mapping[str, Any], configured: Sequence[st
                 causes.append(Cause("FieldValueInvalid", why, f"spec.ipFamilies[{i}]"))
         both = len(configured) == 2
     else:
-        # Such a service may have families that the cluster has not.
+        # Headless services without selector may use families that the cluster lacks.
         both = True
     if not families:
         families = [configured[0]]
@@ -174,7 +174,8 @@ def with_families(spec: Spec, before: Mapping[str, Any], configured: Sequence[st
 
 
 def _fewer_than_before(out: Spec, before: Mapping[str, Any], policy: str) -> list[Cause]:
-    """Going back to one family needs the policy to say so; with it, the second of each goes."""
+    """Errors or changes of a downgrade to one family, which requires the policy SingleStack; the second values are
+    dropped."""
     causes = []
     for member, what, same in (
         ("clusterIPs", "cluster IP", same_addresses(out, before)),
@@ -194,7 +195,7 @@ def _policy(policy: str, why: str) -> Cause:
 
 
 def shown_addresses(addresses: Sequence[str]) -> str:
-    """Addresses as messages show them; those that are still to be found are empty."""
+    """Addresses as shown in messages; those to be allocated are empty."""
     return str(dump("[]string", list(addresses)))
 
 
@@ -202,7 +203,7 @@ def shown_addresses(addresses: Sequence[str]) -> str:
 
 
 def without_foreign(spec: Spec, before: Mapping[str, Any]) -> Spec:
-    """`spec` without what belongs to the type that the service no longer has, unless the client changed it as well."""
+    """`spec` without the fields of its previous type, unless the client changed them as well."""
     out = dict(spec)
     if needs_cluster_ip(before) and not needs_cluster_ip(out):
         if same_addresses(out, before):

@@ -1,4 +1,4 @@
-"""Services: cluster IPs, IP families and node ports are allocated before the object is checked."""
+"""Services: cluster IPs, IP families and node ports are allocated before validation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Addresses = AddressRange | PretendedAddresses
 
 
 class ServiceStrategy(Strategy):
-    """Keeps the two ranges of one server."""
+    """Uses the address and port ranges of one server."""
 
     def __init__(
         self, resource: Resource, catalog: Catalog, settings: ObjectSettings, *, cache: Callable[[], ICache], random: Random
@@ -72,7 +72,7 @@ class ServiceStrategy(Strategy):
             self._node_ports(name, spec, before, settlers, ports)
             self._health_check(spec, before, settlers, ports)
         except Exception:
-            # Whatever it was: nothing will come of this write.
+            # Release reservations on any error: the write fails.
             settle()
             raise
         return {**obj, "spec": spec}, settle
@@ -84,7 +84,7 @@ class ServiceStrategy(Strategy):
         spec = fields.without_foreign(obj.get("spec") or {}, old.get("spec") or {})
         status = obj.get("status") or {}
         if spec.get("type") != "LoadBalancer" and status.get("loadBalancer"):
-            # Its balancer may be there for a while, which is of no use to clients.
+            # The load balancer may still exist, but clients must not see it any longer.
             obj = {**obj, "status": {**status, "loadBalancer": {}}}
         return {**obj, "spec": spec}
 
@@ -95,7 +95,7 @@ class ServiceStrategy(Strategy):
         )
 
     def _families(self, name: str, spec: dict[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-        """Raises ApiError 422 when addresses, families and policy do not fit each other or the cluster."""
+        """Raises ApiError 422 when addresses, families and policy are inconsistent or unsupported by the cluster."""
         spec = fields.with_policy(spec, before)
         report = Report(self.settings)
         address_fields(spec, report)
@@ -116,9 +116,9 @@ class ServiceStrategy(Strategy):
         *,
         pretend: bool,
     ) -> None:
-        """Addresses for a service that has none yet, or for the second of its families.
+        """Allocate addresses for a service without any, or for its second family.
 
-        What else changes is for validation to refuse. `pretend` is for dry runs.
+        Validation rejects other changes. `pretend` is for dry runs.
         """
         families = spec["ipFamilies"]
         had = fields.needs_cluster_ip(before) if before else False
@@ -149,7 +149,7 @@ class ServiceStrategy(Strategy):
         head = f"Invalid value: {fields.shown_addresses(listed)}: failed to allocate IP {wanted}: "
         try:
             if wanted:
-                # Leading zeros are no part of the number.
+                # Leading zeros are not part of the number.
                 address = str(parse_ip(wanted))
                 space.take(address)
             else:
@@ -172,13 +172,13 @@ class ServiceStrategy(Strategy):
         settlers: list[Callable[[], None]],
         numbers: Numbers,
     ) -> None:
-        """A port that asks for a number gets it, whatever the type's own wish; others get one where the type wants any."""
+        """Allocate requested node ports for any type, and others for types that need them."""
         if spec.get("type") not in fields.EXTERNAL:
             return
         wanting = fields.allocates_node_ports(spec)
         ports = [dict(p) for p in spec.get("ports") or ()]
         kept = {p["nodePort"] for p in before.get("ports") or () if p.get("nodePort")}
-        #: Service port -> the node port that another protocol of it got; only new services share.
+        #: Service port -> the node port allocated for another protocol of it; only new services share.
         shared: dict[int, int] = {}
         held: set[tuple[Any, int]] = set()
         for i, port in enumerate(ports):
@@ -205,7 +205,7 @@ class ServiceStrategy(Strategy):
 
     @staticmethod
     def _wish(port: Mapping[str, Any], ports: list[dict[str, Any]]) -> int:
-        """The node port that a later entry asks for the same service port; 0 when none does."""
+        """The node port that a later entry requests for the same service port; 0 without one."""
         same = (p["nodePort"] for p in ports if p.get("port") == port.get("port") and p.get("nodePort"))
         return next(same, 0)
 
@@ -245,7 +245,7 @@ class ServiceStrategy(Strategy):
 
     @staticmethod
     def _take_port(wanted: int, settlers: list[Callable[[], None]], numbers: Numbers) -> int:
-        """Raises Taken, OutOfRange, Exhausted."""
+        """Raises Allocated, OutOfRange, Exhausted."""
         if wanted:
             numbers.take(wanted)
             taken = wanted

@@ -1,4 +1,4 @@
-"""EndpointSlices: the topology of the first version, which later ones only carry along."""
+"""EndpointSlices: the topology field of the first version, which later versions only carry over."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _HOSTNAME: Final = "{long}.io/hostname"
 
 
 class SliceStrategy(Strategy):
-    """Only the first version writes topology. Others drop it from endpoints that they change, but for the node that an
-    endpoint was on, which becomes its nodeName. Slices are kept in the first version and looked at in the stable one."""
+    """Only the first version writes topology. Other versions drop it from changed endpoints, except for the node name,
+    which becomes nodeName. Slices are stored in the first version and validated in the stable one."""
 
     def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
         super().__init__(resource, catalog, settings)

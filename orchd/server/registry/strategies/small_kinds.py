@@ -1,4 +1,4 @@
-"""Kinds that differ by a few lines each."""
+"""Strategies of kinds with few special rules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchd.kinds.objects.validate.single_kind_groups import SYSTEM_PRIORITIES
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.strategies.base import Strategy
 
-#: What a deletion of jobs is told that does not say what becomes of their pods.
+#: Warning on deletions of jobs without a propagation policy.
 _ORPHANED_PODS = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
@@ -23,7 +23,7 @@ _ORPHANED_PODS = (
 
 
 class PhaseStrategy(Strategy):
-    """Volumes and claims start in phase Pending. What their statuses may say hangs on gates too."""
+    """Volumes and claims start in phase Pending. Some status fields depend on feature gates."""
 
     def empty_status(self) -> Any:
         return {"phase": "Pending"}
@@ -33,9 +33,9 @@ class PhaseStrategy(Strategy):
 
 
 class EventStrategy(Strategy):
-    """Events go by themselves after --event-ttl."""
+    """Events expire after --event-ttl."""
 
-    #: Seconds; set from the flags when strategies are made.
+    #: TTL in seconds; set from the flags when strategies are made.
     lifetime = 3600
 
     def ttl(self, obj: Object) -> int | None:
@@ -43,7 +43,7 @@ class EventStrategy(Strategy):
 
 
 class ServiceAccountStrategy(Strategy):
-    """Of the references to secrets only the names count."""
+    """Only the names of secret references are kept."""
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         return self._clean(super().prepare_create(context, obj))
@@ -59,22 +59,21 @@ class ServiceAccountStrategy(Strategy):
 
 
 class RevisionStrategy(Strategy):
-    """Data of a revision may be anything, so that only its text says whether it is still the same."""
+    """The data of a revision is compared as text."""
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
         return super().validate_update(context, obj, verbatim.preserve_text(old, context.stored))
 
 
 class PriorityClassStrategy(Strategy):
-    """The classes of the system stay: what keeps a cluster running has their priorities."""
+    """The system priority classes cannot be deleted."""
 
-    def undeletable(self, name: str) -> str:
+    def deletion_error(self, name: str) -> str:
         return "this is a system priority class and cannot be deleted" if name in SYSTEM_PRIORITIES else ""
 
 
 class JobStrategy(Strategy):
-    """A job whose selector is not given by hand gets one from its uid. What is there already stays, for validation to
-    refuse."""
+    """A job without a manual selector gets one from its uid. Existing values stay, for validation to reject."""
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         obj = feature_gates.drop_job_tracking(super().prepare_create(context, obj), self.settings)
@@ -92,7 +91,7 @@ class JobStrategy(Strategy):
             spec["selector"] = selector
             tags = obj["metadata"].get("labels")
             if not tags or tags is given:
-                # The job's labels are the template's by default (the same object), those that are added here included.
+                # By default the job shares the template's labels object, so it receives the added labels too.
                 obj = {**obj, "metadata": {**obj["metadata"], "labels": metadata["labels"]}}
         return {**obj, "spec": spec}
 
@@ -102,7 +101,7 @@ class JobStrategy(Strategy):
 
 
 class APIServiceStrategy(Strategy):
-    """What this server answers itself is available from the start; who is behind others is found out later."""
+    """Locally served APIServices are available immediately; others after a check."""
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         obj = super().prepare_create(context, obj)
@@ -116,7 +115,7 @@ class APIServiceStrategy(Strategy):
 
 
 class SigningRequestStrategy(Strategy):
-    """The requester is who sent the request; a request never changes."""
+    """The requester is the user of the request; the request itself is immutable."""
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         obj = super().prepare_create(context, obj)
@@ -129,18 +128,18 @@ class SigningRequestStrategy(Strategy):
         if context.subresource not in ("approval", "status"):
             return kept
         given, before = obj.get("status") or {}, old.get("status") or {}
-        # Who approves changes nothing but conditions. Which of them may change is validation's business.
+        # The approval endpoint changes only conditions. Validation decides which of them may change.
         status = {**(given if context.subresource == "status" else before)}
         status.pop("conditions", None)
         stored, conditions = before.get("conditions") or [], given.get("conditions") or []
         if context.subresource == "status":
-            conditions = _preserved(_preserved(conditions, stored, "Approved"), stored, "Denied")
-        conditions = _stamped(context, conditions, stored)
+            conditions = _preserve(_preserve(conditions, stored, "Approved"), stored, "Denied")
+        conditions = _stamp(context, conditions, stored)
         return {**kept, "status": {**status, "conditions": conditions} if conditions else status}
 
 
-def _preserved(conditions: list[Object], before: list[Object], kind: str) -> list[Object]:
-    """With the stored conditions of a type in the place of those given, where there are as many of both."""
+def _preserve(conditions: list[Object], before: list[Object], kind: str) -> list[Object]:
+    """`conditions` with those of type `kind` replaced by the stored ones, where both have the same number of them."""
     stored = [c for c in before if c.get("type") == kind]
     if sum(c.get("type") == kind for c in conditions) != len(stored):
         return conditions
@@ -148,8 +147,8 @@ def _preserved(conditions: list[Object], before: list[Object], kind: str) -> lis
     return [next(rest) if c.get("type") == kind else c for c in conditions]
 
 
-def _stamped(context: Context, conditions: list[Object], before: list[Object]) -> list[Object]:
-    """Conditions with the times that the client left out."""
+def _stamp(context: Context, conditions: list[Object], before: list[Object]) -> list[Object]:
+    """Conditions with missing times set."""
     now = timestamp(context.now)
     since = {
         (c.get("type"), c.get("status")): c["lastTransitionTime"] for c in reversed(before) if c.get("lastTransitionTime")
@@ -167,7 +166,7 @@ def _stamped(context: Context, conditions: list[Object], before: list[Object]) -
 
 
 class DeploymentStrategy(Strategy):
-    """Annotations count for the generation, and the status endpoint leaves labels alone."""
+    """Annotations count for the generation; the status endpoint does not change labels."""
 
     def raise_generation(self, obj: Object, old: Object) -> Object:
         raised = super().raise_generation(obj, old)
@@ -184,7 +183,7 @@ class DeploymentStrategy(Strategy):
 
 
 class DaemonSetStrategy(Strategy):
-    """Counts changes of the template in an annotation that clients can only begin with."""
+    """Counts template changes in an annotation; clients can only set its initial value."""
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         given = int((obj["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0"))
@@ -194,7 +193,7 @@ class DaemonSetStrategy(Strategy):
         text = (old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0")
         number = integer(text) if is_whole(text) else 0
         changed = (obj.get("spec") or {}).get("template") != (old.get("spec") or {}).get("template")
-        # The annotation is the server's own: it must not make the rest look changed.
+        # The server's own annotation must not count as a change.
         return super().raise_generation(self._numbered(obj, number + 1 if changed else number), old)
 
     def _numbered(self, obj: Object, number: int) -> Object:

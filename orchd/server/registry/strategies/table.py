@@ -1,4 +1,4 @@
-"""Which strategy a resource has."""
+"""The strategy of each resource."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _BY_PLURAL: dict[str, type[Strategy]] = {
 
 
 class Strategies:
-    """Makes a strategy when a resource is first used and keeps it as long as the resource is served."""
+    """Makes a strategy on first use of a resource and caches it while the resource is served."""
 
     def __init__(self, access: ObjectStore, *, random: Random, event_ttl: int = 3600) -> None:
         self._access = access
         self._random = random
         self._event_ttl = event_ttl
-        #: By group, version and plural: a resource that took another's place has a strategy of its own.
+        #: By group, version and plural: a resource that replaced another has its own strategy.
         self._made: dict[tuple[str, str, str], tuple[Resource, IStrategy]] = {}
 
     def __call__(self, resource: Resource) -> IStrategy:
@@ -55,7 +55,7 @@ class Strategies:
         return made[1]
 
     def forget(self, resource: Resource) -> None:
-        """The resource is not served any more."""
+        """Drop the strategy of a resource that is no longer served."""
         self._made.pop((resource.group, resource.version, resource.plural), None)
 
     def _make(self, resource: Resource) -> IStrategy:

@@ -1,4 +1,4 @@
-"""What a pod security policy makes of a pod: its defaults and its rules, one module per part of a pod. Pure functions.
+"""Evaluation of pod security policies: defaults and rules, one module per part of a pod. Pure functions.
 
-Must not know of requests or users. May import `orchd.dialect`, `orchd.errors` and its own modules.
+Must not depend on requests or users. May import `orchd.dialect`, `orchd.errors` and its own modules.
 """

@@ -1,4 +1,4 @@
-"""Capabilities that containers gain by default, must drop and may add."""
+"""Capabilities: default, required-drop and allowed ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Object = dict[str, Any]
 
 
 def with_defaults(policy: Object, found: Object | None) -> Object | None:
-    """The capabilities of a container with those of the policy; `found` itself where nothing is to be added."""
+    """A container's capabilities with the policy's defaults; `found` itself if nothing changes."""
     add, drop = set((found or {}).get("add") or ()), set((found or {}).get("drop") or ())
     all_add = add | (set(policy.get("defaultAddCapabilities") or ()) - drop)
     all_drop = drop | set(policy.get("requiredDropCapabilities") or ())

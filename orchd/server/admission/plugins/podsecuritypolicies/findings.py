@@ -1,4 +1,4 @@
-"""What is wrong with a pod, as the reference words it: a path, what sort of error, the value, the reason."""
+"""Validation errors of pods in the reference's format: path, error type, value, reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orchd.errors import quoted
 
 
 def shown(value: Any) -> str:
-    """A value in a message: words quoted, no value as the word null, numbers and truth values plain."""
+    """A value as messages show it: strings quoted, None as null, numbers and booleans plain."""
     if value is None:
         return '"null"'
     if isinstance(value, bool):
@@ -22,7 +22,7 @@ def invalid(path: str, value: Any, why: str) -> str:
 
 
 def written_out(path: str, value: str, why: str) -> str:
-    """An invalid value that is already written as messages show it."""
+    """An invalid value that is already formatted for messages."""
     return f"{path}: Invalid value: {value}" + (f": {why}" if why else "")
 
 
@@ -35,12 +35,12 @@ def required(path: str, why: str = "") -> str:
 
 
 def listing(type_: str, items: Sequence[str] | None) -> str:
-    """A list with its type: ``[]int64{1, 2}``, ``[]int64(nil)`` for none."""
+    """A list with its Go type: ``[]int64{1, 2}``, ``[]int64(nil)`` for none."""
     return f"{type_}(nil)" if not items else f"{type_}{{{', '.join(items)}}}"
 
 
 def spans(ranges: Iterable[Any]) -> str:
-    """Ranges of identities: ``[{1 10} {20 30}]``."""
+    """Ranges of ids: ``[{1 10} {20 30}]``."""
     return "[" + " ".join(f"{{{r.get('min') or 0} {r.get('max') or 0}}}" for r in ranges) + "]"
 
 

@@ -1,4 +1,4 @@
-"""Users and groups: rules MustRunAs, MayRunAs, MustRunAsNonRoot, RunAsAny."""
+"""User and group ids: rules MustRunAs, MayRunAs, MustRunAsNonRoot, RunAsAny."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WITH_RANGES = ("MustRunAs", "MayRunAs")
 
 
 def check_user_rule(options: Options) -> None:
-    """Raises ValueError for a rule that cannot be applied."""
+    """Raises ValueError for an invalid rule."""
     rule = options.get("rule")
     if rule not in ("MustRunAs", "MustRunAsNonRoot", "RunAsAny"):
         raise ValueError(f"Unrecognized RunAsUser strategy type {rule}")
@@ -28,7 +28,7 @@ def check_user_rule(options: Options) -> None:
 
 
 def check_group_rule(options: Options, name: str) -> None:
-    """Raises ValueError for a rule that cannot be applied; `name` is that of the strategy."""
+    """Raises ValueError for an invalid rule; `name` is that of the strategy."""
     rule = options.get("rule")
     if rule not in (*_WITH_RANGES, "RunAsAny"):
         raise ValueError(f"Unrecognized {name} strategy type {rule}")
@@ -37,7 +37,7 @@ def check_group_rule(options: Options, name: str) -> None:
 
 
 def default_id(options: Options) -> int | None:
-    """The identity that somebody without one gets: the least of the first range where one must be had."""
+    """The default id: the minimum of the first range, if the rule requires an id."""
     return (options["ranges"][0].get("min") or 0) if options.get("rule") == "MustRunAs" else None
 
 

@@ -1,4 +1,4 @@
-"""SELinux, AppArmor and seccomp: labels and profiles under which containers run."""
+"""SELinux, AppArmor and seccomp: labels and profiles of containers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DEFAULT_PROFILES = ("docker/default", "runtime/default")
 
 
 def check_selinux_rule(options: Object) -> None:
-    """Raises ValueError for a rule that cannot be applied."""
+    """Raises ValueError for an invalid rule."""
     rule = options.get("rule")
     if rule not in ("MustRunAs", "RunAsAny"):
         raise ValueError(f"Unrecognized SELinuxContext strategy type {rule}")
@@ -45,7 +45,7 @@ def selinux_findings(options: Object, path: str, found: Object | None) -> list[s
 
 
 def _level(text: str) -> tuple[str, list[str]] | str:
-    """A level in one form: ``s0-s0:c1,c0`` is ``s0:c0,c1``. Without categories it is only itself."""
+    """A normalized level: ``s0-s0:c1,c0`` becomes ``s0:c0,c1``. Without categories it is unchanged."""
     sensitivity, colon, categories = text.partition(":")
     if not colon:
         return text
@@ -58,7 +58,7 @@ def _level(text: str) -> tuple[str, list[str]] | str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppArmor:
-    """The profiles of a policy; `allowed` None allows all. `prefix` begins the annotations of containers."""
+    """AppArmor profiles of a policy; `allowed` None allows all. `prefix` is that of container annotations."""
 
     prefix: str
     default: str
@@ -89,7 +89,7 @@ class AppArmor:
 
 
 def seccomp_field(profile: str) -> Object | None:
-    """The field that says what an annotation says; None for what fields cannot say."""
+    """The field equivalent to an annotation value; None if fields cannot express it."""
     if profile in _DEFAULT_PROFILES:
         return {"type": "RuntimeDefault"}
     if profile == "unconfined":
@@ -107,7 +107,7 @@ def _seccomp_annotation(field: Object) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seccomp:
-    """The profiles of a policy. `listed` is the list as written."""
+    """Seccomp profiles of a policy. `listed` is the list as written."""
 
     pod_key: str
     prefix: str
@@ -131,7 +131,7 @@ class Seccomp:
         )
 
     def of_pod(self, annotations: Mapping[str, str], context: Mapping[str, Any]) -> str:
-        """The pod's profile, by its annotation or else by its field."""
+        """The pod's profile, from its annotation or else its field."""
         field = context.get("seccompProfile")
         return annotations.get(self.pod_key) or (_seccomp_annotation(field) if field else "")
 

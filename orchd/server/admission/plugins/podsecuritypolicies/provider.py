@@ -1,4 +1,4 @@
-"""One policy as two functions of a pod: the pod with its defaults, and what is wrong with a pod."""
+"""One policy as two functions of a pod: defaulting and validation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ANY = {"rule": "RunAsAny"}
 
 
 class Provider:
-    """Raises ValueError for a policy that cannot be applied."""
+    """Raises ValueError for an invalid policy."""
 
     def __init__(self, policy: Object, dialect: Dialect) -> None:
         self.name: str = policy["metadata"]["name"]
@@ -35,10 +35,10 @@ class Provider:
         self._apparmor = labelling.AppArmor.read(annotations_of(policy), dialect)
         self._seccomp = labelling.Seccomp.read(annotations_of(policy), dialect)
 
-    # --- defaults
+    # --- defaulting
 
     def with_defaults(self, pod: Object) -> Object:
-        """The pod with what the policy gives to who asks for nothing; what is asked for stays. Equal if nothing changes."""
+        """The pod with the policy's defaults for unset fields. Equal to the pod if nothing changes."""
         body, annotations = dict(spec(pod)), dict(annotations_of(pod))
         context = dict(body.get("securityContext") or {})
         if context.get("supplementalGroups") is None:
@@ -90,10 +90,10 @@ class Provider:
             _put(context, "allowPrivilegeEscalation", False if default is None and not self._escalation else default)
         return container if context == (own or {}) else {**container, "securityContext": context}
 
-    # --- rules
+    # --- validation
 
     def findings(self, pod: Object) -> list[str]:
-        """What the policy does not allow of a pod with its defaults, in the reference's order."""
+        """The violations of a defaulted pod, in the reference's order."""
         body, annotations = spec(pod), annotations_of(pod)
         context = body.get("securityContext") or {}
         path = "spec.securityContext"
@@ -164,7 +164,7 @@ class Provider:
 
 
 def _effective(pod_context: Mapping[str, Any], context: Mapping[str, Any], member: str) -> Any:
-    """A container's setting, or its pod's."""
+    """A container's setting, or else its pod's."""
     own = context.get(member)
     return pod_context.get(member) if own is None else own
 

@@ -1,4 +1,4 @@
-"""Volumes: their types, paths of the host, drivers."""
+"""Volumes: types, host paths, drivers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from orchd.dialect import Dialect
 from orchd.server.admission.plugins.podsecuritypolicies.findings import invalid
 
 Object = dict[str, Any]
-#: Members of a volume -> the word that policies have for them. Others have the same word.
+#: Member of a volume -> its type name in policies, where they differ.
 _WORDS = {"cephfs": "cephFS"}
 
 
 def findings(policy: Object, volumes: Iterable[Object], containers: list[tuple[str, Object]], dialect: Dialect) -> list[str]:
-    """`containers` are all containers with their paths, for mounts that must be read-only."""
+    """`containers` are all containers with their field paths, for mounts that must be read-only."""
     out: list[str] = []
     for i, volume in enumerate(volumes):
         path = f"spec.volumes[{i}]"
@@ -38,7 +38,7 @@ def findings(policy: Object, volumes: Iterable[Object], containers: list[tuple[s
 
 
 def _type_allowed(allowed: Iterable[str], word: str, volume: Object, dialect: Dialect) -> bool:
-    # The token of a service account, which every pod gets, counts as a secret.
+    # The projected service account token, which every pod has, is allowed like a secret.
     return "*" in allowed or word in allowed or (
         word == "projected" and "secret" in allowed and _is_account_token(volume[word], dialect)
     )

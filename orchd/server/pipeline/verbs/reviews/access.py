@@ -1,4 +1,4 @@
-"""Access reviews: may this user do that, and what may I do here?"""
+"""Access reviews: evaluate permissions of a user, or of the requester."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchd.server.registry.interfaces import Object
 
 
 def action(user: User, spec: Object) -> Action:
-    """What the attributes of a review describe."""
+    """The action in the attributes of a review."""
     asked = spec.get("resourceAttributes")
     if asked is None:
         asked = spec.get("nonResourceAttributes") or {}
@@ -32,7 +32,7 @@ def action(user: User, spec: Object) -> Action:
 
 
 def subject(spec: Object) -> User:
-    """The user that a review asks about."""
+    """The user in a review."""
     return User(
         name=spec.get("user") or "",
         uid=spec.get("uid") or "",
@@ -54,7 +54,7 @@ async def _decided(authorizer: IAuthorizer, asked: Action) -> Object:
 
 
 def access_review(authorizer: IAuthorizer) -> Answer:
-    """SubjectAccessReview: about anybody, anywhere."""
+    """SubjectAccessReview: any user, in any namespace."""
 
     async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
         spec = posted.get("spec") or {}
@@ -64,7 +64,7 @@ def access_review(authorizer: IAuthorizer) -> Answer:
 
 
 def local_access_review(authorizer: IAuthorizer) -> Answer:
-    """LocalSubjectAccessReview: about anybody, in one namespace."""
+    """LocalSubjectAccessReview: any user, in one namespace."""
 
     async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
         spec = posted.get("spec") or {}
@@ -76,7 +76,7 @@ def local_access_review(authorizer: IAuthorizer) -> Answer:
 
 
 def self_access_review(authorizer: IAuthorizer) -> Answer:
-    """SelfSubjectAccessReview: about whoever asks."""
+    """SelfSubjectAccessReview: the requesting user."""
 
     async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
         assert request.user is not None
@@ -86,7 +86,7 @@ def self_access_review(authorizer: IAuthorizer) -> Answer:
 
 
 def self_rules_review(authorizer: IAuthorizer) -> Answer:
-    """SelfSubjectRulesReview: everything that whoever asks may do in a namespace."""
+    """SelfSubjectRulesReview: all permissions of the requesting user in a namespace."""
 
     async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
         namespace = (posted.get("spec") or {}).get("namespace")

@@ -1,4 +1,4 @@
-"""ComponentStatus: are the parts of the control plane well? Asked when somebody looks; nothing is stored."""
+"""ComponentStatus: health of control plane components, probed on request and not stored."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from orchd.server.pipeline.verbs.options import list_options
 from orchd.server.pipeline.verbs.subresources.foreign import bare_error
 from orchd.server.registry.interfaces import Object
 
-#: What is wrong with a component, "" when nothing is.
+#: The reason for being unhealthy; "" when healthy.
 Probe = Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
 class _Component:
-    """What a selector looks at."""
+    """The selectable fields of a component."""
 
     labels: Mapping[str, str]
     fields: Mapping[str, str]
 
 
 class Components:
-    """`probes` in the order in which components are shown: name -> (probe, what a healthy one says)."""
+    """`probes` in list order: name -> (probe, message when healthy)."""
 
     def __init__(self, probes: Mapping[str, tuple[Probe, str]]) -> None:
         self._probes = probes
@@ -51,7 +51,7 @@ class Components:
         }
 
     async def get(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-        """One component; 500 for a name that is none's, as the reference has it."""
+        """One component; 500 for an unknown name, as in the reference."""
         view = tools.present.view(request, target.resource)
         if target.name not in self._probes:
             raise bare_error(f"Component not found: {target.name}")
@@ -61,7 +61,7 @@ class Components:
         return tools.present.response(view, tools.present.other(view, status))
 
     async def list_(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-        """All components that the selectors mean."""
+        """All components that match the selectors."""
         view = tools.present.view(request, target.resource)
         options = list_options(request)
         validate_options(tools.dialect, options)
@@ -75,8 +75,8 @@ class Components:
 
     def _table(self, tools: VerbContext, view: Representation, found: list[Object]) -> bytes:
         tools.present.check_table(view)
-        now = datetime.fromtimestamp(tools.now(), UTC)
+        now = datetime.fromtimestamp(tools.wall(), UTC)
         include = view.include_object or table.METADATA
         shown = table.table(found, view.resource, {}, now, tools.dialect, include_object=include)
         shown["apiVersion"] = view.chosen.api_version
-        return tools.present.encoded(view, shown)
+        return tools.present.encode(view, shown)

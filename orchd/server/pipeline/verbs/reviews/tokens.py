@@ -1,4 +1,4 @@
-"""TokenReview: who holds this token?"""
+"""TokenReview: authenticates a bearer token."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from orchd.server.registry.interfaces import Object
 
 
 class TokenMethods(Protocol):
-    """All sorts of token together; raises AuthenticationError for one that nobody knows."""
+    """All bearer token methods; raises AuthenticationError for a token that none accepts."""
 
     def authenticate_token(self, token: str, audiences: Sequence[str] = ()) -> Awaitable[Authenticated]: ...
 
 
 def token_review(methods: TokenMethods) -> Answer:
-    """Answers from the bearer methods of this server."""
+    """Evaluate with the bearer methods of this server."""
 
     async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
         spec = posted.get("spec") or {}

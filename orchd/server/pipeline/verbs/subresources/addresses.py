@@ -1,8 +1,8 @@
-"""Which addresses the server connects to on behalf of a client, checked where the connection is made.
+"""Restricts the addresses that the server connects to on behalf of a client, checked at connection time.
 
-A proxied request must not reach what only the server itself can reach: its own machine, its link, a group of hosts. An
-address counts as what it leads to, so IPv4 addresses inside IPv6 ones are judged too. Of a name every address is judged,
-and the connection goes to a judged address: a second look-up could answer differently.
+A proxied request must not reach addresses that only the server can reach: loopback, link-local, multicast. IPv4
+addresses embedded in IPv6 addresses are checked too. Every address of a name is checked, and the connection uses a
+checked address: a second lookup could return a different one.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from zope.interface import implementer
 
 from orchd.txkit.timeouts import within
 
-#: Is an address, as a text, one that may be connected to?
+#: True if the server may connect to an address, given as text.
 AddressPolicy = Callable[[str], bool]
 
 _THIS_NETWORK = 0
-#: Networks whose addresses hold an IPv4 address, with the bits to the right of it.
+#: Networks whose addresses embed an IPv4 address, with the number of bits to the right of it.
 _EMBEDDING = (
     (IPv6Network("::/96"), 0),  # IPv4-compatible (RFC 4291, 2.5.5.1)
     (IPv6Network("::ffff:0:0/96"), 0),  # IPv4-mapped (RFC 4291, 2.5.5.2)
@@ -39,20 +39,20 @@ _ISATAP = (0x00005EFE, 0x02005EFE)
 
 
 class AddressNotAllowedError(Exception):
-    """The server does not connect to that address for others."""
+    """The server refuses to connect to this address on behalf of a client."""
 
     def __init__(self) -> None:
         super().__init__("address not allowed")
 
 
 def any_address(text: str) -> bool:
-    """The policy for peers that administrators configure."""
+    """Policy for peers that administrators configure: every address is allowed."""
     return True
 
 
 def global_unicast(text: str) -> bool:
-    """The policy for peers that objects name: neither loopback nor link-local, multicast, unspecified or broadcast, and no
-    zone. Private networks are allowed: clusters use them."""
+    """Policy for peers that objects name: neither loopback nor link-local, multicast, unspecified or broadcast, and no
+    zone. Private networks are allowed, since clusters use them."""
     try:
         address = ip_address(text)
     except ValueError:
@@ -73,13 +73,13 @@ def _is_global(address: IPv4Address) -> bool:
 
 
 def _embedded(address: IPv6Address) -> Iterator[IPv4Address]:
-    """The IPv4 addresses that packets to an IPv6 address may end up at."""
+    """The IPv4 addresses to which packets for an IPv6 address may be routed."""
     value = int(address)
     for network, shift in _EMBEDDING:
         if address in network:
             yield IPv4Address(value >> shift & 0xFFFFFFFF)
     if address in _SITE_NAT64:
-        # With a prefix of 48 bits the address stands around eight bits that are zero (RFC 6052, 2.2).
+        # With a prefix of 48 bits the address surrounds eight zero bits (RFC 6052, 2.2).
         yield IPv4Address((value >> 64 & 0xFFFF) << 16 | value >> 40 & 0xFFFF)
     if address.teredo is not None:
         yield from address.teredo
@@ -89,14 +89,14 @@ def _embedded(address: IPv6Address) -> Iterator[IPv4Address]:
 
 @implementer(IResolutionReceiver)
 class _Addresses:
-    """Collects what a resolver finds; `found` fires with the addresses as texts."""
+    """Collects resolved addresses; `found` fires with them as texts."""
 
     def __init__(self) -> None:
         self.found: Deferred[list[str]] = Deferred()
         self._texts: list[str] = []
 
     def resolutionBegan(self, resolution: Any) -> None:
-        """Nothing can be done to it."""
+        """Does nothing: the resolution is not cancelled."""
 
     def addressResolved(self, address: Any) -> None:
         self._texts.append(address.host)
@@ -108,8 +108,8 @@ class _Addresses:
 
 @implementer(IStreamClientEndpoint)
 class CheckedEndpoint:
-    """Connects to a host, by name or address, if `allowed` accepts every address of it. `connect` fails with
-    AddressNotAllowedError otherwise."""
+    """Connects to a host, by name or address, if `allowed` accepts all its addresses. Otherwise `connect` fails with
+    AddressNotAllowedError."""
 
     def __init__(self, reactor: Any, host: str, port: int, allowed: AddressPolicy, *, seconds: float) -> None:
         self._reactor = reactor

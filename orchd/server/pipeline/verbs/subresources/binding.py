@@ -1,4 +1,4 @@
-"""pods/binding and the bindings resource: give a pod its node."""
+"""pods/binding and the bindings resource: assign a pod to a node."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
-from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error, foreign_kind, success
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, bare_error, foreign_kind, success
 from orchd.server.registry.interfaces import Context, Object
 
 
 class Bindings:
-    """The two endpoints that take a Binding."""
+    """The two endpoints that accept a Binding."""
 
-    def __init__(self, catalog: Catalog, foreign: Foreign) -> None:
+    def __init__(self, catalog: Catalog, foreign: ForeignBodyContext) -> None:
         self._kind = foreign_kind(catalog, "", "v1", "Binding")
         self._foreign = foreign
 
@@ -32,10 +32,10 @@ class Bindings:
 
     async def _bind(self, tools: VerbContext, request: Request, target: ResourceTarget, *, named: bool) -> Response:
         view = tools.present.view(request, self._kind, table=False)
-        binding, options = await tools.sent(request, self._kind, "CreateOptions")
+        binding, options = await tools.decode_object(request, self._kind, "CreateOptions")
         context = tools.context(request, target, options)
-        binding = tools.owned(replace(context, resource=self._kind), None, binding)
-        # The mutating half runs before the endpoint looks at anything, as for every POST.
+        binding = tools.update_known_managers(replace(context, resource=self._kind), None, binding)
+        # Mutating admission runs before the endpoint reads the body's fields, as for every POST.
         binding = await self._foreign.mutated(tools, context, self._kind, "CREATE", binding, None, target.name)
         metadata = binding.get("metadata") or {}
         name = metadata.get("name", "")
@@ -61,7 +61,8 @@ class Bindings:
 
 
 def bound_pod(context: Context, pod: Object, binding: Object) -> Object:
-    """The pod on its node. Raises ApiError 409 when it is another one than is meant, is deleted or has a node already."""
+    """The pod assigned to the node. Raises ApiError 409 when its uid or version differs, or it is being deleted or
+    already assigned."""
     metadata, given = pod["metadata"], binding.get("metadata") or {}
     name = metadata["name"]
     if given.get("uid") and given["uid"] != metadata["uid"]:
@@ -76,7 +77,7 @@ def bound_pod(context: Context, pod: Object, binding: Object) -> Object:
         raise errors.conflict("", "pods/binding", name, f"pod {name} is being deleted, cannot be assigned to a host")
     if node:
         raise errors.conflict("", "pods/binding", name, f'pod {name} is already assigned to node "{node}"')
-    # The version that the Binding names is checked by the write.
+    # The write checks the resourceVersion of the Binding.
     changed = {**metadata, "resourceVersion": given.get("resourceVersion") or ""}
     if given.get("annotations"):
         changed["annotations"] = {**(metadata.get("annotations") or {}), **given["annotations"]}

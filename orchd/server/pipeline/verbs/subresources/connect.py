@@ -1,4 +1,4 @@
-"""pods/log, exec, attach and portforward: streams from and to the agent of the pod's node."""
+"""pods/log, exec, attach and portforward: streams to and from the kubelet of the pod's node."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.options import WriteOptions, number
-from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, bare_error
 from orchd.server.pipeline.verbs.subresources.locations import PREFERRED, Location, container_of, node_location
 from orchd.server.pipeline.verbs.subresources.upgrade import UpgradeError, wants_upgrade
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, Reply, UnreachableError, text
 from orchd.server.registry.interfaces import Object
 
-#: How much of an agent's complaint is handed on, in bytes.
+#: Maximum size in bytes of a forwarded kubelet error text.
 _COMPLAINT = 50_000
 _FALSE = ("0", "false")
 
 
 def flag(request: Request, name: str) -> bool:
-    """A boolean of these endpoints' options: anything but ``0`` and ``false`` is true."""
+    """A boolean option of these endpoints: every value but ``0`` and ``false`` is true."""
     return name in request.query and request.param(name).lower() not in _FALSE
 
 
 async def read(tools: VerbContext, plural: str, namespace: str, name: str) -> Object:
-    """An object of the core group. Raises ApiError 404."""
+    """Read an object of the core group. Raises ApiError 404."""
     resource = tools.catalog().resource("", "v1", plural)
     assert resource is not None
     entry = await tools.registry.get(resource, namespace, name)
@@ -67,7 +67,7 @@ class Logs:
         self.verbs: Mapping[str, Verb] = {"get": self.get}
 
     async def get(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-        """200 with the log as text; 204 for a pod that has no node yet."""
+        """200 with the log as text; 204 for an unscheduled pod."""
         params = log_parameters(request, target.name)
         pod = await read(tools, "pods", target.namespace, target.name)
         container = container_of(pod, request.param("container"))
@@ -86,7 +86,7 @@ class Logs:
 
 
 async def _complaint(reply: Reply, pod: str) -> ApiError:
-    """What the agent said instead of a log."""
+    """The error text that the kubelet returned instead of a log."""
     said = await text(reply, _COMPLAINT)
     if reply.code == 500:
         return errors.internal(said)
@@ -103,7 +103,7 @@ async def _complaint(reply: Reply, pod: str) -> ApiError:
 
 
 def log_parameters(request: Request, pod: str) -> dict[str, Any]:
-    """PodLogOptions as the agent takes them. Raises ApiError 400 or 422."""
+    """PodLogOptions as kubelet parameters. Raises ApiError 400 or 422."""
     params: dict[str, Any] = {name: "true" for name in ("follow", "previous", "timestamps") if flag(request, name)}
     for name in ("sinceSeconds", "tailLines", "limitBytes"):
         if request.query.get(name):
@@ -132,9 +132,9 @@ def log_parameters(request: Request, pod: str) -> dict[str, Any]:
 
 
 class Streams:
-    """exec, attach and portforward: the client's connection is joined with one to the node's agent."""
+    """exec, attach and portforward: joins the client's connection with one to the kubelet."""
 
-    def __init__(self, foreign: Foreign, upstream: IUpstream, *, preferred: Sequence[str] = PREFERRED) -> None:
+    def __init__(self, foreign: ForeignBodyContext, upstream: IUpstream, *, preferred: Sequence[str] = PREFERRED) -> None:
         self._foreign = foreign
         self._upstream = upstream
         self._preferred = preferred
@@ -176,7 +176,7 @@ class Streams:
 
 _PURPOSES = {"exec": "execute in", "attach": "attach to", "portforward": "forward ports to"}
 _AGENT_PATHS = {"exec": "exec", "attach": "attach", "portforward": "portForward"}
-#: Names of options here and at the agent.
+#: Option names of the API and of the kubelet.
 _STREAMS = (("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty"))
 
 
@@ -214,7 +214,7 @@ _OPTIONS = {"exec": _exec_options, "attach": _attach_options, "portforward": _fo
 
 
 def _parameters(options: Object) -> list[tuple[str, str]]:
-    """Options as the agent takes them."""
+    """Options as kubelet parameters."""
     out = [(there, "1") for here, there in _STREAMS if options.get(here)]
     out += [("command", word) for word in options.get("command") or ()]
     out += [("port", str(port)) for port in options.get("ports") or ()]

@@ -1,4 +1,4 @@
-"""pods/eviction: delete a pod if its disruption budget allows that (specification, "Eviction API")."""
+"""pods/eviction: delete a pod if its disruption budget allows it (specification, "Eviction API")."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from orchd.kinds.objects.selectors import LabelSelector
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.options import WriteOptions, delete_options, write_options
-from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error, foreign_kind, success
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, bare_error, foreign_kind, success
 from orchd.server.registry.interfaces import Context, Object
 
-#: How often an eviction starts over because a pod or budget changed meanwhile.
+#: Maximum attempts when a pod or budget changes concurrently.
 _ATTEMPTS = 20
-#: A budget with more evictions than this that its controller has not seen takes no more.
+#: Maximum number of evictions in a budget's status that its controller has not processed.
 _MOST_DISRUPTED = 2000
 _VERSIONS = ("policy/v1", "policy/v1beta1")
 _ENDED = ("Succeeded", "Failed")
@@ -30,7 +30,7 @@ _REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
 class Budgets(Protocol):
-    """Disruption budgets, read and written as the server itself. Raises ApiError."""
+    """Reads and writes disruption budgets as the server itself. Raises ApiError."""
 
     async def list(self, namespace: str) -> list[Object]: ...
 
@@ -40,7 +40,7 @@ class Budgets(Protocol):
 
 
 def _refused(cause: str, retry_after: int) -> ApiError:
-    """429; without `retry_after` the client is not told when to come again."""
+    """429; without Retry-After unless `retry_after` is set."""
     details: dict[str, Any] = {"causes": [Cause("DisruptionBudget", cause).as_json()]}
     headers = {}
     if retry_after:
@@ -58,8 +58,8 @@ def _ready(pod: Object) -> bool:
     return any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
 
 
-def disrupted(budget: Object, pod: str, now: str) -> Object:
-    """The status of a budget after `pod` was taken from it. Raises ApiError 429 or 403 when it may not be."""
+def take_disruption(budget: Object, pod: str, now: str) -> Object:
+    """The status of a budget after evicting `pod`. Raises ApiError 429 or 403 when that is not allowed."""
     name, status = budget["metadata"]["name"], budget.get("status") or {}
     if (status.get("observedGeneration") or 0) < (budget["metadata"].get("generation") or 0):
         raise _being_processed(name)
@@ -80,7 +80,7 @@ def disrupted(budget: Object, pod: str, now: str) -> Object:
 
 
 def _insufficient(status: Mapping[str, Any], now: str) -> list[Any]:
-    """Conditions that say that no more disruptions are allowed."""
+    """Conditions that report insufficient pods."""
     condition = {
         "type": "DisruptionAllowed",
         "status": "False",
@@ -99,7 +99,7 @@ def _insufficient(status: Mapping[str, Any], now: str) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """One eviction: who asks, for which pod, with which DeleteOptions."""
+    """One eviction: user, pod and DeleteOptions."""
 
     context: Context
     name: str
@@ -107,11 +107,11 @@ class _Round:
 
     @property
     def guarded(self) -> bool:
-        """Did the client itself say which version of the pod it means?"""
+        """True if the client set a resourceVersion precondition."""
         return bool((self.options.get("preconditions") or {}).get("resourceVersion"))
 
     def only(self, pod: Object) -> Mapping[str, Any]:
-        """The options, for the pod as it was seen."""
+        """The options with the version of the pod as read."""
         guard = {**(self.options.get("preconditions") or {}), "resourceVersion": pod["metadata"]["resourceVersion"]}
         return {**self.options, "preconditions": guard}
 
@@ -119,7 +119,7 @@ class _Round:
 class Evictions:
     """The eviction endpoint."""
 
-    def __init__(self, catalog: Catalog, foreign: Foreign, budgets: Budgets) -> None:
+    def __init__(self, catalog: Catalog, foreign: ForeignBodyContext, budgets: Budgets) -> None:
         self._kind = foreign_kind(catalog, "policy", "v1", "Eviction")
         self._foreign = foreign
         self._budgets = budgets
@@ -158,7 +158,7 @@ class Evictions:
         if eviction["apiVersion"] not in _VERSIONS:
             eviction = decoded(False)
         # Admission sees evictions in one version, whichever was sent.
-        settled = tools.settled({**eviction, "apiVersion": self._kind.api_version}, self._kind)
+        settled = tools.canonicalize({**eviction, "apiVersion": self._kind.api_version}, self._kind)
         tools.check_fields(request, options, data, form, eviction, self._kind)
         return settled, options
 
@@ -173,7 +173,7 @@ class Evictions:
             status = budget.get("status") or {}
             wanted = status.get("desiredHealthy") or 0
             if not _ready(pod) and (status.get("currentHealthy") or 0) >= wanted > 0:
-                # It does not count as healthy: nothing is taken from the budget as long as it stays so.
+                # An unhealthy pod takes nothing from the budget while it stays unhealthy.
                 guard = True
             else:
                 await self._take(asked, budget)
@@ -186,7 +186,7 @@ class Evictions:
             raise
 
     async def _without_budget(self, asked: _Round) -> Object | None:
-        """Delete a pod that no budget protects; gives back one that may be protected."""
+        """Delete a pod that no budget protects; returns the pod if a budget may apply."""
         context = asked.context
         for attempt in range(_ATTEMPTS):
             entry = await self._foreign.registry.get(context.resource, context.namespace, asked.name)
@@ -195,7 +195,7 @@ class Evictions:
             going = bool(pod["metadata"].get("deletionTimestamp"))
             if phase not in (*_ENDED, "Pending") and not going:
                 return pod
-            # A pending pod may become ready meanwhile, and would then count.
+            # A pending pod may become ready concurrently, and would then count.
             racing = phase not in _ENDED and not going and not asked.guarded
             try:
                 options = asked.only(pod) if racing else asked.options
@@ -208,7 +208,7 @@ class Evictions:
         raise AssertionError("the last attempt returns or raises")
 
     async def _budget(self, pod: Object) -> Object | None:
-        """The budget that covers the pod. Raises ApiError 500 when there are several."""
+        """The budget that matches the pod. Raises ApiError 500 when several do."""
         labels = pod["metadata"].get("labels")
         found = [
             b for b in await self._budgets.list(pod["metadata"]["namespace"])
@@ -221,11 +221,11 @@ class Evictions:
         return found[0] if found else None
 
     async def _take(self, asked: _Round, budget: Object) -> None:
-        """Take one disruption from the budget, or raise."""
+        """Take one disruption from the budget, or raise ApiError."""
         now = timestamp(asked.context.now)
         namespace, name = budget["metadata"]["namespace"], budget["metadata"]["name"]
         for _ in range(_ATTEMPTS):
-            status = disrupted(budget, asked.name, now)
+            status = take_disruption(budget, asked.name, now)
             if asked.context.dry_run:
                 return
             try:

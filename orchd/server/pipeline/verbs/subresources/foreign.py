@@ -1,7 +1,7 @@
-"""Endpoints that take another kind than the one they store: Scale, Binding, Eviction, TokenRequest.
+"""Subresource endpoints whose body is of another kind: Scale, Binding, Eviction, TokenRequest.
 
-Admission is asked about the kind that was sent, by the endpoint itself; what follows from it is then written without asking
-again. So such endpoints hold a registry of their own, whose admission is silent.
+The endpoint itself runs admission on the sent kind; the resulting write of the stored object then runs without
+admission, through a registry without it.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from orchd.server.registry.interfaces import Context, IRegistry, Object
 
 
 class Ask(Protocol):
-    """One chain of admission. `name` is that of the URL, where the object does not tell it."""
+    """Runs one admission chain. `name` is that of the URL, for objects without it."""
 
     def __call__(
         self, context: Any, operation: str, obj: Object | None, old: Object | None, *, name: str = ""
     ) -> Awaitable[Object | None]: ...
 
 
-async def unasked(context: Context, operation: str, obj: Object | None, old: Object | None) -> Object | None:
-    """The silent admission of a registry for endpoints that ask themselves."""
+async def skip_admission(context: Context, operation: str, obj: Object | None, old: Object | None) -> Object | None:
+    """Admission that does nothing, for the registry of endpoints that run admission themselves."""
     return obj
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Foreign:
-    """What such endpoints work with besides the tools of all verbs. `registry` is the silent one."""
+class ForeignBodyContext:
+    """Collaborators of such endpoints besides those of all verbs. `registry` runs no admission."""
 
     registry: IRegistry
     mutate: Ask
@@ -42,15 +42,15 @@ class Foreign:
     async def mutated(
         self, tools: VerbContext, context: Context, kind: Resource, operation: str, obj: Object, old: Object | None, name: str
     ) -> Object:
-        """`obj` of `kind` as mutating admission leaves it, in canonical shape."""
+        """`obj` of `kind` after mutating admission, in canonical shape."""
         admitted = await self.mutate(context, operation, obj, old, name=name)
         if admitted is None or admitted is obj:
             return obj
-        return tools.settled(admitted, kind)
+        return tools.canonicalize(admitted, kind)
 
 
 def foreign_kind(catalog: Catalog, group: str, version: str, kind: str) -> Resource:
-    """A kind that endpoints take and that no resource of its own serves. `group` is a template."""
+    """A kind that endpoints accept without a resource of its own. `group` is a template."""
     package = f"{group.partition('.')[0] or 'core'}/{version}"
     name = catalog.dialect(group)
     return Resource(
@@ -65,11 +65,11 @@ def foreign_kind(catalog: Catalog, group: str, version: str, kind: str) -> Resou
 
 
 def success(tools: VerbContext, view: Representation) -> Response:
-    """201 with a Status: what was asked for has been done. `view` was negotiated before that."""
+    """201 with a success Status. `view` was negotiated before the operation."""
     status: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
     return tools.present.response(view, tools.present.other(view, status), code=201)
 
 
 def bare_error(message: str) -> ApiError:
-    """500 without a reason: an error that the reference does not dress up."""
+    """500 without a reason: an error that the reference does not wrap."""
     return ApiError(500, "", message)

@@ -1,4 +1,4 @@
-"""Where the containers, pods, services and nodes are that a request wants to be connected with. Pure."""
+"""Resolves containers, pods, services and nodes to network locations. Pure functions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from orchd.server.pipeline.verbs.subresources.addresses import global_unicast
 from orchd.server.pipeline.verbs.subresources.foreign import bare_error
 from orchd.server.registry.interfaces import Object
 
-#: In this order a node is reached by its addresses.
+#: Default preference of node address types.
 PREFERRED = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 NODE_PORT = 10250
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Scheme, host and port of a server; `of_node` when it is a node's own agent. `port` "" is the scheme's."""
+    """Scheme, host and port of a server; `of_node` is True for a kubelet. `port` "" is the scheme's default."""
 
     scheme: str
     host: str
@@ -36,12 +36,12 @@ class Location:
 
 
 def unavailable(message: str) -> ApiError:
-    """503 without a hint of when to come again."""
+    """503 without Retry-After."""
     return ApiError(503, "ServiceUnavailable", message)
 
 
 def split(name: str, what: str) -> tuple[str, str, str]:
-    """``scheme:name:port``, ``name:port`` or ``name`` as three words. Raises ApiError 400."""
+    """Split ``scheme:name:port``, ``name:port`` or ``name`` into three strings. Raises ApiError 400."""
     parts = name.split(":")
     if len(parts) == 1:
         parts = ["", *parts, ""]
@@ -54,14 +54,14 @@ def split(name: str, what: str) -> tuple[str, str, str]:
 
 
 def proxyable(text: str) -> str:
-    """An address that the server may connect to for others: a global unicast one. Raises ApiError 400."""
+    """Require an address that clients may connect to through the server: global unicast. Raises ApiError 400."""
     if not global_unicast(text):
         raise errors.bad_request("address not allowed")
     return text
 
 
 def container_of(pod: Object, asked: str) -> str:
-    """The container that is meant; the only one where none is named. Raises ApiError 400."""
+    """The requested container; the only one if none is named. Raises ApiError 400."""
     name, spec = pod["metadata"]["name"], pod.get("spec") or {}
     members = ("initContainers", "containers", "ephemeralContainers")
     names = [c["name"] for member in members for c in spec.get(member) or ()]
@@ -81,7 +81,7 @@ def container_of(pod: Object, asked: str) -> str:
 
 
 def node_location(dialect: Dialect, node: Object, preferred: Sequence[str] = PREFERRED) -> Location:
-    """Where a node's agent listens. Raises ApiError 500 for a node without an address."""
+    """Location of a node's kubelet. Raises ApiError 500 for a node without an address."""
     status = node.get("status") or {}
     addresses: Iterable[Mapping[str, str]] = status.get("addresses") or ()
     endpoint = (status.get("daemonEndpoints") or {}).get(dialect("{short}letEndpoint")) or {}
@@ -95,7 +95,7 @@ def node_location(dialect: Dialect, node: Object, preferred: Sequence[str] = PRE
 
 
 def pod_location(pod: Object, scheme: str, port: str) -> Location:
-    """Where a pod is, at its first declared port where none is asked for. Raises ApiError 400."""
+    """Location of a pod; the first declared port by default. Raises ApiError 400."""
     status = pod.get("status") or {}
     if not port:
         for container in (pod.get("spec") or {}).get("containers") or ():
@@ -120,7 +120,7 @@ def service_port(service: Object, port: str) -> str:
 
 
 def service_candidates(endpoints: Object, port: str, random: Random) -> list[tuple[Mapping[str, Any], int]]:
-    """Addresses of a service's pods with the number of the port called `port`, in the order in which to try them."""
+    """Addresses of a service's pods with the number of the port called `port`, in connection order."""
     subsets = endpoints.get("subsets") or []
     out: list[tuple[Mapping[str, Any], int]] = []
     for subset in _from_anywhere(subsets, random):
@@ -131,7 +131,7 @@ def service_candidates(endpoints: Object, port: str, random: Random) -> list[tup
 
 
 def _from_anywhere(items: Sequence[Any], random: Random) -> list[Any]:
-    """`items` beginning at any of them."""
+    """`items` rotated to start at a random position."""
     if not items:
         return []
     start = random.randrange(len(items))
@@ -139,7 +139,7 @@ def _from_anywhere(items: Sequence[Any], random: Random) -> list[Any]:
 
 
 def belongs(address: Mapping[str, Any], pod: Object | None) -> bool:
-    """Is an endpoint address that of the pod which it names? Others are not connected to."""
+    """True if an endpoint address is that of the pod it references. Others are not connected to."""
     if pod is None or (address.get("targetRef") or {}).get("kind") != "Pod":
         return False
     status = pod.get("status") or {}

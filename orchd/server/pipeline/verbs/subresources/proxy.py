@@ -1,4 +1,4 @@
-"""The proxy subresource of pods, services and nodes: requests go on to them, replies come back as they are."""
+"""The proxy subresource of pods, services and nodes: forwards requests and returns responses."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from orchd.server.pipeline.verbs.options import WriteOptions
 from orchd.server.pipeline.verbs.subresources import locations
 from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError
 from orchd.server.pipeline.verbs.subresources.connect import read
-from orchd.server.pipeline.verbs.subresources.foreign import Foreign, bare_error
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, bare_error
 from orchd.server.pipeline.verbs.subresources.locations import PREFERRED, Location
 from orchd.server.pipeline.verbs.subresources.upgrade import UpgradeError, wants_upgrade
 from orchd.server.pipeline.verbs.subresources.upstream import (
     IUpstream,
     UnreachableError,
     encoded,
-    forwarded,
+    forwardable_headers,
 )
 from orchd.server.registry.interfaces import Object
 
-#: Largest request body that is handed on, in bytes: it is kept in memory on its way.
+#: Maximum size in bytes of a forwarded request body, which is held in memory.
 BODY_LIMIT = 64 * 1024 * 1024
-#: The last is that of OPTIONS, which no verb of the API stands for.
+#: The last is the verb of OPTIONS, which has no API verb.
 _VERBS = ("get", "create", "update", "patch", "delete", "")
 
 Locate = Callable[[VerbContext, ResourceTarget], Awaitable[Location]]
@@ -41,7 +41,7 @@ class Proxies:
     """The proxy endpoints. `random` chooses among the pods of a service."""
 
     def __init__(
-        self, foreign: Foreign, upstream: IUpstream, random: Random, *, preferred: Sequence[str] = PREFERRED
+        self, foreign: ForeignBodyContext, upstream: IUpstream, random: Random, *, preferred: Sequence[str] = PREFERRED
     ) -> None:
         self._foreign = foreign
         self._upstream = upstream
@@ -66,7 +66,7 @@ class Proxies:
 
         return dict.fromkeys(_VERBS, proxy)
 
-    # -- where to
+    # -- target
 
     async def _pod(self, tools: VerbContext, target: ResourceTarget) -> Location:
         scheme, name, port = locations.split(target.name, "pod")
@@ -81,7 +81,7 @@ class Proxies:
         except ApiError as error:
             if error.code != 404:
                 raise
-            # It is the service that was asked for.
+            # Endpoints must belong to the requested service.
             raise errors.not_found("", "services", name) from None
         for address, number in locations.service_candidates(endpoints, port, self._random):
             ref = address.get("targetRef") or {}
@@ -106,12 +106,12 @@ class Proxies:
     async def _node(self, tools: VerbContext, target: ResourceTarget) -> Location:
         scheme, name, port = locations.split(target.name, "node")
         agent = locations.node_location(tools.dialect, await read(tools, "nodes", "", name), self._preferred)
-        # The host is an address or a name, which is judged when it is connected to.
+        # The host is an address or a name, which is checked at connection time.
         if port in ("", agent.port):
             return agent
         return Location(scheme or "http", agent.host, port)
 
-    # -- there and back
+    # -- forwarding
 
     async def _proxy(self, tools: VerbContext, request: Request, target: ResourceTarget, kind: str, locate: Locate) -> Response:
         path = rest_of(request.raw_path, 7 if target.namespace else 5)
@@ -127,10 +127,10 @@ class Proxies:
             if wants_upgrade(request) and request.hijack is not None:
                 return await self._upgraded(request, url)
             if not path:
-                # So that relative links in the reply lead back through this path.
+                # Relative links in the response must resolve below this path.
                 return Response(code=301, content_type="", headers=[NO_STORE, ("Location", f"{request.raw_path}/{query}")])
             body = await request.body.read(BODY_LIMIT)
-            reply = await self._upstream.fetch(request.method, url, forwarded(request), body)
+            reply = await self._upstream.fetch(request.method, url, forwardable_headers(request), body)
         except UnreachableError as error:
             raise locations.unavailable(f"error trying to reach service: {error}") from None
         except AddressNotAllowedError as error:
@@ -151,6 +151,6 @@ class Proxies:
 
 
 def rest_of(raw_path: str, depth: int) -> str:
-    """What follows the first `depth` segments of a path as it was sent, with its slash; "" when nothing does."""
+    """The raw path after its first `depth` segments, with the leading slash; "" without more segments."""
     parts = raw_path.split("/", depth + 1)
     return f"/{parts[-1]}" if len(parts) > depth + 1 else ""

@@ -1,7 +1,7 @@
-"""The scale subresource: any kind with replicas, seen as an ``autoscaling/v1`` Scale.
+"""The scale subresource of kinds with replicas, as ``autoscaling/v1`` Scale.
 
-How a kind's objects and their Scales correspond is a `ScaleMapping`: built-in kinds have theirs in a table, a custom kind
-has the one that its definition says.
+A `ScaleMapping` relates a kind's objects to their Scales: built-in kinds have theirs in a table, a custom kind the one
+in its definition.
 """
 
 from __future__ import annotations
@@ -23,20 +23,21 @@ from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext, che
 from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.options import write_options
 from orchd.server.pipeline.verbs.patch import applying
-from orchd.server.pipeline.verbs.subresources.foreign import Foreign, foreign_kind
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, foreign_kind
 from orchd.server.registry.interfaces import Context, Object, Transform
 
-#: A way into an object: ``("spec", "replicas")``.
+#: A field path: ``("spec", "replicas")``.
 Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaleMapping:
-    """`spec` and `status` are where the replicas are, `selector` gives the text of status.selector.
+    """`spec` and `status` are the paths of the replicas, `selector` returns the text of status.selector.
 
-    `missing` is what GET calls an object that is not there: a group and a plural. `validated` says that the Scale is
-    checked as such; without it the object's own rules must do. `required` says that an object without replicas has no
-    Scale, `tracked` that who scales comes to own the replicas (of custom kinds the reference only forgets the owner).
+    `missing` is the group and plural in GET's error for a missing object. `validated` means that the Scale is
+    validated; otherwise only the object is. `required` means that an object without replicas has no Scale, `tracked`
+    that the field manager of the scale request owns the replicas (for custom kinds the reference only removes the
+    previous owner).
     """
 
     spec: Path
@@ -74,11 +75,11 @@ class ScaleMapping:
         }
 
     def before(self, obj: Object, fields: Replicas) -> Object:
-        """The Scale that a change starts from: missing replicas count as none."""
+        """The Scale before a change: missing replicas count as 0."""
         return self._scale(obj, _at(obj, self.spec) or 0, fields)
 
     def scaled(self, obj: Object, scale: Object, fields: Replicas, api_version: str) -> Object:
-        """The object as its new Scale says."""
+        """The object after applying its new Scale."""
         given = scale.get("metadata") or {}
         metadata = {k: v for k, v in obj["metadata"].items() if k != "managedFields"}
         if given.get("resourceVersion"):
@@ -132,12 +133,12 @@ _BUILTIN: Mapping[str, ScaleMapping] = {
 
 
 def _path(text: str) -> Path:
-    """A definition's simple path: ``.spec.replicas``."""
+    """A simple path in a definition: ``.spec.replicas``."""
     return tuple(text.strip(".").split(".")) if text else ()
 
 
 def custom_mapping(resource: Resource) -> ScaleMapping | None:
-    """The mapping that a custom kind's definition says for this version, None when it says none."""
+    """The mapping in a custom kind's definition for this version, None without one."""
     described = ((resource.definition or {}).get("subresources") or {}).get("scale")
     if not described:
         return None
@@ -161,7 +162,7 @@ def custom_mapping(resource: Resource) -> ScaleMapping | None:
 class Scales:
     """The verbs of every scale endpoint."""
 
-    def __init__(self, catalog: Catalog, foreign: Foreign) -> None:
+    def __init__(self, catalog: Catalog, foreign: ForeignBodyContext) -> None:
         self._kind = foreign_kind(catalog, "autoscaling", "v1", "Scale")
         self._foreign = foreign
         self.verbs: Mapping[str, Verb] = {"get": self.get, "update": self.update, "patch": self.patch}
@@ -173,7 +174,7 @@ class Scales:
         return found
 
     def _fields(self, tools: VerbContext, target: ResourceTarget, mapping: ScaleMapping) -> Replicas:
-        """Where owners have the replicas, in every version of the kind that is served."""
+        """Field paths of the replicas in every served version of the kind."""
         path = tuple("f:" + name for name in mapping.spec)
         return {r.api_version: path for r in tools.catalog().versions_of(target.resource)}
 
@@ -194,9 +195,9 @@ class Scales:
         return tools.present.response(view, tools.present.other(view, scale))
 
     async def update(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-        """200 with the Scale as it is now."""
+        """200 with the updated Scale."""
         mapping = self._mapping(target.resource)
-        sent, options = await tools.sent(request, self._kind, "UpdateOptions")
+        sent, options = await tools.decode_object(request, self._kind, "UpdateOptions")
         aimed = replace(target, resource=self._kind)
         check_name(aimed, sent)
         context = tools.context(request, target, options)
@@ -209,7 +210,7 @@ class Scales:
         return await self._change(tools, request, target, context, mapping, replaced, uid)
 
     async def patch(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-        """200 with the Scale as it is now; every patch type, apply included."""
+        """200 with the updated Scale; every patch type, apply included."""
         mapping = self._mapping(target.resource)
         sent = patch_type(request.header("content-type"), custom=target.resource.custom)
         data = await tools.body(request)
@@ -225,7 +226,7 @@ class Scales:
 
             async def patched(live: Object | None) -> Object:
                 assert live is not None
-                changed = change.made(tools, live)
+                changed = change.apply(tools, live)
                 check_name(aimed, changed)
                 return self._owned(tools, inner, live, changed, mapping)
 
@@ -236,7 +237,7 @@ class Scales:
         self, tools: VerbContext, inner: Context, live: Object | None, scale: Object, mapping: ScaleMapping
     ) -> Object:
         if mapping.tracked:
-            return tools.owned(inner, live, scale)
+            return tools.update_known_managers(inner, live, scale)
         return {**scale, "metadata": {k: v for k, v in scale["metadata"].items() if k != "managedFields"}}
 
     async def _change(
@@ -260,7 +261,7 @@ class Scales:
             new = await self._foreign.mutated(tools, context, self._kind, "UPDATE", new, old, target.name)
             self._check(tools, target, mapping, new, old)
             changed = mapping.scaled(live, new, fields, resource.api_version)
-            # Who only judges sees the Scales of the two objects, not what was sent.
+            # Validating admission sees the Scales of both objects, not the body.
             await self._foreign.validate(
                 context, "UPDATE", mapping.before(changed, {}), mapping.before(live, {}), name=target.name
             )
@@ -271,7 +272,7 @@ class Scales:
         return tools.present.response(view, tools.present.other(view, scale))
 
     def _check(self, tools: VerbContext, target: ResourceTarget, mapping: ScaleMapping, new: Object, old: Object) -> None:
-        """What is wrong with a Scale as such. Raises ApiError 422 or 409."""
+        """Validate a Scale. Raises ApiError 422 or 409."""
         resource = target.resource
         if mapping.validated:
             causes = validation.validate_update(new, old, self._kind, tools.settings, subresource="scale")

@@ -14,14 +14,14 @@ from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
-from orchd.server.pipeline.verbs.subresources.foreign import Foreign, foreign_kind
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, foreign_kind
 from orchd.server.registry.interfaces import Object
 
 _DEFAULT_SECONDS = 3600
 
 
 class Issued(Protocol):
-    """A token and when its holder should think that it expires (seconds since the epoch)."""
+    """A token and the expiration time reported to its holder (epoch seconds)."""
 
     @property
     def token(self) -> str: ...
@@ -31,7 +31,7 @@ class Issued(Protocol):
 
 
 class Issuer(Protocol):
-    """Makes tokens for service accounts."""
+    """Signs tokens for service accounts."""
 
     def issue(
         self, account: Object, *, audiences: Sequence[str], seconds: int, pod: Object | None, secret: Object | None
@@ -42,7 +42,7 @@ class Tokens:
     """The token endpoint. `audiences` are those of this server, `most_seconds` the longest lifetime (0: no limit)."""
 
     def __init__(
-        self, catalog: Catalog, foreign: Foreign, issuer: Issuer, *, audiences: Sequence[str], most_seconds: int = 0
+        self, catalog: Catalog, foreign: ForeignBodyContext, issuer: Issuer, *, audiences: Sequence[str], most_seconds: int = 0
     ) -> None:
         self._kind = foreign_kind(catalog, "authentication.{abbr}.io", "v1", "TokenRequest")
         self._foreign = foreign
@@ -54,9 +54,9 @@ class Tokens:
         """201 with the TokenRequest and the token in its status."""
         kind = self._kind
         view = tools.present.view(request, kind, table=False)
-        asked, options = await tools.sent(request, kind, "CreateOptions")
+        asked, options = await tools.decode_object(request, kind, "CreateOptions")
         context = tools.context(request, target, options)
-        asked = tools.owned(replace(context, resource=kind), None, _with_lifetime(asked))
+        asked = tools.update_known_managers(replace(context, resource=kind), None, _with_lifetime(asked))
         asked = await self._foreign.mutated(tools, context, kind, "CREATE", asked, None, target.name)
         account = await self._read(tools, "serviceaccounts", target.namespace, target.name)
         spec = dict(asked.get("spec") or {})
@@ -89,7 +89,7 @@ class Tokens:
         return obj
 
     async def _bound(self, tools: VerbContext, target: ResourceTarget, ref: Any) -> Object | None:
-        """The object that the token is to be bound to. Raises ApiError 400, 404 or 409."""
+        """The object to which the token is bound. Raises ApiError 400, 404 or 409."""
         if not ref:
             return None
         group, version = split_group_version(ref.get("apiVersion") or "")
@@ -113,7 +113,7 @@ class Tokens:
 
 
 def _with_lifetime(asked: Object) -> Object:
-    """`asked` with the default lifetime where it says none."""
+    """`asked` with the default lifetime if it sets none."""
     spec = asked.get("spec") or {}
     if spec.get("expirationSeconds") is not None:
         return asked

@@ -1,7 +1,7 @@
-"""Upgrades: a client's connection is joined with one to a backend after the backend has agreed to another protocol.
+"""Protocol upgrades: joins a client's connection with one to a backend after the backend has switched protocols.
 
-Until the backend's answer is 101, and to a protocol that the client named, no byte that follows the client's request head
-reaches the backend: it would be read there as a request of this server's own, with the rights of this server.
+Until the backend responds 101, with a protocol that the client offered, no byte after the client's request head is
+forwarded: the backend would parse it as a request of this server, with this server's permissions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from twisted.python.failure import Failure
 from orchd.server.http.chunked import BadChunk, ChunkDecoder
 from orchd.server.pipeline.interfaces import Request
 
-#: Largest head of a backend's answer, and largest body of one that refuses, in bytes.
+#: Maximum size in bytes of a backend's response head, and of the body of a refusal.
 MOST_HEAD = 64 * 1024
 MOST_REFUSAL = 1024 * 1024
 
@@ -28,7 +28,7 @@ _END = b"\r\n\r\n"
 _STATUS = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: [^\x00-\x08\x0a-\x1f\x7f]*)?")
 _FIELD = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*")
 _PROTOCOL = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:/[!#$%&'*+\-.^_`|~0-9A-Za-z]+)?")
-#: Protocols whose bytes are requests again: a client that could choose one would speak to the backend in our name.
+#: Protocols that carry HTTP requests: a client could use them to send requests with the server's credentials.
 _OF_REQUESTS = re.compile(r"(?:h2c?|h3|http|tls)(?:/.*)?")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -36,12 +36,12 @@ Pairs = Sequence[tuple[str, str]]
 
 
 class UpgradeError(Exception):
-    """The backend was reached, and what it answered to an upgrade cannot be handed on; the text says why."""
+    """The backend's response to an upgrade cannot be forwarded; the text says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpgradeAnswer:
-    """The head of a backend's answer. `block` is the head as it came, with its end."""
+    """The head of a backend's response. `block` is the raw head including the empty line."""
 
     code: int
     headers: Pairs
@@ -54,7 +54,7 @@ class UpgradeAnswer:
         ]
 
     def agrees(self, offered: Sequence[str]) -> bool:
-        """Is this 101, to one of the protocols that were offered?"""
+        """True for 101 with one of the offered protocols."""
         if self.code != 101 or "upgrade" not in self.values("connection"):
             return False
         chosen = self.values("upgrade")
@@ -62,21 +62,21 @@ class UpgradeAnswer:
 
 
 def offered_protocols(request: Request) -> list[str]:
-    """The protocols that a client offers to change to, without those that carry requests."""
+    """The protocols that a client offers to upgrade to, without those that carry requests."""
     named = [word.strip() for value in request.headers.get("upgrade", ()) for word in value.split(",")]
     return [word for word in named if _PROTOCOL.fullmatch(word) and not _OF_REQUESTS.fullmatch(word.lower())]
 
 
 def wants_upgrade(request: Request) -> bool:
-    """Does the client want another protocol on this connection (RFC 9110, 7.8)? A client that offers nothing but protocols
-    that carry requests is answered over the one it has."""
+    """True if the client requests an upgrade (RFC 9110, 7.8). A client that offers only protocols that carry requests
+    is served over the current one."""
     if not any("upgrade" in value.lower() for value in request.headers.get("connection", ())):
         return False
     return not request.headers.get("upgrade") or bool(offered_protocols(request))
 
 
 def upgrade_request(request: Request, host: str, path: str, headers: Pairs, body: bytes) -> bytes:
-    """The request, with its body, that asks the backend to change the protocol. Line breaks in values become spaces."""
+    """The request head and body for an upgrade at the backend. Line breaks in header values become spaces."""
     lines = [f"{request.method} {path} HTTP/1.1", f"Host: {host}"]
     lines += [f"{name}: {value}" for name, value in headers]
     lines += [f"Upgrade: {value}" for value in offered_protocols(request)]
@@ -87,7 +87,7 @@ def upgrade_request(request: Request, host: str, path: str, headers: Pairs, body
 
 
 def parse_head(block: bytes) -> UpgradeAnswer:
-    """An answer's head with the empty line at its end. Raises UpgradeError."""
+    """Parse a response head that ends with an empty line. Raises UpgradeError."""
     status, *lines = block.removesuffix(_END).split(b"\r\n")
     match = _STATUS.fullmatch(status)
     if match is None:
@@ -125,7 +125,7 @@ class IdleLimit:
 
 
 class Side(Wire):
-    """One of two connections whose bytes go to each other, each as fast as the other takes them."""
+    """One of two joined connections; each is read as fast as the other is written."""
 
     _peer: Side | None = None
     _idle: IdleLimit | None = None
@@ -145,7 +145,7 @@ class Side(Wire):
                 side.transport.abortConnection()
 
     def registered(self) -> None:
-        """Let the peer's transport stop ours when it cannot keep up."""
+        """Register the peer's transport as producer, for flow control."""
         if self._peer is not None:
             self.transport.registerProducer(self._peer.transport, True)
 
@@ -166,7 +166,7 @@ class Side(Wire):
 
 
 class BackendSide(Side):
-    """The connection to a backend. States: waiting for the head, then for the body of a refusal or joined."""
+    """The connection to a backend. States: waiting for the head, then for the body of a refusal, or joined."""
 
     def __init__(self) -> None:
         self._buffer = b""
@@ -175,7 +175,7 @@ class BackendSide(Side):
         self.is_joined = False
 
     async def answer(self) -> UpgradeAnswer:
-        """The head of the final answer, interim ones left out. Raises UpgradeError."""
+        """The head of the final response; interim responses are skipped. Raises UpgradeError."""
         left = MOST_HEAD
         while True:
             block = await self._until(lambda data, most=left: _head_of(data, most))
@@ -185,7 +185,7 @@ class BackendSide(Side):
             left -= len(block)
 
     async def refusal(self, answer: UpgradeAnswer) -> bytes:
-        """The body that follows the head of a refusal. Raises UpgradeError."""
+        """The body of a refusal. Raises UpgradeError."""
         if answer.code in (204, 304):
             return b""
         codings, lengths = answer.values("transfer-encoding"), set(answer.values("content-length"))
@@ -194,7 +194,7 @@ class BackendSide(Side):
                 raise UpgradeError("unsupported transfer encoding")
             return await self._chunks()
         if not lengths:
-            # The body ends with the connection, however that ends.
+            # The end of the connection delimits the body.
             return await self._until(lambda data: _bounded(data, len(data) if self._lost else -1))
         text = lengths.pop()
         if lengths or not (text.isascii() and text.isdigit()) or len(text) > 18:
@@ -217,7 +217,7 @@ class BackendSide(Side):
         return b"".join(pieces)
 
     async def _until(self, enough: Any) -> bytes:
-        """The next bytes, as many as `enough` says of what is there (-1: more must come). Raises UpgradeError."""
+        """The next bytes, as many as `enough` returns for the buffer (-1: more must arrive). Raises UpgradeError."""
         size = enough(self._buffer)
         while size < 0:
             if self._lost:
@@ -228,8 +228,8 @@ class BackendSide(Side):
         taken, self._buffer = self._buffer[:size], self._buffer[size:]
         return taken
 
-    def joined(self, near: Side) -> None:
-        """Hand on what has arrived after the head, and from now on everything."""
+    def join_client(self, near: Side) -> None:
+        """Forward the bytes after the head, and everything from now on."""
         self.join(near)
         data, self._buffer = self._buffer, b""
         if data:
@@ -254,7 +254,7 @@ class BackendSide(Side):
 
 
 def _head_of(data: bytes, most: int) -> int:
-    """The size of the head at the beginning of `data`, -1 while its end is not there. Raises UpgradeError."""
+    """The size of the head at the beginning of `data`, -1 while it is incomplete. Raises UpgradeError."""
     end = data.find(_END, 0, most)
     if end >= 0:
         return end + len(_END)
@@ -264,7 +264,7 @@ def _head_of(data: bytes, most: int) -> int:
 
 
 def _bounded(data: bytes, size: int, expected: int = 0) -> int:
-    """`size`, while what arrives and what is expected stay within the limit. Raises UpgradeError."""
+    """`size`, if received and expected bytes stay within the limit. Raises UpgradeError otherwise."""
     if max(len(data), expected) > MOST_REFUSAL:
         raise UpgradeError("the answer to an upgrade is too large")
     return size

@@ -1,4 +1,4 @@
-"""HTTP to nodes, pods and services on behalf of a client: streamed replies, and connections that are handed through."""
+"""HTTP to nodes, pods and services on behalf of a client: streamed responses and upgraded connections."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ from orchd.txkit.coroutines import start
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
 
-#: Bytes that wait for the client before the other side is told to stop sending.
+#: Buffered bytes for the client at which reading from the backend is paused.
 _MOST_BUFFERED = 1 << 20
 _CONNECT_SECONDS = 30.0
-#: How long a backend may take to answer an upgrade, and to end the body of a refusal.
+#: Timeouts in seconds for the response to an upgrade, and for the body of a refusal.
 _HEAD_SECONDS, _REFUSAL_SECONDS = 30.0, 10.0
 #: Joined connections on which nothing is sent for this long are cut, as the reference's agents do.
 _IDLE_SECONDS = 4 * 3600.0
 #: Largest body of a request that asks for an upgrade, in bytes.
 _UPGRADE_BODY = 1 << 20
 
-#: Headers that belong to one connection (RFC 9110, 7.6.1), and what only this server may see of its client.
+#: Hop-by-hop headers (RFC 9110, 7.6.1), and client headers that must not be forwarded.
 _NOT_FORWARDED = frozenset(
     (
         "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
@@ -66,12 +66,12 @@ Pairs = Sequence[tuple[str, str]]
 
 
 class UnreachableError(Exception):
-    """Nobody answers there; the text says why."""
+    """Connecting to the backend failed; the text says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An answer whose body is still to come: either hand on `stream`, or read it with `text`."""
+    """A response whose body has not been received: either forward `stream`, or read it with `text`."""
 
     code: int
     headers: Pairs
@@ -82,19 +82,19 @@ class Reply:
 
 
 class IUpstream(Protocol):
-    """How verbs reach others."""
+    """HTTP client of the verbs for nodes, pods and services."""
 
     async def fetch(self, method: str, url: str, headers: Pairs, body: bytes = b"") -> Reply:
         """Send a request. Raises UnreachableError and AddressNotAllowedError."""
 
     async def hand_through(self, request: Request, url: str, headers: Pairs | None = None) -> Response:
-        """Ask `url` to change the protocol, with `headers` or those that the client may hand on. Once it has agreed the
-        client's connection is joined with that one; a refusal is the answer. Raises UnreachableError, UpgradeError for what
-        is neither, and AddressNotAllowedError."""
+        """Upgrade the protocol at `url`, with `headers` or the client's forwardable ones. After a successful upgrade
+        the client's connection is joined with the backend's; a refusal is the response. Raises UnreachableError,
+        UpgradeError for an invalid response, and AddressNotAllowedError."""
 
 
-def forwarded(request: Request) -> list[tuple[str, str]]:
-    """The client's headers as others may see them."""
+def forwardable_headers(request: Request) -> list[tuple[str, str]]:
+    """The client's headers that may be forwarded."""
     out: list[tuple[str, str]] = []
     named = {word.strip().lower() for value in request.headers.get("connection", ()) for word in value.split(",")}
     for name, values in request.headers.items():
@@ -106,7 +106,7 @@ def forwarded(request: Request) -> list[tuple[str, str]]:
 
 
 def _why(error: BaseException) -> str:
-    """An error in words; those of TLS come as a list of triples."""
+    """The text of an error; TLS errors are lists of triples."""
     if isinstance(error, SSL.Error) and error.args and isinstance(error.args[0], list):
         return "; ".join(str(reason[-1]) for reason in error.args[0]) or "TLS failed"
     return str(error)
@@ -114,8 +114,8 @@ def _why(error: BaseException) -> str:
 
 @implementer(IPolicyForHTTPS)
 class NodePolicy:
-    """TLS to nodes, pods and services. `authority` (PEM) signs the certificates of whom it is for; without it any will do,
-    as in the reference. `own` gives the certificate and key (PEM; b"" for none) that they are shown."""
+    """TLS policy for nodes, pods and services. `authority` (PEM) verifies server certificates; without it none are
+    verified, as in the reference. `own` returns the client certificate and key (PEM; b"" for none)."""
 
     def __init__(self, *, authority: bytes = b"", own: Callable[[], tuple[bytes, bytes]] = lambda: (b"", b"")) -> None:
         self._trust = trust_roots(authority) if authority else None
@@ -154,7 +154,7 @@ class Upstream:
         self._agent = Agent.usingEndpointFactory(reactor, self, pool=bounded_heads_pool(reactor, persistent=False))
 
     def endpointForURI(self, uri: Any) -> Any:
-        """For the agent: where a URL leads."""
+        """Endpoint of a URL, for the HTTP agent."""
         return self._endpoint(uri.scheme == b"https", uri.host.decode(), uri.port)
 
     def _endpoint(self, secure: bool, host: str, port: int) -> Any:
@@ -195,7 +195,7 @@ class Upstream:
             far: BackendSide = await endpoint.connect(factory)
         except (ConnectError, ConnectionClosed, DNSLookupError, TimeoutError, SSL.Error) as error:
             raise UnreachableError(_why(error)) from error
-        said = forwarded(request) if headers is None else headers
+        said = forwardable_headers(request) if headers is None else headers
         try:
             far.transport.write(upgrade_request(request, parts.netloc, url.partition(parts.netloc)[2] or "/", said, body))
             answer = await within(start(far.answer()), self._head_seconds, self._reactor)
@@ -225,7 +225,7 @@ def _joined(request: Request, far: BackendSide, answer: UpgradeAnswer) -> Side:
     far.is_joined = True
     taken.transport.write(answer.block)
     near.transport = taken.transport
-    far.joined(near)
+    far.join_client(near)
     taken.to(near)
     near.registered()
     far.registered()
@@ -239,7 +239,7 @@ def ascii_url(url: str) -> str:
 
 @implementer(IStream)
 class ReplyStream(Wire):
-    """The body of a reply on its way to the client. States: waiting, running (there is a sink), over."""
+    """The body of a response on its way to the client. States: waiting, running (there is a sink), over."""
 
     transport: Any
 
@@ -291,7 +291,7 @@ class ReplyStream(Wire):
 
 
 class _Unwanted(Wire):
-    """The body of a reply that nobody wants to have."""
+    """Discards the body of a response."""
 
     transport: Any
 
@@ -301,7 +301,7 @@ class _Unwanted(Wire):
 
 @implementer(ISink)
 class _Collecting:
-    """Keeps the beginning of a body."""
+    """Collects the beginning of a body."""
 
     buffered = 0
 
@@ -323,7 +323,7 @@ class _Collecting:
 
 
 async def text(reply: Reply, most: int) -> str:
-    """The first `most` bytes of a reply's body."""
+    """The first `most` bytes of a response body."""
     sink = _Collecting(most)
     reply.stream.start(sink)
     await sink.ended
@@ -331,5 +331,5 @@ async def text(reply: Reply, most: int) -> str:
 
 
 def encoded(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Response headers that may be handed on: not those that this server's own answer has anyway."""
+    """Response headers that may be forwarded: without those that this server sets itself."""
     return [(name, value) for name, value in pairs if name.lower() not in _OURS]
